@@ -111,12 +111,17 @@ func endingOf(err error, finish model.FinishReason) *ending {
 	switch {
 	case err == nil && finish == model.FinishLength:
 		return &ending{stop: acp.StopReasonMaxTokens, notice: "The answer was cut off: the model hit its token limit."}
+	case err == nil && finish == model.FinishContentFilter:
+		return &ending{stop: acp.StopReasonEndTurn, notice: "The answer was cut off by the provider's content filter."}
 	case err == nil:
 		return &ending{stop: acp.StopReasonEndTurn}
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
 		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model hit its token limit before finishing."}
 	case errors.Is(err, agent.ErrContentFilter):
 		notice := "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."
+		if errors.Is(err, agent.ErrRefused) {
+			notice = "The model refused to answer. This prompt was removed from the conversation."
+		}
 		if own, ok := errors.AsType[refusal](err); ok {
 			notice = own.Refused() + " This prompt was removed from the conversation."
 		}
@@ -166,6 +171,9 @@ func failureOf(err error) *acp.Error {
 		if run.Tool != "" {
 			message = fmt.Sprintf("tool %q: %s", run.Tool, message)
 		}
+	}
+	if errors.Is(err, agent.ErrResponseFailed) {
+		data.Kind, data.Retryable = KindModel, true
 	}
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		data.Retryable, data.RetryAfter = api.Retryable, api.RetryAfter.Round(time.Millisecond).Seconds()

@@ -39,6 +39,9 @@ func TestStopReasonsSayWhatEndedTheTurnAndTheUserSeesIt(t *testing.T) {
 		"nothing said":   {modeltest.Script(modeltest.Finish(model.FinishLength)), agent.Limits{}, "max_tokens", "Stopped: the model hit its token limit before finishing."},
 		"half a call":    {modeltest.Script(modeltest.Finish(model.FinishLength, model.ToolCall("1", "forecast", `{"ci`))), agent.Limits{}, "max_tokens", "Stopped: the model hit its token limit before finishing."},
 		"content filter": {modeltest.Script(modeltest.Finish(model.FinishContentFilter)), agent.Limits{}, "refusal", "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
+		"filtered text":  {modeltest.Script(modeltest.Finish(model.FinishContentFilter, model.Text("half"))), agent.Limits{}, "refusal", "halfThe answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
+		"refused":        {modeltest.Script(modeltest.Finish(model.FinishRefusal, model.Text("No."))), agent.Limits{}, "refusal", "No.The model refused to answer. This prompt was removed from the conversation."},
+		"filtered call":  {modeltest.Script(modeltest.Finish(model.FinishContentFilter, model.ToolCall("1", "forecast", `{"city":"Oslo"}`))), agent.Limits{}, "refusal", "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
 		"requests":       {loop, agent.Limits{Requests: 2}, "max_turn_requests", "Stopped: this turn has reached its limit of 2 requests. Send another message to go on."},
 		"tool calls":     {loop, agent.Limits{ToolCalls: 1}, "max_turn_requests", "Stopped: this turn has reached its limit of 1 tool calls. Send another message to go on."},
 		"tokens":         {loop, agent.Limits{TotalTokens: 30}, "max_tokens", "Stopped: this turn has reached its limit of 30 total tokens. Send another message to go on."},
@@ -86,6 +89,7 @@ func TestErrorsHaveACodeAMessageOnOneLineAndAKind(t *testing.T) {
 		"rate limit": {step: api(429, "", 1500*time.Millisecond), code: acp.CodeInternal, kind: acpbridge.KindRateLimited, message: "model: acme m1: HTTP 429 Too Many Requests: no way", data: map[string]any{"retryAfter": 1.5, "retryable": true}},
 		"context":    {step: api(400, "context_length_exceeded", 0), code: acp.CodeInternal, kind: acpbridge.KindContextLength, message: "model: acme m1: HTTP 400 Bad Request (context_length_exceeded): no way"},
 		"model":      {step: modeltest.Fail(errors.New("broken\npipe")), code: acp.CodeInternal, kind: acpbridge.KindModel, message: "broken pipe"},
+		"failed":     {step: modeltest.Finish(model.FinishError, model.Text("half")), code: acp.CodeInternal, kind: acpbridge.KindModel, message: "the provider failed in the middle of the response", data: map[string]any{"retryable": true}},
 		"tool":       {step: call, tool: errors.New("disk\nfull"), code: acp.CodeInternal, kind: acpbridge.KindTool, message: `tool "bad": disk full`, data: map[string]any{"tool": "bad"}},
 		"long":       {step: modeltest.Fail(errors.New(strings.Repeat("é", 1000))), code: acp.CodeInternal, kind: acpbridge.KindModel, message: strings.Repeat("é", 500) + "…"},
 	} {

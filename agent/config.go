@@ -74,6 +74,8 @@ type Config[D, O any] struct {
 	// Prices are used for [Limits.Cost] and for the Cost in [Result.Usage]. An inner run without prices uses those of the outer
 	// run. Package agent/model/prices has a table.
 	Prices model.PriceTable
+	// Endings decide which texts that were cut off can be outputs.
+	Endings Endings
 	// Settings, such as the temperature, apply to each request.
 	Settings *model.Settings
 	// ToolChoice controls whether the model may, must or must not call the agent's tools. The zero value lets the model choose.
@@ -83,6 +85,18 @@ type Config[D, O any] struct {
 	//     counts. Later requests let the model choose, or the run would never end. Models with [model.Info.NoForcedCalls] refuse
 	//     such requests.
 	ToolChoice model.ToolChoice
+}
+
+// Endings decide whether text can be the output of a run if its response did not end normally. A response whose text is not an
+// output ends the run with an error, and the history keeps it as [model.Message.Interrupted]. Its tool calls are not executed,
+// except complete ones before a token limit. A response that the model refused ([ErrRefused]) or that failed
+// ([ErrResponseFailed]) is never an output.
+type Endings struct {
+	// NoCut ends the run with [ErrTokenLimit] if a token limit cut the text off. By default the text is the output, with
+	// [Result.Cut] set.
+	NoCut bool
+	// Filtered allows text that a content filter cut off, with [Result.Cut] set. By default the run ends with [ErrContentFilter].
+	Filtered bool
 }
 
 // InstructionFunc returns instructions for the next request. It is called on the run's goroutine,

@@ -25,8 +25,13 @@ var (
 	ErrUnprocessedCalls = engine.ErrUnprocessedCalls
 	// ErrTokenLimit means that the model reached its token limit before it produced a usable response.
 	ErrTokenLimit = engine.ErrTokenLimit
-	// ErrContentFilter means that the provider withheld the answer.
+	// ErrContentFilter means that the provider withheld the answer or a part of it. See [Endings].
 	ErrContentFilter = engine.ErrContentFilter
+	// ErrRefused means that the model refused to answer. It wraps ErrContentFilter.
+	ErrRefused = engine.ErrRefused
+	// ErrResponseFailed means that the provider reported a failure of its own in the middle of the response. The run can be
+	// resumed.
+	ErrResponseFailed = engine.ErrResponseFailed
 	// ErrIncompleteToolCall means that the model was cut off in the middle of a tool call's arguments.
 	ErrIncompleteToolCall = engine.ErrIncompleteToolCall
 	// ErrResults means that [WithResults] does not match the pending calls of the history: an answer is missing, or it is for a

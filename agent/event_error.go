@@ -25,10 +25,12 @@ const (
 	ErrorPanic = engine.ErrorPanic
 	// ErrorAPI is a [*model.APIError]: the provider gave no usable answer. [EventError.Status] has the HTTP status.
 	ErrorAPI = engine.ErrorAPI
-	// ErrorTokenLimit is [ErrTokenLimit], ErrorContentFilter is [ErrContentFilter], and ErrorIncompleteToolCall is
-	// [ErrIncompleteToolCall].
+	// ErrorTokenLimit is [ErrTokenLimit], ErrorContentFilter is [ErrContentFilter], ErrorRefused is [ErrRefused],
+	// ErrorResponseFailed is [ErrResponseFailed], and ErrorIncompleteToolCall is [ErrIncompleteToolCall].
 	ErrorTokenLimit         = engine.ErrorTokenLimit
 	ErrorContentFilter      = engine.ErrorContentFilter
+	ErrorRefused            = engine.ErrorRefused
+	ErrorResponseFailed     = engine.ErrorResponseFailed
 	ErrorIncompleteToolCall = engine.ErrorIncompleteToolCall
 	// ErrorJournal is a [*journal.Error]: the run's journal could not be read or written, or does not fit the run.
 	ErrorJournal = engine.ErrorJournal
@@ -42,8 +44,8 @@ const (
 // EventError describes an error in the JSON form of an [Event], and stands for the error in an event that was read from
 // JSON. [DescribeError] makes one.
 //
-// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrIncompleteToolCall], [context.Canceled] and
-// [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
+// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrRefused], [ErrResponseFailed],
+// [ErrIncompleteToolCall], [context.Canceled] and [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
 type EventError = engine.EventError
 
 // DescribeError describes an error for programs that cannot see its Go type. It returns nil for nil.

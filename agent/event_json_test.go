@@ -219,6 +219,8 @@ func TestErrorsOfEventsHaveKinds(t *testing.T) {
 		agent.ErrorAPI:                {inRun(&model.APIError{Provider: "p"}), &model.APIError{Status: 401}},
 		agent.ErrorTokenLimit:         {inRun(agent.ErrTokenLimit)},
 		agent.ErrorContentFilter:      {inRun(agent.ErrContentFilter)},
+		agent.ErrorRefused:            {inRun(agent.ErrRefused)},
+		agent.ErrorResponseFailed:     {inRun(agent.ErrResponseFailed)},
 		agent.ErrorIncompleteToolCall: {inRun(agent.ErrIncompleteToolCall)},
 		agent.ErrorJournal:            {inRun(&journal.Error{Err: context.Canceled})},
 		agent.ErrorUsage:              {inRun(agent.ErrNoModel), inRun(agent.ErrNoPrompt), agent.ErrUnprocessedCalls, agent.ErrResults, model.ErrUnsupported, model.ErrRequestsForbidden},
@@ -230,7 +232,8 @@ func TestErrorsOfEventsHaveKinds(t *testing.T) {
 			require.EqualError(t, e, err.Error())
 			require.Equal(t, e, agent.DescribeError(e), "a description describes itself")
 			for _, known := range []error{
-				agent.ErrStopped, agent.ErrTokenLimit, agent.ErrContentFilter, agent.ErrIncompleteToolCall, model.ErrAuth, model.ErrRateLimited, model.ErrContextLength,
+				agent.ErrStopped, agent.ErrTokenLimit, agent.ErrContentFilter, agent.ErrRefused, agent.ErrResponseFailed,
+				agent.ErrIncompleteToolCall, model.ErrAuth, model.ErrRateLimited, model.ErrContextLength,
 			} {
 				require.Equal(t, errors.Is(err, known), errors.Is(e, known), "%v is %v", err, known)
 			}

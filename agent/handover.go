@@ -139,7 +139,7 @@ func (h *handOver[D, N, O]) run(ctx context.Context, run *toolset.RunContext[D],
 	if text, silent := turn.silent(res.Output); silent {
 		told = turn.tell(told, []model.Part{model.Text(text)}, nil)
 	}
-	done.HandOver.Told = told
+	done.HandOver.Told, done.HandOver.Cut = told, res.Cut
 	if done.Err = h.keep(ctx, run, around, c, &turn, done.HandOver); done.Err != nil {
 		return out, errNoOutput
 	}

@@ -19,6 +19,7 @@ type runOptions struct {
 	settings              *model.Settings
 	limits                Limits
 	choice                model.ToolChoice
+	endings               Endings
 	resume                bool
 	handedOver            bool // so that the run can be handed back
 	history               []*model.Message
@@ -89,6 +90,11 @@ func WithLimits(l Limits) RunOption {
 // WithToolChoice replaces the agent's [Config.ToolChoice].
 func WithToolChoice(c model.ToolChoice) RunOption {
 	return runOption(func(o *runOptions) { o.choice = c })
+}
+
+// WithEndings replaces the agent's [Config.Endings].
+func WithEndings(e Endings) RunOption {
+	return runOption(func(o *runOptions) { o.endings = e })
 }
 
 // WithResume lets a run without a prompt continue a history that is finished: if the history ends in an answer, the run returns

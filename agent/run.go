@@ -21,6 +21,8 @@ import (
 type Result[O any] struct {
 	// Output is valid: decoded, checked against its schema and tags, and passed by all validators.
 	Output O `json:"output"`
+	// Cut is set if the output is text that was cut off: [model.FinishLength], or [model.FinishContentFilter] if [Endings] allow it.
+	Cut model.FinishReason `json:"cut,omitempty"`
 	// Agent is the name of the agent that gave the output: the run's own, or one that the run was handed over to.
 	Agent string `json:"agent,omitempty"`
 	// RunID and ConversationID are the run's.
@@ -70,7 +72,7 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts []RunOption) {
 	r.agent, r.toolset, r.context.Deps = a, a.tools, deps
 	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
-	r.options.choice = a.config.ToolChoice
+	r.options.choice, r.options.endings = a.config.ToolChoice, a.config.Endings
 	for _, opt := range opts {
 		if opt != nil {
 			opt.applyRun(&r.options)
@@ -169,6 +171,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Resume: o.resume, Template: o.template(),
 		Meter: meter, OutputRetries: a.outputRetries, End: a.config.EndStrategy, Parallel: a.config.MaxParallelCalls,
 		Asks: r.asking != nil, Answers: answers, Over: a.output.over, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
+		NoCut: o.endings.NoCut, Filtered: o.endings.Filtered,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil
 }
@@ -205,7 +208,7 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 		return nil, runErr
 	}
 	out, _ := res.Output.(O)
-	return &Result[O]{Output: out, Agent: cmp.Or(res.Agent, r.agent.config.Name), RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
+	return &Result[O]{Output: out, Cut: res.Cut, Agent: cmp.Or(res.Agent, r.agent.config.Name), RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
 }
 
 // loop runs the loop on the engine that the run asks for.

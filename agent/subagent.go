@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -50,6 +51,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			run.Emit(Nested{Agent: inner.config.Name, Event: e})
 		})
 		if err == nil {
+			sayCut(res)
 			return res.Output, nil
 		}
 		err = pendingInside(ctx, run, around, inner.config.Name, err)
@@ -67,6 +69,19 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 		}
 		return out, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
 	}, opts...)
+}
+
+// sayCut tells the outer model that a text is not whole.
+func sayCut[O any](res *Result[O]) {
+	if text, ok := any(&res.Output).(*string); ok && res.Cut != "" {
+		*text += "\n\n[" + textCut[res.Cut] + "]"
+	}
+}
+
+// textCut says why a text is not whole.
+var textCut = map[model.FinishReason]string{
+	model.FinishLength:        "This answer is not complete: it was cut off at the token limit.",
+	model.FinishContentFilter: "This answer is not complete: it was cut off by a content filter.",
 }
 
 // observedInside runs an agent inside a call, until the observer of the outer run leaves. What the inner run would still say then is not

@@ -301,3 +301,31 @@ func TestWarningsAreBounded(t *testing.T) {
 	require.Equal(t, `the parameter "unknown_00" is left out`, warnings[0])
 	require.Equal(t, `the parameter "unknown_19" is left out`, warnings[19])
 }
+
+func TestAnswersSayHowTheyEnded(t *testing.T) {
+	say := func(f model.FinishReason) model.Model {
+		return modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			m := model.Response(model.Text("half"))
+			m.Finish = f
+			return m, nil
+		})
+	}
+	lenient := agent.Endings{Filtered: true}
+	for _, c := range []struct {
+		finish  model.FinishReason
+		endings agent.Endings
+		want    string
+	}{
+		{model.FinishStop, agent.Endings{}, "stop"}, {model.FinishLength, agent.Endings{}, "length"},
+		{model.FinishLength, agent.Endings{NoCut: true}, "length"}, {model.FinishContentFilter, agent.Endings{}, "content_filter"},
+		{model.FinishContentFilter, lenient, "content_filter"}, {model.FinishRefusal, lenient, "content_filter"},
+	} {
+		a := agent.Must(agent.New(agent.Config[openaiNone, string]{Model: say(c.finish), Endings: c.endings}))
+		s := openaiServe(t, openaiOptions{host: host.Config[openaiNone, string]{Agent: a}})
+		v, _ := s.post(chatPath, chatOf("x"), 200)
+		require.Equal(t, c.want, v["choices"].([]any)[0].(openaiObject)["finish_reason"], "%s %v", c.finish, c.endings)
+	}
+	a := agent.Must(agent.New(agent.Config[openaiNone, string]{Model: say(model.FinishError)}))
+	s := openaiServe(t, openaiOptions{host: host.Config[openaiNone, string]{Agent: a}})
+	s.refused(chatPath, chatOf("x"), 500)
+}

@@ -112,9 +112,9 @@ func openaiOutcome(g *Going) (reason string, failed *openaiAPIError) {
 	var pending *agent.PendingError
 	var told *Error
 	switch {
-	case o.Finish == model.FinishLength:
+	case cutOff(o):
 		return "length", nil
-	case o.Reason == turn.Refused:
+	case o.Reason == turn.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
 		return "content_filter", nil
 	case o.Err == nil:
 		return "stop", nil

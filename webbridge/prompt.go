@@ -207,10 +207,18 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 		t.Notice("error", o.Failure)
 	case o.Reason == turn.Refused:
 		return o.Failure
-	case o.Finish == model.FinishLength:
+	case cutOff(o):
 		return "Stopped: the model hit its token limit before finishing."
+	case o.Err == nil && o.Finish == model.FinishContentFilter:
+		return "The answer was cut off by the provider's content filter."
 	}
 	return ""
+}
+
+// cutOff reports whether a turn ended because the model reached its token limit.
+func cutOff(o *host.Outcome) bool {
+	return o.Err == nil && o.Finish == model.FinishLength ||
+		errors.Is(o.Err, agent.ErrTokenLimit) || errors.Is(o.Err, agent.ErrIncompleteToolCall)
 }
 
 // asker waits for the answers of those who see the session, which come through the host. After a while, and when the server is shut down,

@@ -129,9 +129,9 @@ func (st *uiStream) end(o *host.Outcome) {
 	case o.Reason == turn.Cancelled:
 		st.write(&uiChunk{Type: "abort", Reason: "cancelled"})
 		reason = "interrupted"
-	case o.Reason == turn.Refused:
+	case o.Reason == turn.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
 		reason = "content-filter"
-	case o.Finish == model.FinishLength:
+	case cutOff(o):
 		reason = "length"
 	case o.Reason != turn.Done:
 		reason = "other"

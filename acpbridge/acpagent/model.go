@@ -275,10 +275,10 @@ func finishOf(why acp.StopReason) model.FinishReason {
 	switch why {
 	case acp.StopReasonEndTurn:
 		return model.FinishStop
-	case acp.StopReasonMaxTokens:
+	case acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests:
 		return model.FinishLength
 	case acp.StopReasonRefusal:
-		return model.FinishContentFilter
+		return model.FinishRefusal
 	}
 	return model.FinishOther
 }

@@ -151,7 +151,7 @@ func TestModelErrors(t *testing.T) {
 	require.Equal(t, stop, err, "unwrapped")
 	resp, err := m.Generate(t.Context(), req, nil)
 	require.NoError(t, err)
-	require.Equal(t, model.FinishContentFilter, resp.Finish)
+	require.Equal(t, model.FinishRefusal, resp.Finish)
 	require.NoError(t, m.Close())
 	_, err = m.Generate(t.Context(), req, nil)
 	require.ErrorIs(t, err, acpclient.ErrClosed)
@@ -161,8 +161,8 @@ func TestReasonsForTheEndOfATurnAreKept(t *testing.T) {
 	m, s := modelOf(t)
 	req := &model.Request{Messages: []*model.Message{model.UserText("x")}}
 	for reason, want := range map[acp.StopReason]model.FinishReason{
-		acp.StopReasonEndTurn: model.FinishStop, acp.StopReasonMaxTokens: model.FinishLength, acp.StopReasonRefusal: model.FinishContentFilter,
-		acp.StopReasonMaxTurnRequests: model.FinishOther, "another": model.FinishOther,
+		acp.StopReasonEndTurn: model.FinishStop, acp.StopReasonMaxTokens: model.FinishLength, acp.StopReasonRefusal: model.FinishRefusal,
+		acp.StopReasonMaxTurnRequests: model.FinishLength, "another": model.FinishOther,
 	} {
 		s.turns = append(s.turns, func(ctx context.Context, a *turn) (*acp.PromptResponse, error) {
 			a.say(ctx, "said")

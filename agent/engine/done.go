@@ -67,4 +67,6 @@ type HandOver struct {
 	// Back says that the agent hands the conversation back, for the given reason. Then there is no output.
 	Back   bool   `json:"back,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Cut says why the output is not whole, if it is not.
+	Cut model.FinishReason `json:"cut,omitempty"`
 }

@@ -25,9 +25,12 @@ var (
 	ErrResults          = errors.New("the results do not fit the pending calls")
 	ErrRunID            = errors.New("the history has messages of another run with this id: give every run an id of its own")
 	ErrInboxInUse       = errors.New("the inbox belongs to another run that is going on: give each run an inbox of its own")
-	// ErrTokenLimit, ErrContentFilter and ErrIncompleteToolCall say why there is no usable response.
+	// ErrTokenLimit, ErrContentFilter, ErrRefused, ErrResponseFailed and ErrIncompleteToolCall report how a response ended that cannot
+	// be used. ErrRefused wraps ErrContentFilter.
 	ErrTokenLimit         = errors.New("the model reached its token limit before it had answered")
-	ErrContentFilter      = errors.New("the answer was withheld by a content filter")
+	ErrContentFilter      = model.ErrContentFilter
+	ErrRefused            = model.ErrRefused
+	ErrResponseFailed     = model.ErrResponseFailed
 	ErrIncompleteToolCall = errors.New("the model reached its token limit in the middle of a tool call")
 	// ErrStopped means that the observer of the run has left.
 	ErrStopped = errors.New("the run was stopped by its observer")
@@ -59,11 +62,11 @@ type RunError struct {
 	ConversationID string `json:"conversation_id,omitempty"`
 	// Stage is the part of the run that failed.
 	Stage Stage `json:"stage,omitempty"`
-	// Tool, CallID and Attempt say which tool call failed, if one did.
+	// Tool, CallID and Attempt identify the tool call that failed, if any.
 	Tool    string `json:"tool,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Messages is the whole history, including the new messages. Usage is what the run has used.
+	// Messages is the whole history, including the new messages. Usage is the usage of the run.
 	Messages []*model.Message `json:"-"`
 	Usage    toolset.Usage    `json:"-"`
 	// Err is the cause.

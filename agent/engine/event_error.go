@@ -33,10 +33,12 @@ const (
 	ErrorPanic ErrorKind = "panic"
 	// ErrorAPI is a [*model.APIError]: the provider gave no usable answer. [EventError.Status] has the HTTP status.
 	ErrorAPI ErrorKind = "api"
-	// ErrorTokenLimit is [ErrTokenLimit], ErrorContentFilter is [ErrContentFilter], and ErrorIncompleteToolCall is
-	// [ErrIncompleteToolCall].
+	// ErrorTokenLimit is [ErrTokenLimit], ErrorContentFilter is [ErrContentFilter], ErrorRefused is [ErrRefused],
+	// ErrorResponseFailed is [ErrResponseFailed], and ErrorIncompleteToolCall is [ErrIncompleteToolCall].
 	ErrorTokenLimit         ErrorKind = "token_limit"
 	ErrorContentFilter      ErrorKind = "content_filter"
+	ErrorRefused            ErrorKind = "refused"
+	ErrorResponseFailed     ErrorKind = "response_failed"
 	ErrorIncompleteToolCall ErrorKind = "incomplete_tool_call"
 	// ErrorJournal is a [*journal.Error]: the run's journal could not be read or written, or does not fit the run.
 	ErrorJournal ErrorKind = "journal"
@@ -50,8 +52,8 @@ const (
 // EventError describes an error in the JSON form of an [Event], and stands for the error in an event that was read from
 // JSON. [DescribeError] makes one.
 //
-// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrIncompleteToolCall], [context.Canceled] and
-// [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
+// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrRefused], [ErrResponseFailed],
+// [ErrIncompleteToolCall], [context.Canceled] and [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
 type EventError struct {
 	// Kind classifies the error for programs.
 	Kind ErrorKind `json:"kind"`
@@ -81,7 +83,9 @@ var errorIdentities = []struct {
 }{
 	{ErrStopped, ErrorStopped},
 	{ErrTokenLimit, ErrorTokenLimit},
+	{ErrRefused, ErrorRefused}, // which wraps the next one
 	{ErrContentFilter, ErrorContentFilter},
+	{ErrResponseFailed, ErrorResponseFailed},
 	{ErrIncompleteToolCall, ErrorIncompleteToolCall},
 	{context.DeadlineExceeded, ErrorTimeout},
 	{context.Canceled, ErrorCancelled},
@@ -98,7 +102,7 @@ var errorIdentities = []struct {
 func (e *EventError) Is(target error) bool {
 	for i := range errorIdentities {
 		if known := &errorIdentities[i]; known.err == target {
-			return known.kind == e.Kind && e.Kind != ErrorUsage
+			return known.kind == e.Kind && e.Kind != ErrorUsage || target == ErrContentFilter && e.Kind == ErrorRefused
 		}
 	}
 	return e.Kind == ErrorAPI && (&model.APIError{Status: e.Status, Code: e.Code}).Is(target)

@@ -116,6 +116,7 @@ func theKnown() []ErrorCodec {
 		Sentinel("unsupported", model.ErrUnsupported), Sentinel("requests_forbidden", model.ErrRequestsForbidden),
 		Sentinel("no_model", ErrNoModel), Sentinel("no_prompt", ErrNoPrompt), Sentinel("finished", ErrFinished),
 		Sentinel("unprocessed_calls", ErrUnprocessedCalls), Sentinel("token_limit", ErrTokenLimit), Sentinel("content_filter", ErrContentFilter),
+		Sentinel("refused", ErrRefused), Sentinel("response_failed", ErrResponseFailed),
 		Sentinel("incomplete_tool_call", ErrIncompleteToolCall), Sentinel("results", ErrResults), Sentinel("run_id", ErrRunID),
 		Sentinel("stopped", ErrStopped), Sentinel("inbox_in_use", ErrInboxInUse),
 		Sentinel("journal_in_use", journal.ErrInUse), Sentinel("journal_corrupt", journal.ErrCorrupt), Sentinel("journal_version", journal.ErrVersion),

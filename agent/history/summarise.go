@@ -260,6 +260,9 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 		if err != nil {
 			return nil, err
 		}
+		if err := resp.Finish.Err(); err != nil {
+			return nil, fmt.Errorf("summary: %w", err)
+		}
 		done.Usage.Add(resp.Usage)
 		done.Text = shorten(strings.TrimSpace(resp.Text()), s.textBytes(r))
 		if done.Text == "" {

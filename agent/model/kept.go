@@ -99,6 +99,8 @@ type kept struct {
 func (k *kept) equal(o *kept) bool { return bytes.Equal(k.part.Meta, o.part.Meta) }
 
 // find returns the part in all that is not replaced and takes the place of k, or any that is the same.
+//
+//go:noinline
 func find(all []kept, k *kept, equal bool) *kept {
 	for i := range all {
 		a := &all[i]

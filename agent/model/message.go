@@ -37,7 +37,7 @@ type Message struct {
 	// for every request and never read back.
 	Instructions string `json:"instructions,omitempty"`
 	// Interrupted, on a request, means that the run ended before every call was answered. On a response, it means that
-	// the response was cut off.
+	// the response was cut off, or ended in a way that ended its run: see [FinishReason]. Its text is not an output.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Pending, on a request, means that it holds the results of only some calls, because others wait for answers from
 	// outside the run. The run that supplies them replaces the message.
@@ -78,8 +78,10 @@ const (
 	FinishLength FinishReason = "length"
 	// FinishToolCalls means that the model waits for tool results.
 	FinishToolCalls FinishReason = "tool_calls"
-	// FinishContentFilter means that the provider withheld content, or that the model refused to answer.
+	// FinishContentFilter means that the provider withheld content.
 	FinishContentFilter FinishReason = "content_filter"
+	// FinishRefusal means that the model refused to answer.
+	FinishRefusal FinishReason = "refusal"
 	// FinishError means that the provider reported an error in the middle of the response.
 	FinishError FinishReason = "error"
 	// FinishOther stands for any reason unknown to the adapter.
@@ -132,6 +134,8 @@ func (m *Message) HasToolCalls() bool {
 
 // Clone returns a copy of the message. Its parts and metadata can be replaced without changing m. Byte slices inside
 // parts are shared.
+//
+//go:noinline
 func (m *Message) Clone() *Message {
 	c := *m
 	c.Parts = slices.Clone(m.Parts)

@@ -136,6 +136,8 @@ func ToolReturn(id, tool, content string) Part {
 }
 
 // Retry returns a part that asks the model to try again. If it refers to the whole response, callID and tool are empty.
+//
+//go:noinline
 func Retry(id, tool, why string) Part {
 	return Part{Kind: PartRetry, CallID: id, Tool: tool, Text: why}
 }

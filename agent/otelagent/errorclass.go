@@ -42,7 +42,9 @@ var classes = []struct {
 	{model.ErrRequestsForbidden, "requests_forbidden"},
 	{agent.ErrStopped, "stopped"},
 	{agent.ErrTokenLimit, "token_limit"},
+	{agent.ErrRefused, "refused"}, // which wraps the next one
 	{agent.ErrContentFilter, "content_filter"},
+	{agent.ErrResponseFailed, "response_failed"},
 	{agent.ErrIncompleteToolCall, "incomplete_tool_call"},
 	{agent.ErrNoModel, "no_model"},
 	{model.ErrNoPrice, "no_price"},

@@ -72,6 +72,8 @@ func TestErrorsOfRunsHaveClasses(t *testing.T) {
 		"no_price":             {model: modeltest.Script(), limits: agent.Limits{Cost: 1}, prompt: "go"},
 		"token_limit":          {model: finish(model.FinishLength), prompt: "go"},
 		"content_filter":       {model: finish(model.FinishContentFilter), prompt: "go"},
+		"refused":              {model: finish(model.FinishRefusal, model.Text("No.")), prompt: "go"},
+		"response_failed":      {model: finish(model.FinishError, model.Text("Ha")), prompt: "go"},
 		"incomplete_tool_call": {model: finish(model.FinishLength, model.ToolCall("1", "look", `{"a`)), prompt: "go"},
 		"budget":               {model: modeltest.Script(modeltest.Say(call("1", "nope")), modeltest.Say(call("2", "nope"))), prompt: "go"},
 		"no_prompt":            {model: modeltest.Func(loop)},

@@ -14,14 +14,15 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// sinkError marks an error that came from the caller's sink.
+// sinkError marks an error that came from the caller's sink. It is used as a pointer, like the other types that are looked for: then
+// they share the code of errors.AsType.
 type sinkError struct{ error }
 
 // FromSink marks an error of the caller's sink, for [Call.Try] to return as it is.
-func FromSink(err error) error { return sinkError{err} }
+func FromSink(err error) error { return &sinkError{err} }
 
 // IsFromSink reports whether FromSink marked err.
-func IsFromSink(err error) bool { return errs.As(err, new(sinkError)) }
+func IsFromSink(err error) bool { return errs.As(err, new(*sinkError)) }
 
 // ReadError marks an answer that broke off, as opposed to an invalid one.
 type ReadError struct{ err error }
@@ -76,7 +77,7 @@ func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func
 			return nil
 		}
 		HideHeaders(err, c.Headers)
-		if sink := (sinkError{}); errs.As(err, &sink) {
+		if sink := (*sinkError)(nil); errs.As(err, &sink) {
 			return sink.error
 		}
 		if ctx.Err() != nil {

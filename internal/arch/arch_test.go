@@ -86,6 +86,7 @@ var rules = map[string][]string{
 	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "webbridge", "internal/show"},
 	"internal/adapter":                      {"agent/model", "internal/errs", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
+	"internal/adaptertest/endingtest":       {"agent", "agent/model", "agent/model/modeltest", "toolset"},
 	"internal/fetch":                        {"internal/adapter"},
 	"internal/fetch/fetchtest":              {},
 	"internal/clean":                        {"internal/show"},
@@ -135,14 +136,15 @@ var thirdParty = map[string][]string{
 		"github.com/firebase/genkit/go/genkit", "github.com/invopop/jsonschema",
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
-	"internal/guard":               {"golang.org/x/sys/windows"},
-	"internal/fetch/fetchtest":     {"golang.org/x/net/dns/dnsmessage"},
-	"agent/capability/webfetch":    {"golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
-	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
-	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
-	"acpbridge/acpmcp":             {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"}, // for servers that editors host
-	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4", "github.com/wlynxg/chardet", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/encoding/japanese"},
-	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/guard":                  {"golang.org/x/sys/windows"},
+	"internal/fetch/fetchtest":        {"golang.org/x/net/dns/dnsmessage"},
+	"agent/capability/webfetch":       {"golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
+	"toolset/mcptoolset":              {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
+	"toolset/mcptoolset/mcpserver":    {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"acpbridge/acpmcp":                {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"}, // for servers that editors host
+	"toolset/workspace":               {"github.com/bmatcuk/doublestar/v4", "github.com/wlynxg/chardet", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/encoding/japanese"},
+	"internal/adaptertest":            {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/adaptertest/endingtest": {"github.com/stretchr/testify/require"},
 	// The terminal client of the sample.
 	"examples/ideagent/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},
 	"examples/ideagent/internal/term/markdown": {"github.com/yuin/goldmark", "github.com/yuin/goldmark/"},

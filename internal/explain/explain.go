@@ -50,8 +50,12 @@ func Known(err error) (string, bool) {
 		return "The cost of this turn cannot be bounded, because the price of the model is not known. Tell whoever runs this agent.", true
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
 		return "The model hit its token limit before finishing. Ask for less at a time.", true
+	case errors.Is(err, agent.ErrRefused):
+		return "The model refused to answer. Say it in other words.", true
 	case errors.Is(err, agent.ErrContentFilter):
-		return "The model's provider refused to answer. Say it in other words.", true
+		return "The model's provider withheld the answer. Say it in other words.", true
+	case errors.Is(err, agent.ErrResponseFailed):
+		return "The model's provider failed in the middle of its answer. Try again.", true
 	case errors.As(err, new(*agent.PendingError)):
 		return "A tool call waits for an answer that nobody can give here.", true
 	case errors.As(err, &budget) && budget.Tool != "":

@@ -19,6 +19,8 @@ type budget struct {
 const textBudget = "\x00text"
 
 // budgetOf returns the key of a retry.
+//
+//go:noinline
 func budgetOf(p *model.Part) string {
 	if p.CallID == "" {
 		return textBudget

@@ -61,6 +61,8 @@ type call struct {
 	rounds  int
 	output  any // of an output tool, if valid
 	final   bool
+	// cut is why the output of a hand-over is not whole.
+	cut model.FinishReason
 	// told is what the agent of a hand-over has told the user. refused says why its output was not valid.
 	told    []*model.Message
 	refused *engine.Return
@@ -101,6 +103,7 @@ func (c *call) finish(output any) {
 	c.output, c.final, c.answer.Final = output, true, true
 }
 
+//go:noinline
 func (c *call) askRetry(why string, cause error) {
 	*c.answer, c.answered, c.cause = model.Retry(c.part.CallID, c.part.Tool, why), true, cause
 }
@@ -135,7 +138,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	answer := r.answer(calls, false)
 	r.tellAll(calls)
 	if winner != nil {
-		r.output = winner.output
+		r.output, r.cut = winner.output, winner.cut
 		return true, nil
 	}
 	err = r.countRetries(calls, answer)
@@ -160,7 +163,7 @@ func pendingIn(err error) []model.PendingCall {
 // incomplete returns a call that the token limit cut off. Missing arguments were cut off, too; they do not mean a call
 // without arguments.
 func incomplete(resp *model.Message) error {
-	if resp.Finish != model.FinishLength {
+	if resp.Finish != model.FinishLength || len(resp.Parts) == 0 {
 		return nil
 	}
 	last := &resp.Parts[len(resp.Parts)-1]

@@ -54,6 +54,8 @@ type Config struct {
 	Steered bool
 	// Steps is how many steps the run has made before, with the history that it has now.
 	Steps int
+	// NoCut makes text that a token limit cut off an error, Filtered makes text that a content filter cut off an output.
+	NoCut, Filtered bool
 	// Resume allows a history that ends in an answer. The run returns that answer.
 	Resume bool
 }
@@ -65,6 +67,9 @@ type Result struct {
 	Messages              []*model.Message
 	Usage                 toolset.Usage
 	Steps                 int
+	// Cut is why the text that gave the output is not whole: [model.FinishLength] or [model.FinishContentFilter]. It is empty if
+	// it is whole.
+	Cut model.FinishReason
 	// Agent is the agent that gave the output, if the run was handed over.
 	Agent string
 }

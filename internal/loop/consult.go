@@ -99,6 +99,8 @@ func (r *run) hold(c *call) {
 }
 
 // leave leaves a call pending until its result is supplied.
+//
+//go:noinline
 func (r *run) leave(c *call) {
 	c.waits = forResult
 	if c.tool.Sequential {
@@ -223,6 +225,8 @@ func WithChange(args model.RawArgs, text string) string {
 }
 
 // decision returns what allowed a call, in this run or in the one that left it pending; nil if nobody was asked.
+//
+//go:noinline
 func (c *call) decision() *toolset.Decision {
 	if c.args.Decision == nil && c.was != nil {
 		return c.was.Decision

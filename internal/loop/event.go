@@ -8,6 +8,8 @@ import (
 )
 
 // describe sets the fields of an event that describe a tool.
+//
+//go:noinline
 func describe(e *engine.Event, t *engine.Tool) {
 	if t != nil {
 		e.ToolKind, e.ToolTitle, e.Output = t.Kind, t.Title, t.Output

@@ -37,6 +37,8 @@ func HandingOver(text *engine.Tool) *HandOver {
 }
 
 // tellAll appends what agents that calls have handed over to have told the user.
+//
+//go:noinline
 func (r *run) tellAll(calls []call) {
 	for i := range calls {
 		if calls[i].told != nil {

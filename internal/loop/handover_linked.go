@@ -23,6 +23,8 @@ const (
 const textCall = "output"
 
 // handedOver returns the hand-over that a conversation stays with, or nil.
+//
+//go:noinline
 func handedOver(history []*model.Message) *model.HandOver {
 	for i := len(history) - 1; i >= 0; i-- {
 		switch m := history[i]; {
@@ -157,6 +159,8 @@ func handOverText(ctx context.Context, r *run, text string, complete bool) (bool
 }
 
 // bareCall makes a call of a hand-over that the model has not called: it is an output in text, or the conversation has stayed there.
+//
+//go:noinline
 func bareCall(id string, t *engine.Tool, args []byte) []call {
 	part := &model.Part{Kind: model.PartToolCall, CallID: id, Tool: t.Name, Args: args}
 	return []call{{part: part, tool: t, answer: new(model.Part), bare: true}}
@@ -177,7 +181,7 @@ func (r *run) settleWithoutCall(ctx context.Context, calls []call) (bool, error)
 	case err != nil:
 		return false, err
 	case c.final:
-		r.output = c.output
+		r.output, r.cut = c.output, c.cut
 		return r.end(ctx)
 	case c.retry(): // its arguments are no longer valid
 		c.refused = &engine.Return{Result: toolset.Result{Text: c.answer.Text}, Cause: c.cause}
@@ -202,6 +206,7 @@ func tried(r *run, c *call, done *engine.Done) {
 	case !done.Return.Retry:
 		c.reply(handedOverTo(c), model.OutcomeSuccess)
 		c.finish(done.Output)
+		c.cut = over.Cut
 	case c.told != nil: // so that the answer to the call is not the last message
 		c.reply(handedOverTo(c), model.OutcomeSuccess)
 		c.refused = new(done.Return)
@@ -223,6 +228,8 @@ func handedBack(c *call, why string) {
 }
 
 // agentOf returns the name of the agent that a call handed over to.
+//
+//go:noinline
 func agentOf(c *call) string {
 	for i := len(c.told) - 1; i >= 0; i-- {
 		if over := c.told[i].HandOver; over != nil && over.Agent != "" {
@@ -321,7 +328,7 @@ func settleHandOver(ctx context.Context, r *run, calls []call, over *call, err e
 	case err != nil:
 		return false, err
 	case over.final:
-		r.output = over.output
+		r.output, r.cut = over.output, over.cut
 		return r.end(ctx)
 	}
 	return false, takeBack(r, calls)

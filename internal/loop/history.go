@@ -76,6 +76,8 @@ func Processed(before, after []*model.Message) ([]*model.Message, error) {
 
 // asking returns a history without the requests that it ends with if none of them has a part, as when all they had were results of
 // calls that are not there.
+//
+//go:noinline
 func asking(messages []*model.Message) []*model.Message {
 	n := len(messages)
 	for n > 0 && messages[n-1].Kind == model.KindRequest {
@@ -124,7 +126,7 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(r.messages) > before {
-		r.output, r.repaired = nil, nil
+		r.output, r.repaired, r.cut = nil, nil, ""
 		return false, nil
 	}
 	return true, r.emit(&engine.Event{Kind: engine.EventOutput, Value: r.output, Repaired: r.repaired})

@@ -58,7 +58,7 @@ func (r *run) fail(ctx context.Context, err error) error {
 func (r *run) result() *Result {
 	res := &Result{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step,
+		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step, Cut: r.cut,
 	}
 	if last := r.last(); last != nil && last.HandOver != nil {
 		res.Agent = last.HandOver.Agent
@@ -79,6 +79,8 @@ type run struct {
 	offer   *engine.Offer
 	budgets budgets
 	output  any
+	// cut is why the text that gave the output is not whole, if it is not.
+	cut model.FinishReason
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
 	// instead says that the prompt follows calls that the history leaves pending: what was not answered is denied.
@@ -248,7 +250,9 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 		r.cutOff()
 		return nil, &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
-	resp := r.append(Normalise(done.Response, r.info.Step))
+	resp := Normalise(done.Response, r.info.Step)
+	resp.Interrupted = resp.Interrupted || r.cfg.unusable(resp) != nil || incomplete(resp) != nil
+	r.append(resp)
 	unpriced := r.cfg.Meter.Response(r.asked(), resp)
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
@@ -314,6 +318,9 @@ func (r *run) append(m *model.Message) *model.Message {
 
 // settle processes a response. It reports whether the run is over.
 func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
+	if err := r.cfg.unusable(resp); err != nil {
+		return false, &engine.RunError{Stage: engine.StageOutput, Err: err}
+	}
 	var done bool
 	var err error
 	if resp.HasToolCalls() {

@@ -61,12 +61,16 @@ func (s *streamed) giveBack() {
 }
 
 // switchTo makes a part the current one.
+//
+//go:noinline
 func (s *streamed) switchTo(at int) {
 	s.growing, s.index, s.number = true, s.parts[at].index, s.parts[at].number
 	s.segments = append(s.segments, segment{at, len(s.text)})
 }
 
 // textOf returns a copy of a part's text.
+//
+//go:noinline
 func (s *streamed) textOf(part int) []byte {
 	var text []byte
 	for i := range s.segments {

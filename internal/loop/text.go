@@ -38,16 +38,16 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 			return false, &engine.RunError{Stage: engine.StageOutput, Err: done.Err}
 		case !done.Return.Retry:
 			r.output, r.repaired = done.Output, done.Repaired
+			if cut(resp) != nil {
+				r.cut = resp.Finish
+			}
 			return true, nil
 		}
 		why, cause = done.Return.Text, done.Return.Cause
 	}
-	// The response has nothing usable. If it was cut off, a retry will not help.
-	switch resp.Finish {
-	case model.FinishLength:
-		return false, &engine.RunError{Stage: engine.StageOutput, Err: engine.ErrTokenLimit}
-	case model.FinishContentFilter:
-		return false, &engine.RunError{Stage: engine.StageOutput, Err: engine.ErrContentFilter}
+	if err := cut(resp); err != nil {
+		r.interrupt(resp)
+		return false, &engine.RunError{Stage: engine.StageOutput, Err: err}
 	}
 	if cause == nil {
 		cause = errors.New(why)

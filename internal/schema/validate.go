@@ -11,8 +11,6 @@ import (
 	"sync"
 
 	"github.com/go-playground/validator/v10"
-
-	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // validation runs the validate tags of a type.
@@ -345,8 +343,8 @@ func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]P
 	if err == nil {
 		return nil, nil
 	}
-	var findings validator.ValidationErrors
-	if !errs.As(err, &findings) {
+	findings, ok := err.(validator.ValidationErrors) //nolint:errorlint // Struct and Var do not wrap them
+	if !ok {
 		return nil, fmt.Errorf("schema: validating %v: %w", v.goType, err)
 	}
 	var sent any // decoded when it is needed

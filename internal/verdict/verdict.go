@@ -109,6 +109,9 @@ func (c *Case) Read(resp *model.Message) (verdict, reason string, err error) {
 	if resp == nil {
 		return "", "", errors.New("the model gave no answer")
 	}
+	if err := resp.Finish.Err(); err != nil {
+		return "", "", err
+	}
 	text := strings.TrimSpace(resp.Text())
 	if fenced, ok := strings.CutPrefix(text, "```"); ok {
 		text = strings.TrimSuffix(strings.TrimPrefix(fenced, "json"), "```")

@@ -187,8 +187,11 @@ func (l *link) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 	if f.info.Model != nil {
 		res.Model = f.info.Model.Name
 	}
-	if msg.Finish == model.FinishLength {
+	switch msg.Finish {
+	case model.FinishLength:
 		res.StopReason = "maxTokens"
+	case model.FinishContentFilter, model.FinishRefusal, model.FinishError:
+		return nil, refused(errors.New("the model gave no usable answer"))
 	}
 	return res, nil
 }

@@ -60,6 +60,9 @@ func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps fu
 				return "", err
 			}
 			if text, ok := any(res.Output).(string); ok {
+				if res.Cut != "" {
+					text += "\n\n[This answer is not complete: it was cut off.]"
+				}
 				return text, nil
 			}
 			data, err := json.Marshal(res.Output)

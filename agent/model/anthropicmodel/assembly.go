@@ -194,7 +194,7 @@ func finishReason(stop string, hasCalls bool) model.FinishReason {
 	case "max_tokens", windowExceeded:
 		return model.FinishLength
 	case "refusal":
-		return model.FinishContentFilter
+		return model.FinishRefusal
 	}
 	if hasCalls { // the caller must answer them, whatever the stop reason
 		return model.FinishToolCalls

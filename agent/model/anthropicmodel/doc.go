@@ -66,7 +66,7 @@
 //
 // The same content gives the same message, streamed or not: a part for each block. An unstreamed response is requested
 // only if there is no sink and max_tokens is at most 8,192, because the API requires a stream for responses that may take
-// long. Usage counts cached input as input. A refusal has [model.FinishContentFilter], a full context window
+// long. Usage counts cached input as input. A refusal has [model.FinishRefusal], a full context window
 // [model.FinishLength]. Turns that the provider pauses are continued. See [Model.Generate]. A response is limited to 64
 // MiB, an event to 32 MiB.
 //

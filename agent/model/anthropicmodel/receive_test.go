@@ -150,7 +150,7 @@ func TestFinishReasons(t *testing.T) {
 	call := []string{start(0, `{"type":"tool_use","id":"a","name":"weather","input":{}}`), stop(0)}
 	for reason, want := range map[string]model.FinishReason{
 		"end_turn": model.FinishStop, "stop_sequence": model.FinishStop, "max_tokens": model.FinishLength,
-		"model_context_window_exceeded": model.FinishLength, "refusal": model.FinishContentFilter, "tool_use": model.FinishToolCalls,
+		"model_context_window_exceeded": model.FinishLength, "refusal": model.FinishRefusal, "tool_use": model.FinishToolCalls,
 		"": model.FinishStop, "unheard_of": model.FinishOther,
 	} {
 		m := newModel(t, serve(t, answer{Body: finished(reason, say("x")...)}).URL)
@@ -160,7 +160,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 	for reason, want := range map[string]model.FinishReason{
 		"end_turn": model.FinishToolCalls, "": model.FinishToolCalls, "unheard_of": model.FinishToolCalls,
-		"max_tokens": model.FinishLength, "refusal": model.FinishContentFilter,
+		"max_tokens": model.FinishLength, "refusal": model.FinishRefusal,
 	} {
 		msg, err := stream(t, newModel(t, serve(t, answer{Body: finished(reason, call...)}).URL), hello())
 		require.NoError(t, err)

@@ -67,7 +67,7 @@ func TestRefusalKeepsEarlierText(t *testing.T) {
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, "First, ", msg.Text())
-	require.Equal(t, model.FinishContentFilter, msg.Finish)
+	require.Equal(t, model.FinishRefusal, msg.Finish)
 }
 
 func TestNumberOfBlocksIsLimited(t *testing.T) {

@@ -196,7 +196,7 @@ func finishReason(wire genai.FinishReason, hasCalls bool) model.FinishReason {
 		genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
 		return model.FinishContentFilter
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall,
-		genai.FinishReasonTooManyToolCalls:
+		genai.FinishReasonTooManyToolCalls, "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE":
 		return model.FinishError
 	}
 	if hasCalls {

@@ -315,15 +315,20 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 var (
 	// ErrFiltered means that the provider withheld the response, or that the model refused to answer.
 	ErrFiltered = errors.New("response withheld by a content filter or refused by the model")
+	// ErrFailed means that the provider failed in the middle of the response.
+	ErrFailed = errors.New("response failed at the provider")
 	// ErrEmpty means that the response has no text, tool call or media.
 	ErrEmpty = errors.New("response is empty")
 )
 
-// Usable is a [FallbackPolicy.Check]. It returns [ErrEmpty] for an empty response, and [ErrFiltered] for one that was
-// withheld.
+// Usable is a [FallbackPolicy.Check]. It returns [ErrEmpty] for an empty response, [ErrFiltered] for one that was withheld or
+// refused, and [ErrFailed] for one that failed.
 func Usable(resp *model.Message) error {
-	if resp.Finish == model.FinishContentFilter {
+	switch resp.Finish {
+	case model.FinishContentFilter, model.FinishRefusal:
 		return ErrFiltered
+	case model.FinishError:
+		return ErrFailed
 	}
 	for i := range resp.Parts {
 		switch p := &resp.Parts[i]; p.Kind {

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // assembler builds one message from the chunks of a stream or from an unstreamed response, and calls the sink on the way.
@@ -229,6 +230,6 @@ func (a *assembler) result() (*model.Message, error) {
 	if a.finish == windowExceeded && len(msg.Parts) == 0 {
 		return nil, &reportedError{[]byte(`{"code":"context_length_exceeded","message":"the response is empty: ` + windowExceeded + `"}`)}
 	}
-	msg.Finish = finishReason(a.finish, hasCalls, a.refused)
+	msg.Finish = adapter.OpenAIFinish(a.finish, hasCalls, a.refused)
 	return msg, nil
 }

@@ -56,7 +56,7 @@
 //
 // The same content gives the same message, streamed or not: thinking, opaque reasoning details, text, and then the calls
 // in the order they started. Call ids are unique within a message: missing ones are generated, and a duplicate gets a
-// suffix. A refusal is text with [model.FinishContentFilter]. An event of a stream is limited to 16 MiB, a response to 64
+// suffix. A refusal is text with [model.FinishRefusal]. An event of a stream is limited to 16 MiB, a response to 64
 // MiB.
 //
 // Images and audio in a response are media parts after the text. They come from "images", as OpenRouter sends them, from
@@ -68,7 +68,7 @@
 // [NewResponses] returns a [Responses], which uses POST /responses. Its name in model strings is "openai-responses". In
 // this API a response is a list of items, which become parts in the same order:
 //
-//	message                    text; a refusal too, with [model.FinishContentFilter]
+//	message                    text; a refusal too, with [model.FinishRefusal]
 //	reasoning                  thinking, one part for each summary; the first has the encrypted content as its signature
 //	reasoning with its text    thinking for people to read, and an opaque part with the item
 //	function_call              a tool call

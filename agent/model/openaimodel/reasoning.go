@@ -73,6 +73,7 @@ func parseDetail(object []byte) *detail {
 	return d
 }
 
+//go:noinline
 func (d *detail) member(name string) *detailMember {
 	for i := range d.members {
 		if d.members[i].name == name {

@@ -88,6 +88,8 @@ func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (body
 }
 
 // field starts a member and reports whether its value must be appended.
+//
+//go:noinline
 func (b *bodyBuilder) field(name string) bool {
 	if _, replaced := b.over[name]; replaced {
 		return false

@@ -142,6 +142,9 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 	c.ended, c.status = true, status
 	if reason := string(r.Incomplete.Reason); status == "incomplete" || reason != "" {
 		c.status = cmp.Or(reason, status)
+		if status == "incomplete" && adapter.OpenAIFinish(c.status, false, false) == model.FinishOther {
+			c.status = status // for whatever reason
+		}
 	}
 	if r.Usage != nil {
 		c.usage = r.Usage.usage()
@@ -373,6 +376,6 @@ func (c *itemCollector) result() (*model.Message, error) {
 	case "queued", "in_progress":
 		return nil, fmt.Errorf("%w: its status is %s, and background requests are not supported", errNoResponse, c.status)
 	}
-	msg.Finish = finishReason(c.status, hasCalls, c.refused)
+	msg.Finish = adapter.OpenAIFinish(c.status, hasCalls, c.refused)
 	return msg, nil
 }

@@ -111,7 +111,7 @@ func wholeResponse(s conformance.Scenario) string {
 	status, reason := "completed", "null"
 	switch {
 	case s.Fault == conformance.FaultFinish:
-		status, reason = "incomplete", `{"reason":"banana"}`
+		status = "banana"
 	case s.Answer.Finish == model.FinishLength:
 		status, reason = "incomplete", `{"reason":"max_output_tokens"}`
 	case s.Answer.Finish == model.FinishContentFilter:

@@ -132,7 +132,7 @@ var responseCases = map[string]pair{
 			`{"type":"response.refusal.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"N"}`,
 			`{"type":"response.refusal.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"o."}`,
 			completed(finalResponse(aRefusal))),
-		want: responseMessage(model.FinishContentFilter, model.Text("No.")),
+		want: responseMessage(model.FinishRefusal, model.Text("No.")),
 	},
 }
 
@@ -226,8 +226,8 @@ func TestFinishReasonsOfResponses(t *testing.T) {
 		`"status":"completed"`: model.FinishStop,
 		`"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`: model.FinishLength,
 		`"status":"incomplete","incomplete_details":{"reason":"content_filter"}`:    model.FinishContentFilter,
-		`"status":"incomplete","incomplete_details":{"reason":"tired"}`:             model.FinishOther,
-		`"status":"incomplete","incomplete_details":null`:                           model.FinishOther,
+		`"status":"incomplete","incomplete_details":{"reason":"tired"}`:             model.FinishError,
+		`"status":"incomplete","incomplete_details":null`:                           model.FinishError,
 		`"status":"exhausted"`: model.FinishOther,
 		`"object":"response"`:  model.FinishStop,
 	} {

@@ -199,7 +199,14 @@ func TestFinishReasons(t *testing.T) {
 		{calls, `null`, model.FinishToolCalls},
 		{calls, `"length"`, model.FinishLength},
 		{calls, `"content_filter"`, model.FinishContentFilter},
-		{refusal, `"stop"`, model.FinishContentFilter},
+		{refusal, `"stop"`, model.FinishRefusal},
+		{refusal, `"flux"`, model.FinishRefusal},
+		{refusal, `"length"`, model.FinishRefusal},
+		{refusal, `"content_filter"`, model.FinishRefusal},
+		{text, `"refusal"`, model.FinishRefusal},
+		{calls, `"refusal"`, model.FinishRefusal},
+		{calls, `"error"`, model.FinishError},
+		{calls, `"insufficient_system_resource"`, model.FinishError},
 	} {
 		plain := `{"choices":[{"index":0,"message":` + test.message + `,"finish_reason":` + test.reason + `}]}`
 		chunk := `{"choices":[{"index":0,"delta":` + test.message + `,"finish_reason":` + test.reason + `}]}`

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
@@ -185,29 +185,4 @@ func unquote(data []byte) (string, error) {
 }
 
 // windowExceeded is the finish reason of Z.ai for a conversation that fills the context window.
-const windowExceeded = "model_context_window_exceeded"
-
-// finishReason maps the finish reason of the protocol. If there are calls, they override a normal or unknown end, because
-// the caller must answer them. They do not override a response that was cut off or withheld.
-func finishReason(wire string, hasCalls, refused bool) model.FinishReason {
-	var finish model.FinishReason
-	switch strings.ToLower(wire) {
-	case "", "stop", "stop_sequence", "end_turn", "eos", "tool_calls", "function_call", "tool_use":
-		finish = model.FinishStop
-	case "length", "max_tokens", "model_length", "max_output_tokens", windowExceeded:
-		finish = model.FinishLength
-	case "content_filter", "safety", "refusal":
-		finish = model.FinishContentFilter
-	case "error", "insufficient_system_resource":
-		finish = model.FinishError
-	default:
-		finish = model.FinishOther
-	}
-	switch {
-	case refused && (finish == model.FinishStop || finish == model.FinishOther):
-		return model.FinishContentFilter
-	case hasCalls && (finish == model.FinishStop || finish == model.FinishOther):
-		return model.FinishToolCalls
-	}
-	return finish
-}
+const windowExceeded = adapter.WindowExceeded

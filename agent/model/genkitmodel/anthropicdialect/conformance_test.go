@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 			"Usage is what the provider counted/read from a cache":                             cache,
 			"Usage is what the provider counted/written to a cache":                            cache,
 			"Usage is what the provider counted/reasoning":                                     "the plugin drops the count of reasoning tokens",
+			"An unknown finish reason is not an error":                                         "the plugin reports refusals and unknown finish reasons alike, so both are failures",
 			"A withheld response says so":                                                      "the plugin reports refusals and unknown finish reasons alike",
 			"Arguments that are not a JSON object are kept/cut off":                            notJSON,
 			"Arguments that are not a JSON object are kept/not JSON":                           notJSON,

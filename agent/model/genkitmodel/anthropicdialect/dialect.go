@@ -83,8 +83,17 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	}
 	c.Genkit.Config = config
 	c.Genkit.Messages = conversation(c.Genkit.Messages)
-	c.Stream = true
+	c.Stream, c.Finish = true, finish
 	return ctx, nil
+}
+
+// finish takes an end that the plugin does not know for a failure: it is a refusal, a pause, or something new, so the response is
+// not whole.
+func finish(resp *ai.ModelResponse, msg *model.Message) error {
+	if resp != nil && resp.FinishReason == ai.FinishReasonUnknown {
+		msg.Finish = model.FinishError
+	}
+	return nil
 }
 
 // toolName matches the tool names that the plugin accepts.

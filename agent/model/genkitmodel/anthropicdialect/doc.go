@@ -11,7 +11,7 @@
 //     arguments are not valid JSON, for example because they were cut off.
 //   - Usage does not include tokens read from or written to the cache, and does not tell how much of the output is
 //     thinking.
-//   - A refusal and a pause have [model.FinishOther], as has every end that the plugin does not know.
+//   - A refusal and a pause have [model.FinishError], as has every end that the plugin does not know.
 //   - The model is not told that a tool call failed, only what it returned. A result that is not JSON arrives as a JSON
 //     string, in quotes.
 //   - The SDK tries a request three times, whatever wraps the model. Extra headers are errors. The id of a response and

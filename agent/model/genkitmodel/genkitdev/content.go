@@ -85,6 +85,7 @@ func responseOf(m *model.Message) *ai.ModelResponse {
 	finish := map[model.FinishReason]ai.FinishReason{
 		"": ai.FinishReasonUnknown, model.FinishStop: ai.FinishReasonStop, model.FinishToolCalls: ai.FinishReasonStop,
 		model.FinishLength: ai.FinishReasonLength, model.FinishContentFilter: ai.FinishReasonBlocked,
+		model.FinishRefusal: ai.FinishReasonBlocked,
 	}
 	reason, known := finish[m.Finish]
 	if !known {

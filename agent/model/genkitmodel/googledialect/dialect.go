@@ -228,10 +228,14 @@ func sign(messages []*ai.Message) {
 	}
 }
 
-// finish counts thinking as output, as it is billed. A response without finish reason is an error, because it broke off.
+// finish counts thinking as output, as it is billed. A response without finish reason is an error, because it broke off. The plugin
+// reports malformed calls and the like as "other", and reasons that it does not know as "unknown".
 func finish(resp *ai.ModelResponse, msg *model.Message) error {
 	if resp.FinishReason == "" {
 		return &model.APIError{Message: "the response has no finish reason", Retryable: true, Err: io.ErrUnexpectedEOF}
+	}
+	if resp.FinishReason == ai.FinishReasonOther {
+		msg.Finish = model.FinishError
 	}
 	msg.Usage.OutputTokens += msg.Usage.ReasoningTokens
 	return nil

@@ -174,19 +174,7 @@ func (w *wire) into(msg *model.Message, provider string) {
 			msg.Parts = append(msg.Parts, model.Part{Kind: model.PartToolCall, CallID: c.id, Tool: c.name, Args: c.args})
 		}
 	}
-	switch w.finish {
-	case "", "stop", "tool_calls", "function_call":
-		msg.Finish = model.FinishStop // FinishToolCalls if there are calls
-	case "length":
-		msg.Finish = model.FinishLength
-	case "content_filter":
-		msg.Finish = model.FinishContentFilter
-	default:
-		msg.Finish = model.FinishOther
-	}
-	if w.refused && msg.Finish != model.FinishLength {
-		msg.Finish = model.FinishContentFilter
-	}
+	msg.Finish = adapter.OpenAIFinish(w.finish, msg.HasToolCalls(), w.refused)
 	if u := w.usage; u != nil {
 		msg.Usage = adapter.Count(u.TotalTokens, model.Usage{
 			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CacheReadTokens: u.PromptDetails.CachedTokens,
