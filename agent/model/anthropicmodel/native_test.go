@@ -183,7 +183,6 @@ func TestUnsupportedNativeToolsAreRefused(t *testing.T) {
 		"another platform":  {bedrock, model.Settings{NativeTools: search}},
 		"compaction before": {haiku, model.Settings{CompactAt: 100_000}},
 		"too early":         {sonnet, model.Settings{CompactAt: 49_999}},
-		"negative":          {sonnet, model.Settings{CompactAt: -1}},
 	} {
 		_, err := test.m.Generate(t.Context(), asking(test.s), nil)
 		require.ErrorIs(t, err, model.ErrUnsupported, name)
