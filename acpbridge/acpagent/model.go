@@ -218,7 +218,7 @@ func (m *Model) connect(ctx context.Context) (*acpclient.Client, error) {
 // turn has the agent answer. The sink is called on this goroutine, during the turn.
 func (m *Model) turn(ctx context.Context, c *conversation, prompt string, sink model.Sink) (*model.Message, error) {
 	before := c.session.Snapshot()
-	sub := c.session.Subscribe(before)
+	sub := c.session.Cursor(before)
 	turnCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var turn *acpclient.Turn
@@ -233,7 +233,7 @@ func (m *Model) turn(ctx context.Context, c *conversation, prompt string, sink m
 	told := &telling{sink: sink, parts: map[string]*toldPart{}}
 	var refused error
 	for {
-		u, nextErr := sub.Next(watching)
+		u, nextErr := sub.Update(watching)
 		if nextErr != nil {
 			break
 		}

@@ -120,10 +120,10 @@ func (c *call) failed(ctx context.Context, err error) error {
 // follow emits what the session shows, until stop is called, which emits the rest.
 func (c *call) follow(session *acpclient.Session, cancel context.CancelCauseFunc) (stop func()) {
 	watching, done := context.WithCancel(context.Background())
-	sub := session.Subscribe(nil)
+	sub := session.Cursor(nil)
 	events := &events{emit: c.emit, calls: map[string]view.Status{}}
 	next := func() bool {
-		u, err := sub.Next(watching)
+		u, err := sub.Update(watching)
 		if err != nil {
 			return false
 		}

@@ -111,7 +111,7 @@ func TestVisitEndsWhenTheAgentSaysSo(t *testing.T) {
 	})
 	_, err := s.Say(t.Context(), "go")
 	require.NoError(t, err)
-	for _, err := range s.Subscribe(nil).All(t.Context()) { // until it has been told
+	for _, err := range s.Cursor(nil).All(t.Context()) { // until it has been told
 		require.NoError(t, err)
 		if questions(s)[0].Status == view.Completed {
 			break

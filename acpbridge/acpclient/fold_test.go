@@ -336,7 +336,7 @@ func FuzzFoldUpdates(f *testing.F) {
 		var follower view.Fold
 		var fold acpclient.Fold
 		fold.Prompt(acp.TextBlock("x"))
-		sub := fold.View().Subscribe(nil)
+		sub := fold.View().Cursor(nil)
 		for line := range strings.SplitSeq(string(lines), "\n") {
 			var u acp.SessionUpdate
 			if json.Unmarshal([]byte(line), &u) != nil {

@@ -48,7 +48,7 @@ func TestAgentThatNeverAnswersAPrompt(t *testing.T) {
 		a.wait()
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	sub := s.Subscribe(nil)
+	sub := s.Cursor(nil)
 	go func() {
 		for u, err := range sub.All(t.Context()) {
 			if e := u.Snapshot.Last(view.Message); err == nil && e != nil && e.Text() == "so far" {
@@ -159,7 +159,7 @@ func TestAgentThatHangsUp(t *testing.T) {
 	_, err := s.Say(t.Context(), "hello")
 	require.EqualError(t, err, "acpclient: session/prompt: the agent broke the protocol: the connection has ended")
 	<-s.Client().Done()
-	_, err = s.Subscribe(s.Snapshot()).Next(t.Context())
+	_, err = s.Cursor(s.Snapshot()).Update(t.Context())
 	require.ErrorIs(t, err, io.EOF)
 	_, err = s.Say(t.Context(), "again")
 	require.Error(t, err)
@@ -303,11 +303,11 @@ func TestAgentThatFloods(t *testing.T) {
 		})
 		a.wait()
 	})
-	sub := s.Subscribe(nil) // nobody reads it
+	sub := s.Cursor(nil) // nobody reads it
 	turn, err := s.Say(t.Context(), "hello")
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("x", n), turn.Text())
-	u, err := sub.Next(t.Context())
+	u, err := sub.Update(t.Context())
 	require.NoError(t, err)
 	require.Len(t, u.Changes, 2)
 	require.Equal(t, turn.Text(), u.Changes[1].Entity.Text())

@@ -324,10 +324,10 @@ func (s *Session) Workspace() workspace.Workspace { return s.workspace }
 // Snapshot returns what the session shows now.
 func (s *Session) Snapshot() *view.Snapshot { return s.fold.view.Snapshot() }
 
-// Subscribe follows what the session shows: all of it if from is nil, otherwise the changes since that snapshot. The
-// subscription ends when the session is closed or the connection ends.
-func (s *Session) Subscribe(from *view.Snapshot) *view.Subscription {
-	return s.fold.view.Subscribe(from)
+// Cursor follows what the session shows: all of it if known is nil, otherwise the changes since that
+// snapshot. It ends when the session is closed or the connection ends.
+func (s *Session) Cursor(known *view.Snapshot) *view.Cursor {
+	return s.fold.view.Cursor(known)
 }
 
 // SetMode sets the mode, to a choice of the option "mode" of [Session.Options].

@@ -302,7 +302,7 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 		a.write(question)
 		a.wait()
 	})
-	sub := s.Subscribe(nil)
+	sub := s.Cursor(nil)
 	go func() {
 		for u, err := range sub.All(t.Context()) {
 			if err == nil && u.Snapshot.Last(view.Question) != nil {

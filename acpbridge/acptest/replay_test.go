@@ -110,7 +110,7 @@ func user(answer acpclient.PermissionFunc, texts *[]string) acptest.ServeFunc {
 		*texts = append(*texts, turn.Text())
 		short, cancel := context.WithCancel(ctx)
 		go func() {
-			for range s.Subscribe(nil).All(ctx) {
+			for range s.Cursor(nil).All(ctx) {
 				for e := range s.Snapshot().All() {
 					if strings.Contains(e.Text(), "waiting") {
 						cancel()

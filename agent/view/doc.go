@@ -4,7 +4,7 @@
 // calls, commands, plans, questions and all else are of type [Entity]. Terminals, editors, web pages and transcripts
 // render the same entities.
 //
-// A [Fold] applies changes in order. It gives immutable snapshots and subscriptions:
+// A [Fold] applies changes in order. It gives immutable snapshots, and cursors for those who follow it:
 //
 //	var f view.Fold
 //	f.Apply(view.Change{Op: view.Upsert, ID: "m1", Entity: &view.Entity{Kind: view.Message, Role: view.Assistant}})
@@ -21,6 +21,6 @@
 //
 // # Concurrency
 //
-// A Fold and its subscriptions are safe for concurrent use. Entities and snapshots never change once they have been
+// A Fold is safe for concurrent use; each [Cursor] is for one goroutine. Entities and snapshots never change once they have been
 // returned, so they may be shared between goroutines. Callers must not modify them.
 package view

@@ -119,7 +119,7 @@ func (f *Fold) Get(id string) *Entity {
 	return n.entity
 }
 
-// End closes the fold: nothing changes afterwards. Subscriptions deliver all pending changes and
+// End closes the fold: nothing changes afterwards. Cursors deliver all pending changes and
 // then end with err, or [io.EOF] if it is nil.
 func (f *Fold) End(err error) {
 	f.mu.Lock()

@@ -137,9 +137,9 @@ func TestRemovedEntitiesStayInOlderSnapshots(t *testing.T) {
 func TestSubscriptionsGiveWhatChanged(t *testing.T) {
 	var f view.Fold
 	apply(t, &f, upsert("a", message("one")), upsert("b", view.Entity{Kind: view.Plan}), upsert("gone", view.Entity{Kind: view.Notice}))
-	sub := f.Subscribe(nil)
+	sub := f.Cursor(nil)
 	next := func() []view.Change {
-		u, err := sub.Next(t.Context())
+		u, err := sub.Update(t.Context())
 		require.NoError(t, err)
 		for i := range u.Changes {
 			if e := u.Changes[i].Entity; e != nil {
@@ -156,9 +156,9 @@ func TestSubscriptionsGiveWhatChanged(t *testing.T) {
 	apply(t, &f, upsert("b", view.Entity{Kind: view.Plan}), view.Change{Op: view.Append, ID: "a", Content: []view.Content{{Kind: view.Image}}})
 	f.End(errors.New("the agent has died"))
 	require.Equal(t, []view.Change{{Op: view.Upsert, ID: "a"}, {Op: view.Upsert, ID: "b"}}, next())
-	_, err := sub.Next(t.Context())
+	_, err := sub.Update(t.Context())
 	require.EqualError(t, err, "the agent has died")
-	_, err = f.Subscribe(f.Snapshot()).Next(t.Context())
+	_, err = f.Cursor(f.Snapshot()).Update(t.Context())
 	require.Error(t, err)
 }
 
@@ -166,7 +166,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	var f view.Fold
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	_, err := f.Subscribe(nil).Next(ctx)
+	_, err := f.Cursor(nil).Update(ctx)
 	require.EqualError(t, err, "enough")
 }
 
@@ -177,12 +177,12 @@ func TestFollowersSeeTheSame(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var f, pieces view.Fold
 		followers := make([]view.Fold, 3)
-		subs := make([]*view.Subscription, len(followers))
+		subs := make([]*view.Cursor, len(followers))
 		for i := range subs {
-			subs[i] = f.Subscribe(nil)
+			subs[i] = f.Cursor(nil)
 		}
 		follow := func(i int) {
-			u, err := subs[i].Next(t.Context())
+			u, err := subs[i].Update(t.Context())
 			if err == io.EOF {
 				return
 			}
@@ -259,7 +259,7 @@ func TestConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			var got view.Fold
 			last := uint64(0)
-			for u, err := range f.Subscribe(nil).All(t.Context()) {
+			for u, err := range f.Cursor(nil).All(t.Context()) {
 				require.NoError(t, err)
 				require.Greater(t, u.Snapshot.Pos(), last)
 				last = u.Snapshot.Pos()
@@ -335,7 +335,7 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var all, follower view.Fold
-		sub := all.Subscribe(nil)
+		sub := all.Cursor(nil)
 		for _, b := range script {
 			_ = all.Apply(view.Change{
 				Op: []view.Op{view.Upsert, view.Append, view.Append, view.Remove}[b%4], ID: string(rune('a' + b/4%8)), Text: strings.Repeat("x", int(b)/32),
@@ -344,7 +344,7 @@ func FuzzFold(f *testing.F) {
 			if r.IntN(3) == 0 && all.Snapshot().Pos() > follower.Snapshot().Pos() {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				if u, err := sub.Next(ctx); err == nil {
+				if u, err := sub.Update(ctx); err == nil {
 					apply(t, &follower, u.Changes...)
 					same(t, u.Snapshot, follower.Snapshot())
 				}
@@ -364,8 +364,8 @@ func TestSubscribeAtAPosition(t *testing.T) {
 	require.NoError(t, f.Apply(view.Change{Op: view.Append, ID: "b", Text: " more"}))
 	require.NoError(t, f.Apply(view.Change{Op: view.Remove, ID: "a"}))
 	put("c", "three")
-	s := f.SubscribeAt(pos)
-	u, err := s.Next(t.Context())
+	s := f.CursorAt(pos)
+	u, err := s.Update(t.Context())
 	require.NoError(t, err)
 	require.Len(t, u.Changes, 3)
 	require.Equal(t, view.Remove, u.Changes[0].Op, "the subscriber may know it")
@@ -373,12 +373,12 @@ func TestSubscribeAtAPosition(t *testing.T) {
 	require.Equal(t, view.Upsert, u.Changes[1].Op)
 	require.Equal(t, "c", u.Changes[2].ID)
 	require.NoError(t, f.Apply(view.Change{Op: view.Append, ID: "c", Text: "!"}))
-	u, err = s.Next(t.Context())
+	u, err = s.Update(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, view.Append, u.Changes[0].Op)
 	require.Equal(t, "!", u.Changes[0].Text)
 
-	u, err = f.SubscribeAt(1000).Next(t.Context())
+	u, err = f.CursorAt(1000).Update(t.Context())
 	require.NoError(t, err)
 	require.Len(t, u.Changes, 2, "everything there is")
 }

@@ -172,8 +172,8 @@ func acpclientResumes(t *testing.T) {
 		defer close(ended)
 		_, _ = s.Say(t.Context(), cutTurn) // the agent is killed
 	}()
-	for updates := s.Subscribe(nil); ; {
-		if _, err := updates.Next(t.Context()); err != nil {
+	for updates := s.Cursor(nil); ; {
+		if _, err := updates.Update(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if last := s.Snapshot().Last(view.Message); last != nil && strings.Contains(last.Text(), "Waiting") {

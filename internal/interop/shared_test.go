@@ -63,8 +63,8 @@ func movesAbout(t *testing.T, program string, kill bool) {
 			defer close(ended)
 			_, _ = s.Say(t.Context(), cutTurn)
 		}()
-		for updates := s.Subscribe(nil); ; {
-			if _, err := updates.Next(t.Context()); err != nil {
+		for updates := s.Cursor(nil); ; {
+			if _, err := updates.Update(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if last := s.Snapshot().Last(view.Message); last != nil && strings.Contains(last.Text(), "Waiting") {

@@ -43,12 +43,12 @@ func (s *Session) watch(ctx context.Context, from string, reset bool, yield func
 		return false
 	}
 	defer done()
-	sub := c.fold.Subscribe(nil)
+	sub := c.fold.Cursor(nil)
 	if pos, ok := c.known(from); ok {
-		sub, reset = c.fold.SubscribeAt(pos), false
+		sub, reset = c.fold.CursorAt(pos), false
 	}
 	for {
-		u, err := sub.Next(ctx)
+		u, err := sub.Update(ctx)
 		switch {
 		case errors.Is(err, errDropped):
 			return true

@@ -54,14 +54,14 @@ func TestKilledSessionGoesOnElsewhere(t *testing.T) {
 		_, err := s.Say(t.Context(), "replace two with three in a.txt, then wait 60 seconds, then read a.txt")
 		ended <- err
 	}()
-	updates := s.Subscribe(nil)
+	updates := s.Cursor(nil)
 	var before []view.Entity
 	for {
 		before = shown(s.Snapshot())
 		if last := before[len(before)-1]; last.Kind == view.Message && strings.Contains(last.Text(), "Waiting") {
 			break
 		}
-		_, err := updates.Next(t.Context())
+		_, err := updates.Update(t.Context())
 		require.NoError(t, err)
 	}
 	first.kill()

@@ -238,14 +238,14 @@ func (s *mockSession) events(w http.ResponseWriter, r *http.Request) {
 	s.m.note("events from %q", from)
 	defer s.m.note("end of events")
 	reset := from != "" && epoch != s.m.epoch
-	sub := s.fold.Subscribe(nil)
+	sub := s.fold.Cursor(nil)
 	if from != "" && !reset {
-		sub = s.fold.SubscribeAt(pos)
+		sub = s.fold.CursorAt(pos)
 	}
 	updates := make(chan *view.Update)
 	go func() {
 		for {
-			u, err := sub.Next(r.Context())
+			u, err := sub.Update(r.Context())
 			if err != nil {
 				return
 			}

@@ -717,7 +717,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p50.Span](),
 	reflect.TypeFor[p50.Status](),
 	reflect.TypeFor[p50.Step](),
-	reflect.TypeFor[p50.Subscription](),
+	reflect.TypeFor[p50.Cursor](),
 	reflect.TypeFor[p50.Tokens](),
 	reflect.TypeFor[p50.Update](),
 	reflect.TypeFor[p51.Action](),

@@ -108,14 +108,14 @@ func TestKilledAgentKeepsTheSession(t *testing.T) {
 		ended <- err
 	}()
 	// The turn waits in a response, after the step that changed the file.
-	updates := s.Subscribe(nil)
+	updates := s.Cursor(nil)
 	var before []view.Entity
 	for {
 		before = shown(s.Snapshot())
 		if last := before[len(before)-1]; last.Kind == view.Message && strings.Contains(last.Text(), "Waiting") {
 			break
 		}
-		_, err := updates.Next(t.Context())
+		_, err := updates.Update(t.Context())
 		require.NoError(t, err)
 	}
 	first.kill()

@@ -267,7 +267,7 @@ func (c *console) send(ctx context.Context, prompt string) {
 
 // catchUp shows everything that has not been shown.
 func (c *console) catchUp() {
-	if u, err := c.session.Subscribe(c.shown).Next(ended); err == nil {
+	if u, err := c.session.Cursor(c.shown).Update(ended); err == nil {
 		c.shown = u.Snapshot
 		c.model.Update(time.Now(), u.Changes)
 	}

@@ -66,10 +66,10 @@ func openSession(ctx context.Context, client *acpclient.Client, now *acpclient.S
 func (c *console) follow(ctx context.Context) {
 	following, stop := context.WithCancel(ctx)
 	c.unfollow = stop
-	sub := c.session.Subscribe(nil)
+	sub := c.session.Cursor(nil)
 	c.work.Go(func() {
 		for {
-			if _, err := sub.Next(following); err != nil {
+			if _, err := sub.Update(following); err != nil {
 				return
 			}
 			select {

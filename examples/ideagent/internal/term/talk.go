@@ -163,10 +163,10 @@ func (t *talk) turn(ctx context.Context, request string) error {
 // follow shows what happens until ctx ends.
 func (t *talk) follow(ctx context.Context) {
 	t.mu.Lock()
-	sub := t.session.Subscribe(t.shown)
+	sub := t.session.Cursor(t.shown)
 	t.mu.Unlock()
 	for {
-		if _, err := sub.Next(ctx); err != nil {
+		if _, err := sub.Update(ctx); err != nil {
 			return
 		}
 		t.catchUp()
@@ -183,7 +183,7 @@ var ended = func() context.Context {
 func (t *talk) catchUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if u, err := t.session.Subscribe(t.shown).Next(ended); err == nil { // what there is comes before the end of the context
+	if u, err := t.session.Cursor(t.shown).Update(ended); err == nil { // what there is comes before the end of the context
 		t.shown = u.Snapshot
 		t.out.Update(u)
 	}

@@ -41,7 +41,7 @@ func (p *paper) updates(all ...acp.SessionUpdate) {
 }
 
 func (p *paper) show() {
-	u, err := p.fold.View().Subscribe(p.last).Next(p.t.Context())
+	u, err := p.fold.View().Cursor(p.last).Update(p.t.Context())
 	require.NoError(p.t, err)
 	p.last = u.Snapshot
 	p.Update(u)

@@ -83,7 +83,7 @@ func (d *desk) updates(all ...acp.SessionUpdate) {
 }
 
 func (d *desk) show() {
-	u, err := d.fold.View().Subscribe(d.last).Next(d.t.Context())
+	u, err := d.fold.View().Cursor(d.last).Update(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
