@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -45,7 +48,7 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 	}
 	c := acp.ToolCall{ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: a.kind, Status: acp.ToolCallStatusPending, Locations: a.locations()}
 	if a.Tracker.Snapshot(a.id).RawInput == nil { // else the bridge has announced the call, with what the model wrote
-		c.RawInput = rawInput(call.Args)
+		c.RawInput = projection.Input(call.Args)
 	}
 	_ = a.Tracker.Start(ctx, c)
 	returned := false
@@ -62,11 +65,11 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 	switch {
 	case errors.As(err, new(*toolset.ApprovalRequiredError)): // the call comes here again
 	case err != nil:
-		_ = a.Tracker.Fail(endedCall(ctx), a.id, forUser(ctx, err))
+		_ = a.Tracker.Fail(ctx, a.id, forUser(ctx, err))
 	case res.Outcome != "":
-		_ = a.Tracker.Fail(endedCall(ctx), a.id, res.Text)
+		_ = a.Tracker.Fail(ctx, a.id, res.Text)
 	default:
-		a.update(endedCall(ctx), a.completed(&res))
+		a.update(ctx, a.completed(&res))
 	}
 	return res, err
 }
@@ -92,7 +95,7 @@ func (a *activity) started(ctx context.Context, approval *toolset.Approval) {
 		u.Title = new(show.Line(approval.Title))
 		for _, p := range approval.Preview {
 			if p.Diff != nil && p.Diff.New != nil {
-				u.Content = append(u.Content, diffContent(p.Diff.Path, p.Diff.Old, *p.Diff.New)...)
+				u.Content = append(u.Content, acpview.Diff(p.Diff.Path, p.Diff.Old, *p.Diff.New)...)
 			}
 		}
 		if u.Content != nil {
@@ -115,7 +118,7 @@ func (a *activity) showOutput(ctx context.Context, c *ws.Chunk) {
 // notes are what stays when the content of a call is replaced: who allowed it.
 func (a *activity) notes() []acp.ToolCallContent {
 	return slices.DeleteFunc(a.Tracker.Snapshot(a.id).Content, func(c acp.ToolCallContent) bool {
-		return c.Content == nil || c.Content.Content.Text == nil || !strings.HasPrefix(c.Content.Content.Text.Text, allowedByPrefix)
+		return c.Content == nil || c.Content.Content.Text == nil || !strings.HasPrefix(c.Content.Content.Text.Text, view.AllowedBy)
 	})
 }
 
@@ -124,7 +127,7 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusCompleted, RawOutput: res.Meta}
 	switch a.tool {
 	case ToolListFiles, ToolSearchFiles:
-		u.Content = []acp.ToolCallContent{deps.TextContent(shown(res.Text))}
+		u.Content = []acp.ToolCallContent{deps.TextContent(projection.Clip(res.Text))}
 	case ToolRunCommand, ToolGetTerminalOutput, ToolWaitForTerminalExit:
 		var state ws.CommandState
 		if json.Unmarshal(res.Meta, &state) != nil {
@@ -135,7 +138,7 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 			u.Status = acp.ToolCallStatusFailed
 		}
 		if !a.live {
-			u.Content = append([]acp.ToolCallContent{verbatim(shown(res.Text))}, a.notes()...)
+			u.Content = append([]acp.ToolCallContent{verbatim(projection.Clip(res.Text))}, a.notes()...)
 		}
 	}
 	return u

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -83,7 +85,7 @@ func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalReques
 		return toolset.Decision{}, context.Cause(ctx)
 	}
 	decided := func(v toolset.Verdict, always bool, reason string) (toolset.Decision, error) {
-		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: byUser}, nil
+		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: projection.ByUser}, nil
 	}
 	selected := resp.Outcome.Selected
 	if selected == nil {
@@ -168,7 +170,7 @@ func previews(a *toolset.Approval) []acp.ToolCallContent {
 		} else {
 			after = *p.Diff.New
 		}
-		all = append(all, diffContent(p.Diff.Path, p.Diff.Old, after)...)
+		all = append(all, acpview.Diff(p.Diff.Path, p.Diff.Old, after)...)
 		if hidden := approval.Hidden(p); hidden != "" {
 			all = append(all, deps.TextContent("The new text contains invisible characters:"), verbatim(hidden))
 		}
@@ -178,8 +180,7 @@ func previews(a *toolset.Approval) []acp.ToolCallContent {
 
 // verbatim returns text that editors show as it is. They render other text as Markdown, which could hide parts of it.
 func verbatim(text string) acp.ToolCallContent {
-	fence := fenceFor(text)
-	return deps.TextContent(fence + "text\n" + text + "\n" + fence)
+	return deps.TextContent(acpview.Fenced(text))
 }
 
 // scopeTitle is what "always" covers, in the user's words.

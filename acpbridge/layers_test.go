@@ -41,11 +41,12 @@ func TestLayersThatDecideAreShownAndLogged(t *testing.T) {
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	shown := map[string]string{}
 	for _, u := range e.updates(id) {
-		if u.ToolCallUpdate == nil {
+		told := toolCall(&u)
+		if told == nil {
 			continue
 		}
-		for _, c := range u.ToolCallUpdate.Content {
-			call := string(u.ToolCallUpdate.ToolCallID)
+		for _, c := range told.Content {
+			call := string(told.ToolCallID)
 			shown[call[len(call)-1:]] = c.Content.Content.Text.Text
 		}
 	}

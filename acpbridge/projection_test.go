@@ -97,11 +97,12 @@ func TestRawInputIsVerbatim(t *testing.T) {
 	var inputs []string
 	var last acp.ToolCallStatus
 	for _, u := range e.updates(id) {
-		if u.ToolCallUpdate != nil && strings.HasSuffix(string(u.ToolCallUpdate.ToolCallID), "/3") && u.ToolCallUpdate.Status != "" {
-			last = u.ToolCallUpdate.Status
+		told := toolCall(&u)
+		if told != nil && strings.HasSuffix(string(told.ToolCallID), "/3") && told.Status != "" {
+			last = told.Status
 		}
-		if u.ToolCallUpdate != nil && u.ToolCallUpdate.RawInput != nil {
-			inputs = append(inputs, string(u.ToolCallUpdate.RawInput))
+		if told != nil && told.RawInput != nil {
+			inputs = append(inputs, string(told.RawInput))
 		}
 	}
 	assert.Equal(t, []string{args, "{}", `"{oops"`, `{"a":["b"]}`}, inputs, "repaired arguments are shown as the tool gets them")
@@ -134,6 +135,7 @@ func TestEachToolCallIsAnnouncedOnceThoughStepsReuseItsID(t *testing.T) {
 	}
 }
 
+// A call is announced before it is complete if the model writes more than a kilobyte of arguments.
 func TestACallIsAnnouncedWhileTheModelStillWritesIt(t *testing.T) {
 	writing := make(chan struct{})
 	m := model.Func(model.Info{}, func(_ context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
@@ -142,7 +144,8 @@ func TestACallIsAnnouncedWhileTheModelStillWritesIt(t *testing.T) {
 		}
 		err := errors.Join(
 			sink(model.Delta{Part: 0, Kind: model.PartToolCall, CallID: "1", Tool: "forecast", Text: `{"ci`}),
-			sink(model.Delta{Part: 1, Kind: model.PartToolCall, CallID: "2", Tool: "forecast", Text: `{}`}))
+			sink(model.Delta{Part: 1, Kind: model.PartToolCall, CallID: "2", Tool: "forecast", Text: `{`}),
+			sink(model.Delta{Part: 1, Kind: model.PartToolCall, Text: strings.Repeat(" ", 1024)}))
 		<-writing
 		return model.Response(model.ToolCall("1", "forecast", `{"city":"Oslo"}`)), err
 	})
@@ -155,9 +158,9 @@ func TestACallIsAnnouncedWhileTheModelStillWritesIt(t *testing.T) {
 	requireStop(t, acp.StopReasonEndTurn, e.answer(n))
 	status := map[string]acp.ToolCallStatus{}
 	for _, u := range e.updates(id) {
-		if u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != "" {
-			_, call, _ := strings.Cut(string(u.ToolCallUpdate.ToolCallID), "/")
-			status[call] = u.ToolCallUpdate.Status
+		if told := toolCall(&u); told != nil && told.Status != "" {
+			_, call, _ := strings.Cut(string(told.ToolCallID), "/")
+			status[call] = told.Status
 		}
 	}
 	assert.Equal(t, map[string]acp.ToolCallStatus{"1/1": "completed", "1/2": "failed"}, status, "a call that was not made after all has failed")
@@ -199,11 +202,12 @@ func TestALongResultIsShownInPart(t *testing.T) {
 	assert.Fail(t, "no content")
 }
 
-func TestUpdatesThatToolsEmitGoOutAsTheyAre(t *testing.T) {
+func TestUpdatesThatToolsEmitAreShownOrRefused(t *testing.T) {
 	plans := tool("plans", func(_ context.Context, run *toolset.RunContext[bare]) (string, error) {
 		run.Emit(acp.SessionUpdate{Plan: &acp.Plan{Entries: []acp.PlanEntry{{Content: "first", Priority: "high", Status: "pending"}}}})
 		run.Emit(&acp.SessionUpdate{Unknown: json.RawMessage(`{"sessionUpdate":"_own","n":1}`)})
-		run.Emit(acp.SessionUpdate{}) // cannot be encoded: logged, and nothing else
+		run.Emit(acp.SessionUpdate{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{}})
+		run.Emit(acp.SessionUpdate{}) // says nothing
 		run.Emit("not for the client")
 		run.Emit((*acp.SessionUpdate)(nil))
 		return "ok", nil
@@ -215,12 +219,12 @@ func TestUpdatesThatToolsEmitGoOutAsTheyAre(t *testing.T) {
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	text := transcript(e.all())
 	assert.Contains(t, text, `{"sessionUpdate":"plan","entries":[{"content":"first","priority":"high","status":"pending"}]}`)
-	assert.Contains(t, text, `{"sessionUpdate":"_own","n":1}`)
-	assert.Equal(t, 1, strings.Count(log.String(), "update not sent"))
+	assert.NotContains(t, text, `"_own"`, "nobody would see it who loads the session")
+	assert.Equal(t, 3, strings.Count(log.String(), "tools cannot send updates of this kind"))
 }
 
 func TestUsageIsThatOfTheLastResponseAndNeedsAWindow(t *testing.T) {
-	for window, want := range map[int]int{0: 0, 500: 2} {
+	for window, want := range map[int]int{0: 0, 500: 1} { // the second response has used as much as the first one
 		c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "forecast", `{"city":"Oslo"}`)), modeltest.SayText("done")), forecast())
 		c.Model = &model.Info{ContextWindow: window}
 		e, id := start(t, c)

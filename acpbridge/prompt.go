@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -173,26 +174,12 @@ func promptCapabilities(media []string) acp.PromptCapabilities {
 
 // fenced puts a resource's text between fences longer than any in it.
 func fenced(uri, text string) string {
-	fence := fenceFor(text)
+	fence := acpview.Fence(text)
 	newline := ""
 	if !strings.HasSuffix(text, "\n") {
 		newline = "\n"
 	}
 	return fmt.Sprintf("Contents of %s:\n%s\n%s%s%s", show.Line(uri), fence, text, newline, fence)
-}
-
-// fenceFor returns a fence for a Markdown code block that holds text.
-func fenceFor(text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
 }
 
 // uriName is what people call a resource: the last element of its path.

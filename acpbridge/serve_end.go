@@ -152,7 +152,7 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 	go func() {
 		defer close(released)
 		session.release.Do(func() {
-			session.client.close()
+			session.client.gate.close()
 			s.closeServers(session)
 			if err := session.hosted.Close(release); err != nil {
 				s.logError("session not released", session.id, err)

@@ -100,7 +100,6 @@ func ExampleServe() {
 	fmt.Println("served:", <-served)
 	// Output:
 	// tool call: Look at the clock
-	// tool call: in_progress
 	// tool call: completed
 	// message: Noon.
 	// stop reason: end_turn

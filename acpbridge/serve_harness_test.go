@@ -20,6 +20,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
@@ -366,3 +367,11 @@ func (b *logBuffer) String() string {
 }
 
 func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+// toolCall returns what an update says of a tool call, whether it announces it or not; nil for other updates.
+func toolCall(u *acp.SessionUpdate) *acp.ToolCallUpdate {
+	if u.ToolCall != nil {
+		return new(acpview.Update(u.ToolCall))
+	}
+	return u.ToolCallUpdate
+}

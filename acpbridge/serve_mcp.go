@@ -96,7 +96,7 @@ func (s *server) closeServers(session *session) {
 }
 
 // tellNews tells the user what is new about the session's servers.
-func (s *server) tellNews(r *renderer, turn *host.Turn) {
+func (s *server) tellNews(r *teller, turn *host.Turn) {
 	if s.mcp == nil || r.ctx.Err() != nil {
 		return
 	}
@@ -107,8 +107,8 @@ func (s *server) tellNews(r *renderer, turn *host.Turn) {
 }
 
 // tell tells the user something in notices, or in a message if the client has none.
-func (s *server) tell(r *renderer, turn *host.Turn, lines ...string) {
-	if r.notices {
+func (s *server) tell(r *teller, turn *host.Turn, lines ...string) {
+	if r.session.takes.Notices {
 		for _, line := range lines {
 			turn.Notice("warning", oneLine(line))
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -162,7 +163,7 @@ func (s *session) announce(ctx context.Context, e *view.Entity) {
 	}
 	switch {
 	case e.Kind == view.Session && s.stored:
-		send(infoUpdate(e))
+		send(acpview.Info(e))
 	case e.Kind == view.Options && !s.asked.Load():
 		send(acp.SessionUpdate{ConfigOptionUpdate: &acp.ConfigOptionUpdate{ConfigOptions: s.configOptions(e.Settings)}})
 		if m := modes(e.Settings); m != nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
@@ -23,9 +24,9 @@ type session struct {
 	client  *sessionClient
 	tracker *deps.Tracker
 	local   LocalFallback
-	stored  bool // the session outlives the connection
-	takes   clientUpdates
-	hosted  *host.Session // nil until it is open
+	stored  bool            // the session outlives the connection
+	takes   acpview.Options // what the client takes
+	hosted  *host.Session   // nil until it is open
 	release sync.Once
 	gone    chan struct{} // closed when a session that was closed has been released
 

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
@@ -98,7 +99,7 @@ func (c *Config[D, O]) render(value any) (text string, err error) {
 	if err := enc.Encode(value); err != nil {
 		return "", fmt.Errorf("the output has no JSON form: %w", err)
 	}
-	fence := fenceFor(buf.String())
+	fence := acpview.Fence(buf.String())
 	return fmt.Sprintf("%sjson\n%s%s", fence, buf.String(), fence), nil
 }
 

@@ -36,10 +36,7 @@ func (c *sessionClient) CompleteElicitation(ctx context.Context, n *acp.Complete
 }
 
 // endVisits tells the client about the visits that are left when a turn ends.
-func (c *sessionClient) endVisits() {
-	c.mu.Lock()
-	turn := c.turn
-	c.mu.Unlock()
+func (c *sessionClient) endVisits(turn context.Context) {
 	c.visits.mu.Lock()
 	open := c.visits.open
 	c.visits.open = nil

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
-	sessionturn "github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -103,36 +103,23 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		wait()
 		return end.answer()
 	}
-	began := false
-	begin := func() {
-		began = true
-		t.session.client.enter(t.ctx, t.hosted)
-	}
+	r := &teller{ctx: t.ctx, session: t.session, log: s.log}
 	defer func() {
-		if began {
-			t.session.client.leave(t.ctx)
-		}
+		r.done()
+		t.session.client.leave(t.ctx)
 	}()
-	if !t.steers {
-		begin()
-	}
-
-	r := newRenderer(t.ctx, t.session, s.log)
-	waits := false
 	var used *toolset.Usage
 	o := t.hosted.Run(host.Prompt{
-		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
+		Parts: in.parts, Shown: acpview.Contents(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
 		Show: r.show, Observe: func(e *agent.Event) {
 			if e.Kind == agent.EventUsage {
 				used = e.Usage
 			}
-			r.observe(e, t.hosted)
+			r.observe(e)
 		},
 		Began: func(turn *host.Turn) {
-			if !began {
-				wait()
-				begin()
-			}
+			wait()
+			r.begin(turn)
 			s.tellNews(r, turn)
 		},
 		More: func(*host.Turn) []model.Part {
@@ -143,7 +130,6 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			return linkedFiles(t.ctx, work.Workspace(), in.links, s.media, s.linkedFiles)
 		},
 		Ending: func(turn *host.Turn, o *host.Outcome) string {
-			waits = o.Reason == sessionturn.Pending
 			if end = cancelled(t.ctx); end == nil {
 				end = s.endingOf(o)
 			}
@@ -154,14 +140,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			}
 			return end.notice
 		},
-		Closed: func(turn *host.Turn) {
-			r.report(t.session.client.recorded(r.ctx, ""))
-			if !waits { // else the calls are open until they are answered
-				r.report(t.session.tracker.EndRun(r.ctx, turn.ID()))
-			}
-		},
 	})
-	defer r.done()
 	if o.Steered {
 		wait()
 		for _, b := range before { // one that was cancelled may have been answered before

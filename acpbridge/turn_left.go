@@ -60,8 +60,9 @@ func (t *turn) leave(s *server) {
 	defer cancel()
 	if len(tools) > 0 {
 		text := fmt.Sprintf("Cancelled, but still running: %s. The next prompt waits until that has ended.", strings.Join(tools, ", "))
-		_ = client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: t.session.id, Update: acp.TextChunk(text)}) // a client that is gone need not know
-		_ = t.session.tracker.EndRun(ctx, t.hosted.ID())
+		_ = client.gate.SessionUpdate(ctx, &acp.SessionNotification{SessionID: t.session.id, Update: acp.TextChunk(text)}) // a client that is gone need not know
+		t.hosted.Abandon()
+		_ = client.Show(ctx)
 	}
 	client.leave(t.ctx)
 }

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // unstableAgent handles the methods of the protocol that are not stable, for [Config].Unstable.
@@ -56,6 +58,15 @@ func (s *server) extendUnstable(opts *acp.ConnOptions) {
 
 // clientUpdates are the updates that are not stable and that a client takes.
 type clientUpdates struct{ subagents, plans bool }
+
+// options returns what a client takes.
+func (t clientUpdates) options(can acp.ClientCapabilities) acpview.Options {
+	o := acpview.Options{Plans: t.plans, Subagents: t.subagents}
+	if takes := can.Session; takes != nil {
+		o.Notices, o.Compactions = takes.Notices != nil, takes.Compaction != nil
+	}
+	return o
+}
 
 // initializeUnstable reads what a client can do that is not stable, and announces what the agent can.
 func (s *server) initializeUnstable(ctx context.Context) error {
@@ -221,4 +232,26 @@ func (s *server) tellArchived(ctx context.Context, page *sessions.Page) error {
 		}
 	}
 	return unstable.ExtendAnswer(ctx, unstable.ListSessionsResponse{Sessions: more})
+}
+
+// tellUsage adds to the answer to a prompt what its turn has used.
+func (s *server) tellUsage(ctx context.Context, used *toolset.Usage) {
+	if s.unstable && used != nil {
+		_ = unstable.ExtendAnswer(ctx, unstable.PromptResponse{Usage: turnUsage(used)}) // numbers have a JSON form
+	}
+}
+
+// turnUsage is what a turn has used.
+func turnUsage(u *toolset.Usage) *unstable.Usage {
+	count := func(n int64) uint64 { return uint64(max(n, 0)) }
+	part := func(n int64) *uint64 {
+		if n <= 0 {
+			return nil
+		}
+		return new(count(n))
+	}
+	return &unstable.Usage{
+		TotalTokens: count(u.TotalTokens()), InputTokens: count(u.InputTokens), OutputTokens: count(u.OutputTokens),
+		ThoughtTokens: part(u.ReasoningTokens), CachedReadTokens: part(u.CacheReadTokens), CachedWriteTokens: part(u.CacheWriteTokens),
+	}
 }

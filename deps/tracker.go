@@ -4,20 +4,14 @@ package deps
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/agent/view"
 )
-
-// ErrUnknownToolCall is returned for a report about a tool call that was not started, or finished so long ago that it was
-// forgotten.
-var ErrUnknownToolCall = errors.New("deps: unknown tool call")
-
-// keptCalls is the number of finished tool calls to remember, so that late reports about them can be recognised.
-const keptCalls = 512
 
 // TrackerOptions configures a [Tracker]. The zero value and nil are usable.
 type TrackerOptions struct {
@@ -25,28 +19,30 @@ type TrackerOptions struct {
 	TextInterval time.Duration
 	// TextLimit limits the streamed text that a call shows, in bytes. Of longer text, the end is shown. 0 means 16 KiB.
 	TextLimit int
+	// Transcript takes the reports. If it is nil, the tracker keeps the calls itself and tells the client.
+	Transcript Transcript
 }
 
-// Tracker keeps the state of a session's tool calls and reports changes to the client.
+// Tracker reports a session's tool calls, in the words of the protocol, to what the session shows. It keeps nothing of
+// them but text that is streamed.
 //
 // Methods that take a ctx return when the client has been told or ctx is done. Changes that could not be sent are not
-// lost: they are sent with the next report about the call. Reports about one call are never reordered. Reports made while
-// another one is being sent are merged into one. The tracker sends even if ctx is done. Whether a cancelled turn can
-// still report is up to the client: acp.AgentConn does while its queue has room.
+// lost: they are sent with the next report. Reports are never reordered. Reports made while another one is being sent
+// are merged into one. The tracker sends even if ctx is done. Whether a cancelled turn can still report is up to the
+// client: acp.AgentConn does while its queue has room.
 type Tracker struct {
-	client  acp.Client
-	session acp.SessionID
-	opts    TrackerOptions
+	opts  TrackerOptions
+	calls Transcript
+	own   bool // calls is the tracker's own
 
-	mu       sync.Mutex
-	calls    map[acp.ToolCallID]*call
-	finished []acp.ToolCallID  // oldest first; may contain forgotten ids
-	labels   map[string]string // of runs, by the prefix of their calls' ids
+	mu      sync.Mutex
+	streams map[string]*stream // of calls with streamed text
+	labels  map[string]string  // of runs, by the prefix of their calls' ids
 }
 
 // NewTracker returns a tracker that reports to the client.
 func NewTracker(client acp.Client, session acp.SessionID, opts *TrackerOptions) *Tracker {
-	t := &Tracker{client: client, session: session, calls: map[acp.ToolCallID]*call{}}
+	t := &Tracker{streams: map[string]*stream{}}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -56,13 +52,16 @@ func NewTracker(client acp.Client, session acp.SessionID, opts *TrackerOptions) 
 	if t.opts.TextLimit <= 0 {
 		t.opts.TextLimit = 16 << 10
 	}
+	if t.calls = t.opts.Transcript; t.calls == nil {
+		t.calls, t.own = newCalls(client, session), true
+	}
 	return t
 }
 
 // Label sets what the titles of a run's calls begin with, such as the name of an agent inside another one. It holds for titles that are
-// reported from now on, until [Tracker.EndRun]. The empty label changes nothing.
+// reported from now on, until [Tracker.EndRun]. The empty label changes nothing. A [Transcript] knows its agents itself.
 func (t *Tracker) Label(runID, label string) {
-	if t == nil || label == "" {
+	if t == nil || label == "" || !t.own {
 		return
 	}
 	t.mu.Lock()
@@ -74,13 +73,13 @@ func (t *Tracker) Label(runID, label string) {
 }
 
 // labelled returns the title of a call with the label of its run. mu is held.
-func (t *Tracker) labelled(id acp.ToolCallID, title *string) *string {
-	if title == nil || len(t.labels) == 0 {
+func (t *Tracker) labelled(id acp.ToolCallID, title string) string {
+	if title == "" || len(t.labels) == 0 {
 		return title
 	}
 	run, _, _ := strings.Cut(string(id), "/")
-	if label := t.labels[run+"/"]; !strings.HasPrefix(*title, label) {
-		return new(label + *title)
+	if label := t.labels[run+"/"]; !strings.HasPrefix(title, label) {
+		return label + title
 	}
 	return title
 }
@@ -90,19 +89,7 @@ func (t *Tracker) Start(ctx context.Context, c acp.ToolCall) error {
 	if t == nil {
 		return nil
 	}
-	u := acp.ToolCallUpdate{
-		ToolCallID: c.ToolCallID, Title: &c.Title, Name: c.Name, Kind: c.Kind, Status: c.Status, Content: c.Content,
-		Locations: c.Locations, RawInput: c.RawInput, RawOutput: c.RawOutput, Meta: c.Meta,
-	}
-	t.mu.Lock()
-	entity := t.calls[c.ToolCallID]
-	if entity == nil {
-		entity = &call{state: acp.ToolCallUpdate{ToolCallID: c.ToolCallID}, changed: acp.ToolCallUpdate{ToolCallID: c.ToolCallID}, dirty: true}
-		t.calls[c.ToolCallID] = entity
-	}
-	t.change(entity, &u)
-	t.mu.Unlock()
-	return t.flush(ctx, entity)
+	return t.report(ctx, new(acpview.Update(&c)), true)
 }
 
 // Update reports changes to a call. Fields that are absent, or that the client already has, are not sent. A status never
@@ -112,15 +99,31 @@ func (t *Tracker) Update(ctx context.Context, u acp.ToolCallUpdate) error {
 	if t == nil {
 		return nil
 	}
-	t.mu.Lock()
-	entity := t.calls[u.ToolCallID]
-	if entity == nil {
-		t.mu.Unlock()
-		return ErrUnknownToolCall
+	return t.report(ctx, &u, false)
+}
+
+// report reports an update, with streamed text that has not been reported.
+func (t *Tracker) report(ctx context.Context, u *acp.ToolCallUpdate, begin bool) error {
+	if err := t.merge(u, begin); err != nil {
+		return err
 	}
-	t.change(entity, &u)
-	t.mu.Unlock()
-	return t.flush(ctx, entity)
+	return t.calls.Show(ctx)
+}
+
+func (t *Tracker) merge(u *acp.ToolCallUpdate, begin bool) error {
+	patch := acpview.CallOf(u)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	patch.Title = t.labelled(u.ToolCallID, patch.Title)
+	if s := t.streams[patch.ID]; s != nil && patch.Content == nil && s.text.fresh {
+		patch.Content = s.take()
+	} else if patch.Content != nil {
+		t.drop(patch.ID)
+	}
+	if patch.Status.Ended() {
+		t.drop(patch.ID)
+	}
+	return t.calls.Report(patch, begin)
 }
 
 // Complete updates a call that has succeeded. Without content, the call keeps what it shows.
@@ -144,18 +147,10 @@ func (t *Tracker) Append(ctx context.Context, id acp.ToolCallID, text string) er
 	if t == nil || text == "" {
 		return nil
 	}
-	t.mu.Lock()
-	entity := t.calls[id]
-	if entity == nil {
-		t.mu.Unlock()
-		return ErrUnknownToolCall
+	if due, err := t.append(ctx, acpview.CallID(id), text); !due || err != nil {
+		return err
 	}
-	due := t.append(ctx, entity, text)
-	t.mu.Unlock()
-	if !due {
-		return nil
-	}
-	return t.flush(ctx, entity)
+	return t.calls.Show(ctx)
 }
 
 // Snapshot returns the whole state of a call, in the form a permission request carries. For an unknown call, it holds
@@ -166,10 +161,19 @@ func (t *Tracker) Snapshot(id acp.ToolCallID) acp.ToolCallUpdate {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if entity := t.calls[id]; entity != nil {
-		return entity.snapshot()
+	e, agent := t.calls.Call(acpview.CallID(id))
+	if e == nil {
+		return acp.ToolCallUpdate{ToolCallID: id}
 	}
-	return acp.ToolCallUpdate{ToolCallID: id}
+	if e.Status.Ended() {
+		return acpview.Call(small(e), agent)
+	}
+	if s := t.streams[e.ID]; s != nil && s.text.fresh {
+		shown := *e
+		shown.Content = s.content()
+		e = &shown
+	}
+	return acpview.Call(e, agent)
 }
 
 // EndRun reports the unfinished calls of a run as failed, and forgets all calls of the run. Call it when the run has
@@ -179,97 +183,22 @@ func (t *Tracker) EndRun(ctx context.Context, runID string) error {
 		return nil
 	}
 	prefix := runPrefix(runID)
-	var open []*call
 	t.mu.Lock()
 	delete(t.labels, prefix)
-	for id, entity := range t.calls {
-		if strings.HasPrefix(string(id), prefix) {
-			delete(t.calls, id)
-			open = append(open, entity)
+	for id, s := range t.streams {
+		if strings.HasPrefix(id, acpview.CallID(acp.ToolCallID(prefix))) {
+			if s.text.fresh {
+				_ = t.calls.Report(&view.Entity{ID: id, Content: s.take()}, false) // one that is not known is not shown
+			}
+			t.drop(id)
 		}
 	}
-	sortByID(open)
-	for _, entity := range open {
-		if !entity.ended() {
-			entity.change(&acp.ToolCallUpdate{Status: acp.ToolCallStatusFailed})
-		}
-		entity.stopTimer()
-	}
+	t.calls.EndRun(runID)
 	t.mu.Unlock()
-	var errs []error
-	for _, entity := range open {
-		errs = append(errs, t.flush(ctx, entity))
-	}
-	return errors.Join(errs...)
+	return t.calls.Show(ctx)
 }
 
-// change merges u into the call. mu must be held.
-func (t *Tracker) change(c *call, u *acp.ToolCallUpdate) {
-	if c.ended() {
-		return
-	}
-	u.Title = t.labelled(c.state.ToolCallID, u.Title)
-	c.change(u)
-	if !c.ended() {
-		return
-	}
-	c.stopTimer()
-	if t.finished = append(t.finished, c.state.ToolCallID); len(t.finished) > keptCalls {
-		delete(t.calls, t.finished[0])
-		t.finished = append(t.finished[:0], t.finished[1:]...)
-	}
+// TextContent returns text as the content of a tool call.
+func TextContent(text string) acp.ToolCallContent {
+	return acp.ToolCallContent{Content: &acp.Content{Content: acp.TextBlock(text)}}
 }
-
-// flush sends the changes of a call. If another goroutine is sending, it waits until that one has sent everything.
-func (t *Tracker) flush(ctx context.Context, c *call) error {
-	for {
-		t.mu.Lock()
-		if c.sending == nil {
-			break // while holding mu
-		}
-		sending := c.sending
-		t.mu.Unlock()
-		select {
-		case <-sending:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	defer t.mu.Unlock()
-	if !c.dirty {
-		return nil
-	}
-	sending := make(chan struct{})
-	c.sending = sending
-	defer func() {
-		c.sending = nil
-		close(sending)
-	}()
-	for c.dirty {
-		if err := t.send(ctx, c); err != nil {
-			return err
-		}
-	}
-	if c.ended() {
-		c.shrink()
-	}
-	return nil
-}
-
-// send sends the changes of a call. mu must be held. It is released while the client is called.
-func (t *Tracker) send(ctx context.Context, c *call) error {
-	update, sent := c.take()
-	t.mu.Unlock()
-	err := errPanicked
-	defer func() {
-		t.mu.Lock()
-		if err != nil {
-			c.putBack(sent)
-		}
-	}()
-	err = t.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: t.session, Update: update})
-	return err
-}
-
-// errPanicked is used in place of an error if the client panicked.
-var errPanicked = errors.New("deps: client panicked")

@@ -81,7 +81,7 @@ func aguiResultText(e *view.Entity) string {
 	for i := range e.Content {
 		c := &e.Content[i]
 		switch {
-		case c.Kind == view.Text && !strings.HasPrefix(c.Text, projection.AllowedByPrefix):
+		case c.Kind == view.Text && !strings.HasPrefix(c.Text, view.AllowedBy):
 			all.WriteString(c.Text)
 		case c.Kind != view.Text:
 			if data, err := json.Marshal(c); err == nil {

@@ -34,7 +34,8 @@ type openaiFeed struct {
 	mu      sync.Mutex
 	changes []openaiChange
 	usage   toolset.Usage
-	output  bool // what is shown next is the output, which is not text
+	value   string // the output, as JSON
+	delta   view.Delta
 	wake    chan struct{}
 }
 
@@ -66,21 +67,37 @@ func (f *openaiFeed) take() ([]openaiChange, toolset.Usage) {
 // openaiOutputs is what the ids of outputs that are not text begin with.
 var openaiOutputs = strings.TrimSuffix(projection.OutputID("", 0), "/0")
 
+// openaiResponses is what the ids of texts of the model begin with.
+var openaiResponses = strings.TrimSuffix(projection.MessageID("", 0), "/0")
+
 // show takes the texts of the agent.
-func (f *openaiFeed) show(s *projection.Shown) {
-	switch {
-	case s.Kind != view.Message || s.Role != view.Assistant:
-	case s.Op == view.Append:
-		if s.Text != "" {
-			f.add(openaiChange{item: s.ID, text: s.Text})
+func (f *openaiFeed) show(c *view.Cursor) {
+	for c.Take(&f.delta) {
+		d := &f.delta
+		switch {
+		case d.Kind != view.Message || d.Role != view.Assistant:
+		case d.Op == view.Upsert && strings.HasPrefix(d.ID, openaiOutputs):
+			f.add(openaiChange{item: "output", text: f.value})
+		case d.Op == view.Upsert && d.Known == nil && strings.HasPrefix(d.ID, openaiResponses):
+			f.said(d.ID, "", d.Entity.Content)
+		case d.Op == view.Append:
+			f.said(d.ID, d.Text, d.Content)
 		}
-		for i := range s.Content {
-			if s.Content[i].Kind == view.Image && s.Content[i].Data != "" {
-				f.add(openaiChange{item: s.ID, data: &s.Content[i]})
-			}
+	}
+}
+
+// said takes what the agent has said more.
+func (f *openaiFeed) said(id, text string, more []view.Content) {
+	if text != "" {
+		f.add(openaiChange{item: id, text: text})
+	}
+	for i := range more {
+		switch c := &more[i]; {
+		case c.Kind == view.Text && c.Text != "":
+			f.add(openaiChange{item: id, text: c.Text})
+		case c.Kind == view.Image && c.Data != "":
+			f.add(openaiChange{item: id, data: c})
 		}
-	case s.Op == view.Upsert && strings.HasPrefix(s.ID, openaiOutputs):
-		f.output = true
 	}
 }
 
@@ -110,13 +127,11 @@ func (f *openaiFeed) observe(e *agent.Event) {
 		}
 		f.add(openaiChange{item: e.CallID, call: c})
 	case agent.EventOutput:
-		if f.output {
-			data, err := json.Marshal(e.Value)
-			if err != nil {
-				data = []byte("null")
-			}
-			f.add(openaiChange{item: "output", text: string(data)})
+		data, err := json.Marshal(e.Value)
+		if err != nil {
+			data = []byte("null")
 		}
+		f.value = string(data)
 	case agent.EventUsage:
 		if e.Usage != nil {
 			f.mu.Lock()

@@ -47,7 +47,7 @@ func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiI
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	f := openaiNewFeed()
-	t := Turn{Parts: in.prompt, Plain: true, NoQuestions: true, Observe: f.observe, Show: f.show}
+	t := Turn{Parts: in.prompt, Plain: true, NoQuestions: true, Observe: f.observe, Said: f.show}
 	if in.maxTokens > 0 {
 		t.Options = []agent.RunOption{agent.WithSettings(model.Settings{MaxTokens: in.maxTokens})}
 	}

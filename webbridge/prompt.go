@@ -50,11 +50,7 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 				record()
 			}
 		},
-		Show: func(c *projection.Shown) {
-			if c.Role == view.User { // a prompt is shown when it has been recorded
-				record()
-			}
-		},
+		Prompted: record, // a prompt is shown when it has been recorded
 	})
 	if err != nil {
 		return err
@@ -96,8 +92,10 @@ type Turn struct {
 	// not block.
 	Began   func(id string)
 	Observe func(*agent.Event)
-	// Show is told of each change that the run makes to what is shown, in order. It must not block.
-	Show func(*projection.Shown)
+	// Prompted, if not nil, is called when the prompt is shown. Said, if not nil, is called with a cursor of what the
+	// turn shows whenever that has changed. They must not block.
+	Prompted func()
+	Said     func(*view.Cursor)
 	// Options are options of the run.
 	Options []agent.RunOption
 }
@@ -170,9 +168,14 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 			defer h.turns.Done()
 		}
 		defer h.turning(s.live, -1)
+		var said *view.Cursor
+		var fold *view.Fold
+		var prompt string
 		g.outcome = run(host.Prompt{
-			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options, Show: t.Show,
+			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options,
 			Began: func(t2 *host.Turn) {
+				said, fold = t2.Fold().Cursor(t2.Fold().Snapshot()), t2.Fold()
+				prompt = projection.PromptID(t2.ID())
 				if len(t.Parts) > 0 {
 					h.mu.Lock()
 					s.live.prompt = projection.PromptID(t2.ID())
@@ -183,6 +186,15 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 				}
 			},
 			Ending: h.conclude,
+			Show: func() {
+				if t.Prompted != nil && fold.Get(prompt) != nil {
+					t.Prompted()
+					t.Prompted = nil
+				}
+				if t.Said != nil {
+					t.Said(said)
+				}
+			},
 			Observe: func(e *agent.Event) {
 				meter(e)
 				if t.Observe != nil {

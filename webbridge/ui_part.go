@@ -46,7 +46,7 @@ func uiOutputOf(e *view.Entity) any {
 func uiTextOf(e *view.Entity) string {
 	var all strings.Builder
 	for i := range e.Content {
-		if c := &e.Content[i]; c.Kind == view.Text && !strings.HasPrefix(c.Text, projection.AllowedByPrefix) {
+		if c := &e.Content[i]; c.Kind == view.Text && !strings.HasPrefix(c.Text, view.AllowedBy) {
 			all.WriteString(c.Text)
 		}
 	}

@@ -416,7 +416,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.client.failed(ctx, acp.MethodCloseSession, err)
 }
 
-// end ends the session's turn, terminals and subscriptions in this process.
+// end ends the session's turn, terminals and cursors in this process.
 func (s *Session) end(err error) {
 	s.mu.Lock()
 	s.ended = true

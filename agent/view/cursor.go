@@ -120,6 +120,13 @@ func (c *Cursor) Again() {
 	c.last = nil
 }
 
+// Behind reports whether there are changes that the cursor has not looked at.
+func (c *Cursor) Behind() bool {
+	c.fold.mu.Lock()
+	defer c.fold.mu.Unlock()
+	return len(c.queue) > 0 || c.fold.pos > c.from
+}
+
 // take is Take. The Fold is locked.
 func (c *Cursor) take(d *Delta) bool {
 	for {

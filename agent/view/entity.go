@@ -129,6 +129,9 @@ const (
 	Other    ContentKind = "other"    // Raw
 )
 
+// AllowedBy begins the text of a tool call that says who allowed it without asking a person.
+const AllowedBy = "Allowed by: "
+
 // Content is a piece of what an entity shows.
 type Content struct {
 	// Kind determines which fields are used. Data is in base64. Ref is the id of the entity that is

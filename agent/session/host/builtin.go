@@ -153,7 +153,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 	if err != nil {
 		return res, err
 	}
-	t.c.proj.Begin(t.id, t.show)
+	t.c.proj.Begin(t.id)
 	res.Notice = "Taken back: " + said
 	if note != "" {
 		res.Notice += "\n\n" + note

@@ -166,13 +166,14 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 	}
 	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
 		c.proj.Typed(shown)
+		t.shown()
 	}
 	if failed != nil {
 		s.logCommand(failed)
-		c.proj.Say(s.host.commandText(failed))
+		t.Say(s.host.commandText(failed))
 		return nil, nil, false, nil
 	}
-	c.proj.Say(res.Notice)
+	t.Say(res.Notice)
 	if res.Messages != nil {
 		now, err := c.Begin(t.ctx)
 		if err == nil {

@@ -52,7 +52,7 @@ func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note 
 		return note, err
 	}
 	s.takeResults(c)
-	c.proj.Begin(to, nil)
+	c.proj.Begin(to)
 	c.proj.Rewind(to)
 	s.touch(c)
 	return note, nil

@@ -24,8 +24,7 @@ import (
 func (t *Turn) run(p *Prompt, o *Outcome) {
 	s, c := t.session, t.c
 	t.id, t.show = rand.Text(), p.Show
-	c.proj.Begin(t.id, t.show)
-	defer c.proj.Stop()
+	c.proj.Begin(t.id)
 	if p.Began != nil {
 		p.Began(t)
 	}
@@ -61,12 +60,10 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 		notice = p.Ending(t, o)
 	}
 	t.c.proj.End(o.Reason)
-	if p.Closed != nil {
-		p.Closed(t)
-	}
 	if notice != "" {
 		t.c.proj.Notice("warning", notice)
 	}
+	t.shown()
 }
 
 // perform runs the agent and records the turn.
@@ -104,6 +101,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	s.recording.Store(now)
 	if len(parts) > 0 {
 		c.proj.Prompt(parts, shown)
+		t.shown()
 		if o.Titled, err = s.nameAfter(t.ctx, c, parts); err != nil {
 			s.logError("the session has no title", err)
 		}
@@ -180,6 +178,7 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, in *runInput, checked *agent.
 		if p.Observe != nil {
 			p.Observe(e)
 		}
+		t.shown()
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -39,15 +38,15 @@ type Prompt struct {
 	// ends pending.
 	Wait bool
 
-	// Began, if not nil, is called when the turn begins, Ending when the run has ended, and Closed when its open
-	// calls have been closed. The result of Ending is shown to the user as a warning. More returns parts to append to
-	// the prompt, after a command has been expanded. All are called on the goroutine of the turn.
+	// Began, if not nil, is called when the turn begins, and Ending when the run has ended. The result of Ending is
+	// shown to the user as a warning. More returns parts to append to the prompt, after a command has been expanded.
+	// All are called on the goroutine of the turn.
 	Began  func(t *Turn)
 	More   func(t *Turn) []model.Part
 	Ending func(t *Turn, o *Outcome) (notice string)
-	Closed func(t *Turn)
-	// Show, if not nil, is called for each change of what is shown, in order. The run waits for it.
-	Show func(*projection.Shown)
+	// Show, if not nil, is called when the turn has changed what the session shows: see [Turn.Fold]. The run waits for
+	// it.
+	Show func()
 	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
 	Observe func(*agent.Event)
 
@@ -87,7 +86,7 @@ type Turn struct {
 	id   string
 	c    *conversation // of the goroutine that runs the turn
 	live atomic.Pointer[conversation]
-	show func(*projection.Shown)
+	show func() // nil for nobody
 	// resumes is set while the turn is to resume a pending run, and has not taken the answers.
 	resumes bool
 
@@ -184,16 +183,58 @@ func (t *Turn) Cancel(cause error) { t.cancel(cause) }
 
 // Notice shows the user a message that is not part of the conversation. class is info, warning or error. Call it only
 // in Began or Ending.
-func (t *Turn) Notice(class, title string) { t.c.proj.Notice(class, title) }
+func (t *Turn) Notice(class, title string) {
+	t.c.proj.Notice(class, title)
+	t.shown()
+}
 
 // Say shows a message of the agent that is not part of the conversation. Call it only in Began or Ending.
-func (t *Turn) Say(text string) { t.c.proj.Say(text) }
+func (t *Turn) Say(text string) {
+	t.c.proj.Say(text)
+	t.shown()
+}
+
+func (t *Turn) shown() {
+	if t.show != nil {
+		t.show()
+	}
+}
+
+// Fold returns what the session shows, for those who follow the turn. Call it only in Began and Show. It must not be
+// changed.
+func (t *Turn) Fold() *view.Fold { return t.c.fold }
+
+// Emit shows a change that a tool has emitted in the words of a surface, with the event that has it. It reports false
+// if tools cannot show that, or the turn has ended. Any goroutine may call it.
+func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
+	now := t.live.Load()
+	return now != nil && now.proj.Emit(e, &c)
+}
 
 // Report adds what a surface knows about an entity: see [projection.Projector.Report]. Any goroutine may call it
-// while the turn runs. Show is not called for it.
-func (t *Turn) Report(e *view.Entity) {
-	if c := t.live.Load(); c != nil {
+// while the turn runs. Show is not called for it. It reports false if the turn has ended.
+func (t *Turn) Report(e *view.Entity) bool {
+	c := t.live.Load()
+	if c != nil {
 		c.proj.Report(e)
+	}
+	return c != nil
+}
+
+// Call returns a tool call as it is shown now, nil if it is not known, and the name of the agent inside another call
+// whose call it is. Any goroutine may call it.
+func (t *Turn) Call(id string) (call *view.Entity, agent string) {
+	if c := t.live.Load(); c != nil {
+		return c.proj.Call(id)
+	}
+	return nil, ""
+}
+
+// Abandon shows that the open calls of the turn are not waited for, because they ignore that it was cancelled. Any
+// goroutine may call it.
+func (t *Turn) Abandon() {
+	if c := t.live.Load(); c != nil {
+		c.proj.Abandon()
 	}
 }
 

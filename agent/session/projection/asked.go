@@ -46,7 +46,7 @@ func withoutAsked(all, asked []view.Content) []view.Content {
 // countNotes counts the content that says who allowed a call.
 func countNotes(all []view.Content) (n int) {
 	for i := range all {
-		if all[i].Kind == view.Text && strings.HasPrefix(all[i].Text, AllowedByPrefix) {
+		if all[i].Kind == view.Text && strings.HasPrefix(all[i].Text, view.AllowedBy) {
 			n++
 		}
 	}

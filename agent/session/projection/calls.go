@@ -3,13 +3,11 @@
 package projection
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -30,6 +28,8 @@ type call struct {
 	after string
 	// over is the recorded difference, while entries are replayed.
 	over *view.Entity
+	// ending is what the tool has said about its end, which is not recorded yet. It is nil if it has said nothing.
+	ending *view.Entity
 	// asking reports that a question about the call is open. asked is the content that it shows because of that: see
 	// [call.answered].
 	asking bool
@@ -58,13 +58,38 @@ func (p *Projector) callID(step int, id string) string {
 	return CallID(p.run, step, id)
 }
 
-// begin shows a call as soon as the model begins to write it, if the tool's name is known.
-func (p *Projector) begin(e *agent.Event) {
-	if e.Tool == "" || e.CallID == "" || e.Output || slices.Contains(p.early, e.CallID) {
+// longCall is how many bytes of arguments the model writes before a call is shown that it has not finished writing.
+const longCall = 1 << 10
+
+// written is a call that the model writes.
+type written struct {
+	begun agent.Event
+	bytes int
+}
+
+// write shows a call while the model writes it, if that takes long and the tool's name is known.
+func (p *Projector) write(e *agent.Event) {
+	if e.Kind == agent.EventPartStart {
+		if e.Tool != "" && e.CallID != "" && !e.Output {
+			if p.writing == nil {
+				p.writing = map[int]*written{}
+			}
+			p.writing[e.Part] = &written{begun: *e}
+		}
 		return
 	}
-	p.early = append(p.early, e.CallID)
-	p.announce(p.callID(e.Step, e.CallID), "", e, nil)
+	w := p.writing[e.Part]
+	if w == nil {
+		return
+	}
+	if w.bytes += len(e.Text); w.bytes < longCall {
+		return
+	}
+	delete(p.writing, e.Part)
+	if b := &w.begun; !slices.Contains(p.early, b.CallID) {
+		p.early = append(p.early, b.CallID)
+		p.announce(p.callID(b.Step, b.CallID), "", b, nil)
+	}
 }
 
 // settle is called with the complete response: a call that was shown and is not in it will not be made.
@@ -88,6 +113,7 @@ func (p *Projector) settle(e *agent.Event) {
 		}
 	}
 	p.early = p.early[:0]
+	clear(p.writing)
 }
 
 // call shows a call with its complete arguments. It is pending until it starts to run.
@@ -165,12 +191,9 @@ func (p *Projector) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
 // ByUser is the By of decisions made by the user of the conversation.
 const ByUser = "user"
 
-// AllowedByPrefix begins the text of [AllowedBy].
-const AllowedByPrefix = "Allowed by: "
-
 // AllowedBy returns a text that says who allowed a call that the user was not asked about.
 func AllowedBy(d *toolset.Decision) string {
-	text := AllowedByPrefix + d.By
+	text := view.AllowedBy + d.By
 	if rule := approval.RuleOf(*d); rule != "" {
 		text += ", " + rule
 	}
@@ -302,102 +325,59 @@ func (p *Projector) change(id string, edits ...edit) {
 		return
 	}
 	before := c.entity
-	shown := &Shown{Kind: view.ToolCall, Patch: &view.Entity{}}
 	for _, ed := range edits {
-		if !before.Status.Ended() && (p.replay == nil || c.base == nil) {
-			ed.apply(&c.entity, c.asked, shown)
+		if ed.Status.Ended() {
+			c.end()
+		}
+		if !c.entity.Status.Ended() && (p.replay == nil || c.base == nil) {
+			ed.apply(&c.entity, c.asked)
 		}
 		if !ed.own && c.base != nil && !c.base.Status.Ended() {
-			ed.apply(c.base, nil, nil)
+			ed.apply(c.base, nil)
 		}
 	}
 	if p.replay != nil {
 		c.entity = overlaid(c)
 	}
-	changed := p.put(c, &before, shown)
+	p.put(c, &before)
 	p.records.touch(id)
 	p.mu.Unlock()
-	if changed {
-		p.rendered(shown)
-	}
 	p.changed()
 }
 
-// put passes a call to the fold, and reports whether it has changed. mu must be held.
-func (p *Projector) put(c *call, before *view.Entity, s *Shown) bool {
-	e := c.entity
-	s.Change = view.Change{Op: view.Upsert, ID: e.ID, Entity: &e}
-	if p.options.Fold.Get(e.ID) == nil {
-		s.Patch, c.after, p.last = nil, p.last, e.ID
-	} else if reflect.DeepEqual(&e, before) {
-		return false
+// end lets what the tool has said of the end of its call hold.
+func (c *call) end() {
+	if c.ending != nil && !c.entity.Status.Ended() {
+		c.entity.Merge(c.ending)
 	}
-	_ = p.options.Fold.Apply(s.Change)
-	return true
+	c.ending = nil
 }
 
-// apply applies the edit to e, and adds the changes to s, which may be nil. A status never goes back. New content
-// replaces content that was shown for a question (asked), and is dropped if there is other content.
-func (ed *edit) apply(e *view.Entity, asked []view.Content, s *Shown) {
-	var patch view.Entity
-	set(&e.Title, ed.Title, &patch.Title)
-	set(&e.Class, ed.Class, &patch.Class)
-	if rank(ed.Status) > rank(e.Status) {
-		e.Status, patch.Status = ed.Status, ed.Status
+// put passes a call to the fold if it has changed. mu must be held.
+func (p *Projector) put(c *call, before *view.Entity) {
+	e := c.entity
+	if p.options.Fold.Get(e.ID) == nil {
+		c.after, p.last = p.last, e.ID
+	} else if reflect.DeepEqual(&e, before) {
+		return
 	}
-	if ed.Input != nil && !bytes.Equal(ed.Input, e.Input) {
-		e.Input, patch.Input = ed.Input, ed.Input
-	}
-	replaced := false
+	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
+}
+
+// apply applies the edit to e. New content replaces content that was shown for a question (asked), and is dropped if
+// there is other content.
+func (ed *edit) apply(e *view.Entity, asked []view.Content) {
+	more := ed.Entity
+	more.Content = nil
+	e.Merge(&more)
 	if ed.Content != nil {
 		if rest := withoutAsked(e.Content, asked); len(rest) == countNotes(rest) {
-			replaced = len(e.Content) > 0
-			e.Content, patch.Content = append(slices.Clip(ed.Content), rest...), ed.Content
+			e.Content = append(slices.Clip(ed.Content), rest...)
 		}
 	}
-	e.Content = append(slices.Clip(e.Content), ed.added...)
-	if s == nil {
-		return
+	if ed.added != nil {
+		e.Content = append(slices.Clip(e.Content), ed.added...)
 	}
-	into := s.Patch
-	if replaced {
-		into.Content, s.Added, patch.Content = e.Content, nil, nil
-	}
-	set(&into.Title, patch.Title, nil)
-	set(&into.Class, patch.Class, nil)
-	if patch.Status != "" {
-		into.Status = patch.Status
-	}
-	if patch.Input != nil {
-		into.Input = patch.Input
-	}
-	if into.Content != nil { // it has them
-		into.Content = e.Content
-		return
-	}
-	s.Added = append(s.Added, patch.Content...)
-	s.Added = append(s.Added, ed.added...)
-}
-
-func set(field *string, value string, patch *string) {
-	if value != "" && value != *field {
-		*field = value
-		if patch != nil {
-			*patch = value
-		}
-	}
-}
-
-func rank(s view.Status) int {
-	switch {
-	case s == "":
-		return 0
-	case s == view.Pending:
-		return 1
-	case s.Ended():
-		return 3
-	}
-	return 2
 }
 
 // Report adds what a surface or a tool knows about an entity. For a call, non-empty fields replace those of the
@@ -427,8 +407,9 @@ func (p *Projector) Remove(id string) {
 	_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
 }
 
-// merge merges e into a call. It returns nil if nothing has changed.
-func (p *Projector) merge(e *view.Entity) *Shown {
+// merge merges e into a call that has not ended. What a tool says about the end of its call is kept until the result
+// is recorded, and is then a part of the end: nobody is shown an end that a crash could undo.
+func (p *Projector) merge(e *view.Entity) {
 	p.mu.Lock()
 	c := p.calls[e.ID]
 	if c == nil {
@@ -436,62 +417,39 @@ func (p *Projector) merge(e *view.Entity) *Shown {
 		p.calls[e.ID] = c
 	}
 	before := c.entity
-	if before.Status.Ended() {
-		p.mu.Unlock()
-		return nil
+	switch {
+	case before.Status.Ended():
+	case e.Status.Ended() && c.base != nil:
+		ending := *e
+		if c.ending != nil {
+			ending = *c.ending
+			ending.Merge(e)
+		}
+		c.ending = &ending
+	default:
+		c.entity.Merge(e)
+		if e.Content != nil {
+			c.noteAsked(before.Content)
+		}
+		p.put(c, &before)
 	}
-	s := &Shown{Kind: view.ToolCall, Patch: e}
-	mergeInto(&c.entity, p.unlabelled(c, e))
-	if e.Content != nil {
-		c.noteAsked(before.Content)
-	}
-	p.put(c, &before, s)
-	changed := !reflect.DeepEqual(&before, &c.entity)
-	if changed {
-		p.records.touch(e.ID)
-	}
+	p.records.touch(e.ID)
 	p.mu.Unlock()
-	if !changed {
-		return nil
-	}
 	p.changed()
-	return s
 }
 
-// unlabelled returns e without the agent's name before the title, which surfaces without nested calls add.
-func (p *Projector) unlabelled(c *call, e *view.Entity) *view.Entity {
-	if c.entity.Parent == "" || e.Title == "" {
-		return e
+// Call returns a call as it is shown now, nil if it is not known, and the name of the agent inside another call
+// whose call it is.
+func (p *Projector) Call(id string) (call *view.Entity, agent string) {
+	p.mu.Lock()
+	c := p.calls[id]
+	p.mu.Unlock()
+	e := p.options.Fold.Get(id)
+	if c == nil || e == nil {
+		return nil, ""
 	}
-	if agent := p.options.Fold.Get(c.entity.Parent); agent != nil {
-		plain := *e
-		plain.Title = strings.TrimPrefix(e.Title, agent.Name+": ")
-		return &plain
+	if inside := p.options.Fold.Get(e.Parent); inside != nil {
+		agent = inside.Name
 	}
-	return e
-}
-
-// mergeInto copies the non-empty fields of more to e. A status does not go back.
-func mergeInto(e, more *view.Entity) {
-	set(&e.Title, more.Title, nil)
-	set(&e.Name, more.Name, nil)
-	set(&e.Class, more.Class, nil)
-	if rank(more.Status) > rank(e.Status) {
-		e.Status = more.Status
-	}
-	if more.Content != nil {
-		e.Content = more.Content
-	}
-	if more.Locations != nil {
-		e.Locations = more.Locations
-	}
-	if more.Input != nil {
-		e.Input = more.Input
-	}
-	if more.Output != nil {
-		e.Output = more.Output
-	}
-	if more.Meta != nil {
-		e.Meta = more.Meta
-	}
+	return e, agent
 }

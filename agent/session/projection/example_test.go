@@ -19,22 +19,24 @@ func ExampleProjector() {
 	a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("The Akerselva."))}))
 	var fold view.Fold
 	p := projection.New(projection.Options{Fold: &fold})
-	p.Begin("run", func(s *projection.Shown) {
-		if s.Op == view.Append {
-			fmt.Printf("%s %q\n", s.ID, s.Text)
-		}
-	})
+	p.Begin("run")
+	client := fold.Cursor(nil)
+	var d view.Delta
 	p.Prompt([]model.Part{model.User("Name a river.")}, nil)
 	for e := range a.Stream(context.Background(), struct{}{}, "Name a river.").Events() {
 		p.Event(&e)
+		for client.Take(&d) {
+			fmt.Printf("%s %s %q\n", d.Op, d.ID, d.Text)
+		}
 	}
 	p.End(turn.Done)
 	for e := range fold.Snapshot().All() {
 		fmt.Println(e.ID, e.Text())
 	}
 	// Output:
-	// message:run/1 "The "
-	// message:run/1 "Akerselva."
+	// upsert prompt:run ""
+	// upsert message:run/1 ""
+	// append message:run/1 "Akerselva."
 	// prompt:run Name a river.
 	// message:run/1 The Akerselva.
 }

@@ -60,8 +60,6 @@ func callOf(id string) string {
 	return id
 }
 
-func noticeID(run string, n int) string { return "notice:" + stepOf(run, n) }
-
 func saidID(run string, n int) string { return "said:" + stepOf(run, n) }
 
 func stepOf(run string, step int) string { return escape(run) + "/" + strconv.Itoa(step) }

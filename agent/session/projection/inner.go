@@ -121,12 +121,8 @@ func (p *Projector) endInside(run *innerRun, err error) {
 func (p *Projector) agent(run *innerRun, status view.Status) {
 	run.agent.Status = status
 	e := run.agent
-	s := &Shown{Change: view.Change{Op: view.Upsert, ID: e.ID, Entity: &e}, Kind: e.Kind}
-	if p.isThere(e.ID) {
-		s.Patch = &view.Entity{Status: status}
-	}
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: &e})
-	p.emit(s)
+	p.apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
 }
 
 // closeRun ends the calls of an inner run with the agents inside them, and then the run.

@@ -51,7 +51,7 @@ func (p *Projector) native(step int, m *model.Message) {
 		if p.message.added {
 			p.record(record{Op: view.Append, ID: p.message.id, Content: c})
 		}
-		p.emit(&Shown{Change: view.Change{Op: view.Append, ID: p.message.id, Content: c}, Kind: view.Message, Role: view.Assistant})
+		p.apply(view.Change{Op: view.Append, ID: p.message.id, Content: c})
 	}
 }
 

@@ -75,7 +75,7 @@ func prompt[O any](s *shown, a *agent.Agent[none, O], text string, each func(*ag
 	require.NoError(s.t, err)
 	now.Views(s.p.Records)
 	s.turn = now
-	s.p.Begin(now.ID(), nil)
+	s.p.Begin(now.ID())
 	if parts != nil {
 		s.p.Prompt(parts, nil)
 	}
@@ -261,7 +261,7 @@ func TestStreamedTextOfCutOffTurnIsShown(t *testing.T) {
 	now, err := s.c.Begin(t.Context(), model.User("Go"))
 	require.NoError(t, err)
 	now.Views(s.p.Records)
-	s.p.Begin(now.ID(), nil)
+	s.p.Begin(now.ID())
 	s.p.Prompt([]model.Part{model.User("Go")}, nil)
 	_, err = s.w.Append(t.Context(),
 		session.Entry{Kind: session.KindView, Run: now.ID(), Key: "1/response", Data: json.RawMessage(`{"part":0,"kind":"thinking","text":"Hm. "}`)},

@@ -3,7 +3,6 @@
 package projection
 
 import (
-	"cmp"
 	"reflect"
 	"strings"
 	"sync"
@@ -34,35 +33,20 @@ type Options struct {
 	ErrorText func(err error) string
 }
 
-// Shown is a change made by an event, for a renderer. It is valid only during the call.
-type Shown struct {
-	view.Change
-	// Kind and Role are those of the entity.
-	Kind view.Kind
-	Role view.Role
-	// Patch is set if an Upsert changes an existing entity. Its non-empty fields have changed. Content, if not nil,
-	// is the entity's whole content.
-	Patch *view.Entity
-	// Added is content that an Upsert with a Patch appends to the entity's. It is nil if the Patch has content.
-	Added []view.Content
-}
-
 // Projector makes the entities of a conversation. Begin, Prompt, Event, Notice, End and Replay must be called by one
 // goroutine at a time. Report, Records, Running and Hidden may be called at any time, by any goroutine.
 type Projector struct {
 	options Options
 
 	// The rest is the turn's.
-	run  string
-	show func(*Shown) // nil while nothing is rendered
-
-	delta            Shown // for text, which comes by the thousand
+	run              string
 	message, thought stream
 	step             int
 	first            int // the step of the run's first request, 0 before it
 	finish           model.FinishReason
-	textual          bool     // the last response called no tool, so that its text is the output
-	early            []string // calls of the response in hand that were shown before it was complete
+	textual          bool             // the last response called no tool, so that its text is the output
+	writing          map[int]*written // calls of the response in hand that are not complete, by part
+	early            []string         // those that were shown before they were
 	numbers          struct{ notice, said int }
 	inner            map[string]*innerRun // by the entities of the calls around the runs
 
@@ -70,6 +54,7 @@ type Projector struct {
 	spent      float64
 	spentInner float64 // by agents inside calls of this turn, which no message of the session says
 	full       uint64  // the tokens of the context
+	used       bool    // full has changed, and is shown behind the calls of the response
 
 	replay *replay // while entries are read
 
@@ -93,12 +78,14 @@ func New(options Options) *Projector {
 	return &Projector{options: options, calls: map[string]*call{}, latest: map[string]string{}}
 }
 
-// Begin begins a turn. show, if not nil, is called for each change of the turn's events, in order, but not for
-// changes by [Projector.Report].
-func (p *Projector) Begin(run string, show func(*Shown)) {
-	p.run, p.show = run, show
+// Begin begins a turn.
+func (p *Projector) Begin(run string) {
+	p.mu.Lock()
+	p.run, p.numbers.notice = run, 0
+	p.mu.Unlock()
 	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
-	p.numbers.notice, p.numbers.said = 0, 0
+	clear(p.writing)
+	p.numbers.said = 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
@@ -126,8 +113,15 @@ func (p *Projector) Typed(shown []view.Content) {
 
 // Notice shows the user a message that is not part of the conversation. class is info, warning or error.
 func (p *Projector) Notice(class, title string) {
+	p.add(&view.Entity{ID: "notice:" + p.nextNotice(), Kind: view.Notice, Class: class, Title: title})
+}
+
+// nextNotice returns what makes the id of a notice unique.
+func (p *Projector) nextNotice() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.numbers.notice++
-	p.add(&view.Entity{ID: noticeID(p.run, p.numbers.notice), Kind: view.Notice, Class: class, Title: title})
+	return stepOf(p.run, p.numbers.notice)
 }
 
 // Say shows a message of the agent that is not part of the conversation.
@@ -135,8 +129,7 @@ func (p *Projector) Say(text string) {
 	if text == "" {
 		return
 	}
-	p.numbers.notice++
-	id := noticeID(p.run, p.numbers.notice)
+	id := "notice:" + p.nextNotice()
 	p.add(&view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
 }
 
@@ -148,12 +141,15 @@ func (p *Projector) Finish() model.FinishReason { return p.finish }
 
 // Event shows an event of the run.
 func (p *Projector) Event(e *agent.Event) {
+	if e.Kind != agent.EventToolCall {
+		p.showUsed()
+	}
 	switch e.Kind {
 	case agent.EventRequestStart:
 		p.requested(e.Step)
 	case agent.EventPartStart:
 		if e.PartKind == model.PartToolCall {
-			p.begin(e)
+			p.write(e)
 		}
 	case agent.EventPartDelta:
 		switch e.PartKind {
@@ -161,6 +157,8 @@ func (p *Projector) Event(e *agent.Event) {
 			p.say(&p.message, e.Text)
 		case model.PartThinking:
 			p.say(&p.thought, e.Text)
+		case model.PartToolCall:
+			p.write(e)
 		}
 	case agent.EventResponse:
 		if e.Message.HandOver != nil { // it has been shown
@@ -210,10 +208,7 @@ func (p *Projector) say(s *stream, text string) {
 	if s.added {
 		p.record(record{Op: view.Append, ID: s.id, Text: text})
 	}
-	d := &p.delta
-	d.Change = view.Change{Op: view.Append, ID: s.id, Text: text}
-	d.Kind, d.Role = s.kind, roleOf(s.kind)
-	p.emit(d)
+	p.apply(view.Change{Op: view.Append, ID: s.id, Text: text})
 }
 
 // open makes the entity of a message or thought.
@@ -246,7 +241,7 @@ func (p *Projector) media(m *model.Message) {
 			if p.message.added {
 				p.record(record{Op: view.Append, ID: p.message.id, Content: c})
 			}
-			p.emit(&Shown{Change: view.Change{Op: view.Append, ID: p.message.id, Content: c}, Kind: view.Message, Role: view.Assistant})
+			p.apply(view.Change{Op: view.Append, ID: p.message.id, Content: c})
 		}
 	}
 }
@@ -292,40 +287,6 @@ func (p *Projector) custom(e *agent.Event) {
 	}
 }
 
-// emitted shows a change that a tool has emitted: of plans, compactions and notices, and, without an id, of the call itself. Everything else
-// is shown as the run reports it: a tool speaks for nobody but itself.
-func (p *Projector) emitted(e *agent.Event, c *view.Change) {
-	if c.Entity == nil || c.Op != view.Upsert && c.Op != view.Remove {
-		return
-	}
-	shown := *c.Entity
-	switch id := cmp.Or(shown.ID, c.ID); {
-	case shown.Kind == view.Plan:
-		if c.Op == view.Remove {
-			shown.Steps = nil
-		}
-		if shown.ID = PlanID; id != "" && id != PlanID {
-			shown.ID = PlanID + ":" + id
-		}
-	case c.Op == view.Remove:
-		return
-	case shown.Kind == view.Compaction:
-		shown.ID = "compaction:" + id
-	case shown.Kind == view.Notice:
-		p.numbers.notice++
-		shown.ID = "note:" + stepOf(p.run, p.numbers.notice)
-	case id == "" && e.CallID != "":
-		shown.ID = p.callID(e.Step, e.CallID)
-		if s := p.merge(&shown); s != nil {
-			p.rendered(s)
-		}
-		return
-	default:
-		return
-	}
-	p.add(&shown)
-}
-
 // handedOver shows what an agent says that the run was handed over to. Its tool calls are shown as those of any agent inside a call.
 func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
 	switch e.Kind {
@@ -356,6 +317,7 @@ func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
 
 // End ends the turn, for one of the reasons of package turn: calls that are open have failed then, unless the turn is pending.
 func (p *Projector) End(reason string) {
+	p.showUsed()
 	p.recordSpent()
 	if reason != turn.Pending {
 		why := whyUnfinished(reason)
@@ -365,8 +327,8 @@ func (p *Projector) End(reason string) {
 	p.early = nil
 }
 
-// Stop lets renderers know nothing more of the turn.
-func (p *Projector) Stop() { p.show = nil }
+// Abandon shows that the open calls of the turn have been cancelled, although they go on. Any goroutine may call it.
+func (p *Projector) Abandon() { p.closeCalls(whyUnfinished(turn.Cancelled)) }
 
 // whyUnfinished is what is shown of calls that are open when a turn ends.
 func whyUnfinished(reason string) string {
@@ -378,7 +340,7 @@ func whyUnfinished(reason string) string {
 
 // upsert makes or replaces an entity that messages have.
 func (p *Projector) upsert(e *view.Entity) {
-	p.emit(&Shown{Change: view.Change{Op: view.Upsert, ID: e.ID, Entity: e}, Kind: e.Kind, Role: e.Role})
+	p.apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
 // add makes an entity that no message has, and records it.
@@ -387,22 +349,15 @@ func (p *Projector) add(e *view.Entity) {
 	p.upsert(e)
 }
 
-func (p *Projector) emit(s *Shown) {
-	if s.Op == view.Upsert {
+func (p *Projector) apply(c view.Change) {
+	if c.Op == view.Upsert {
 		p.mu.Lock()
-		if p.options.Fold.Get(s.ID) == nil {
-			p.last = s.ID
+		if p.options.Fold.Get(c.ID) == nil {
+			p.last = c.ID
 		}
 		p.mu.Unlock()
 	}
-	_ = p.options.Fold.Apply(s.Change) // an unknown entity cannot be appended to
-	p.rendered(s)
-}
-
-func (p *Projector) rendered(s *Shown) {
-	if p.show != nil {
-		p.show(s)
-	}
+	_ = p.options.Fold.Apply(c) // an unknown entity cannot be appended to
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -134,6 +134,9 @@ func (p *Projector) Records() []json.RawMessage {
 // recorded returns what is to be recorded of a call: what its messages do not say.
 func (c *call) recorded() []record {
 	e := c.entity
+	if c.ending != nil && !e.Status.Ended() { // it is there after a crash, as what the tool has done is
+		e.Merge(c.ending)
+	}
 	if c.base == nil {
 		return []record{{Op: view.Upsert, ID: e.ID, Entity: &e, After: c.after}}
 	}
@@ -172,7 +175,7 @@ func overlaid(c *call) view.Entity {
 	}
 	e := *c.base
 	if c.over != nil {
-		mergeInto(&e, c.over)
+		e.Merge(c.over)
 		if c.over.Status.Ended() {
 			e.Status = c.over.Status
 		}

@@ -60,7 +60,7 @@ func (p *Projector) Replay(i *turn.Item) {
 		if p.replay.turn.open {
 			p.leaveReplayed()
 		}
-		p.Begin(root, nil)
+		p.Begin(root)
 		there := p.isThere(PromptID(root)) // what is recorded after the end of a turn belongs to it
 		p.replay.turn = replayedTurn{open: true, prompted: there, filled: there}
 	}
@@ -119,7 +119,7 @@ func (p *Projector) endReplayed(reason string) {
 	p.placeWaiting(true)
 	if t.prompted && !t.filled {
 		if t.typed == nil {
-			p.emit(&Shown{Change: view.Change{Op: view.Remove, ID: PromptID(p.run)}})
+			p.apply(view.Change{Op: view.Remove, ID: PromptID(p.run)})
 		} else {
 			p.prompt(nil)
 		}
@@ -210,6 +210,7 @@ func (p *Projector) response(i *turn.Item) {
 		}
 	}
 	p.Event(&agent.Event{Kind: agent.EventResponse, Step: step, Message: i.Message})
+	p.showUsed()
 }
 
 func (p *Projector) isThere(id string) bool { return p.options.Fold.Get(id) != nil }
@@ -290,7 +291,7 @@ func (p *Projector) showRecord(rec *record, anyway bool) {
 		rec.Entity.ID = rec.ID
 		p.recorded(rec.Entity)
 	case rec.Op == view.Append:
-		p.emit(&Shown{Change: view.Change{Op: view.Append, ID: rec.ID, Text: rec.Text, Content: rec.Content}})
+		p.apply(view.Change{Op: view.Append, ID: rec.ID, Text: rec.Text, Content: rec.Content})
 	}
 }
 
@@ -337,7 +338,7 @@ func (p *Projector) overlay(id string, over *view.Entity) {
 	before := c.entity
 	c.over = over
 	c.entity = overlaid(c)
-	p.put(c, &before, &Shown{Patch: &view.Entity{}})
+	p.put(c, &before)
 }
 
 // hide shows a call no more.
@@ -359,7 +360,7 @@ func (p *Projector) Rewind(run string) {
 	}
 	for _, e := range all[from:] {
 		if !ofSession(e.Kind) {
-			p.emit(&Shown{Change: view.Change{Op: view.Remove, ID: e.ID}, Kind: e.Kind, Role: e.Role})
+			p.apply(view.Change{Op: view.Remove, ID: e.ID})
 		}
 	}
 	p.mu.Lock()

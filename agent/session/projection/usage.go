@@ -16,7 +16,14 @@ const opSpent view.Op = "spent"
 func (p *Projector) usage(m *model.Message) {
 	p.spent += p.costOf(m)
 	if used := m.Usage.TotalTokens(); used > 0 {
-		p.full = uint64(used)
+		p.full, p.used = uint64(used), true
+	}
+}
+
+// showUsed shows the usage of a response.
+func (p *Projector) showUsed() {
+	if p.used {
+		p.used = false
 		p.showUsage()
 	}
 }

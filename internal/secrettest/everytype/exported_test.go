@@ -691,7 +691,6 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p45.Update](),
 	reflect.TypeFor[p46.Options](),
 	reflect.TypeFor[p46.Projector](),
-	reflect.TypeFor[p46.Shown](),
 	reflect.TypeFor[p47.Target](),
 	reflect.TypeFor[p48.Options](),
 	reflect.TypeFor[p48.Store](),

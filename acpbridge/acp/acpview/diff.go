@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package acpbridge
+package acpview
 
 import (
 	"strings"
@@ -16,9 +16,9 @@ const (
 	diffContext = 3
 )
 
-// diffContent shows a change of a file; oldText is nil for a new one. Of a large file it shows every change with the lines around it, each as a
+// Diff shows a change of a file; oldText is nil for a new one. Of a large file it shows every change with the lines around it, each as a
 // diff of its own: editors draw both, and a line that changes in a file of 108 kB is no reason to send the file twice.
-func diffContent(path string, oldText *string, newText string) []acp.ToolCallContent {
+func Diff(path string, oldText *string, newText string) []acp.ToolCallContent {
 	whole := []acp.ToolCallContent{{Diff: &acp.Diff{Path: path, OldText: oldText, NewText: newText}}}
 	if oldText == nil || len(*oldText)+len(newText) <= wholeDiff || *oldText == newText {
 		return whole

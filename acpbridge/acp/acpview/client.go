@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpview
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Client is a client of a session, with what it has been shown. It is safe for concurrent use.
+type Client struct {
+	sending chan struct{} // holds a token while somebody sends
+	cursor  *view.Cursor
+	table   table
+	delta   view.Delta
+}
+
+// New returns a client that is shown the entities of a fold as updates of a session. known is what it has been shown
+// of them, nil if nothing.
+func New(to acp.Client, session acp.SessionID, fold *view.Fold, known *view.Snapshot, o Options) *Client {
+	c := &Client{sending: make(chan struct{}, 1), cursor: fold.Cursor(known)}
+	c.table = table{options: o, fold: fold, client: to, session: session}
+	c.table.init()
+	return c
+}
+
+// Show sends all that the client has not been shown. If somebody else is sending, it waits until that has been sent,
+// or until ctx ends, whose cause it returns. What the client has not got, for an error or a panic, goes out with the next
+// Show. It sends also if ctx is done: whether the client takes that is up to it.
+func (c *Client) Show(ctx context.Context) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	for c.cursor.Take(&c.delta) {
+		if err := c.show(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ShowAll is like Show, and announces also the calls that [Options].Late has kept back.
+func (c *Client) ShowAll(ctx context.Context) error {
+	if err := c.Show(ctx); err != nil {
+		return err
+	}
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	c.table.ctx = ctx
+	return c.table.others()
+}
+
+// Idle reports whether the client has been shown everything, and nobody is sending.
+func (c *Client) Idle() bool {
+	select {
+	case c.sending <- struct{}{}:
+	default:
+		return false
+	}
+	defer c.leave()
+	return !c.cursor.Behind()
+}
+
+// Skip leaves out kinds of entities.
+func (c *Client) Skip(kinds ...view.Kind) { c.cursor.Skip(kinds...) }
+
+// Saw says that the client knows an entity as it is now. It waits for whoever is sending.
+func (c *Client) Saw(id string) {
+	c.sending <- struct{}{}
+	defer c.leave()
+	c.cursor.Saw(id)
+}
+
+func (c *Client) enter(ctx context.Context) error {
+	select {
+	case c.sending <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c.sending <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Client) leave() { <-c.sending }
+
+// show sends the delta in hand.
+func (c *Client) show(ctx context.Context) (err error) {
+	sent := false
+	defer func() {
+		c.table.ctx = nil
+		if !sent {
+			c.cursor.Again()
+		}
+	}()
+	c.table.ctx = ctx
+	if err = c.table.show(&c.delta); err == nil {
+		sent = true
+	}
+	return err
+}
