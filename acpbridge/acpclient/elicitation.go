@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/elicit"
 	"github.com/ponte-go/ponte/internal/show"
@@ -125,7 +126,7 @@ func (s *Session) elicit(ctx context.Context, answer ElicitationFunc, e *Elicita
 			q.Choices = append(q.Choices, view.Choice{ID: c.Title, Title: c.Title})
 		}
 	}
-	if e.Call = s.fold.view.Get(CallID(call)); e.Call != nil {
+	if e.Call = s.fold.view.Get(acpview.CallID(call)); e.Call != nil {
 		q.Parent = e.Call.ID
 	}
 	asking := q

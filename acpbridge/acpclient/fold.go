@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -20,11 +21,6 @@ const (
 
 	modeOption = "mode"
 )
-
-// CallID returns the id of the entity of a tool call.
-func CallID(id acp.ToolCallID) string { return "call:" + string(id) }
-
-func commandID(id acp.TerminalID) string { return "command:" + string(id) }
 
 // Fold folds updates of one session into entities, without a connection: for transcripts. The zero value is empty. It is not safe for
 // concurrent use, but the [view.Fold] that View returns is.
@@ -91,15 +87,11 @@ func (f *folder) apply(u *acp.SessionUpdate) (problem string) {
 	case u.UserMessageChunk != nil:
 		f.userChunk(u.UserMessageChunk)
 	case u.ToolCall != nil:
-		c := u.ToolCall
-		f.call(&acp.ToolCallUpdate{
-			ToolCallID: c.ToolCallID, Title: &c.Title, Name: c.Name, Kind: c.Kind, Status: c.Status, Content: c.Content,
-			Locations: c.Locations, RawInput: c.RawInput, RawOutput: c.RawOutput, Meta: c.Meta,
-		})
+		f.call(new(acpview.Update(u.ToolCall)))
 	case u.ToolCallUpdate != nil:
 		f.call(u.ToolCallUpdate)
 	case u.Plan != nil:
-		f.put(&view.Entity{ID: PlanID, Kind: view.Plan, Steps: planOf(u.Plan), Meta: metaOf(u.Plan.Meta)})
+		f.put(&view.Entity{ID: PlanID, Kind: view.Plan, Steps: acpview.StepsOf(u.Plan), Meta: metaOf(u.Plan.Meta)})
 	case u.AvailableCommandsUpdate != nil:
 		f.put(&view.Entity{ID: CommandsID, Kind: view.Commands, Slash: commandsOf(u.AvailableCommandsUpdate.AvailableCommands)})
 	case u.CurrentModeUpdate != nil:
@@ -115,10 +107,8 @@ func (f *folder) apply(u *acp.SessionUpdate) (problem string) {
 		}
 		f.put(&view.Entity{ID: UsageID, Kind: view.Usage, Usage: t})
 	case u.Notice != nil:
-		e := &view.Entity{ID: f.id("notice-"), Kind: view.Notice, Class: string(u.Notice.Severity), Title: u.Notice.Title}
-		if d := opt(u.Notice.Description); d != "" {
-			e.Content = []view.Content{{Kind: view.Text, Text: d}}
-		}
+		e := acpview.NoticeOf(u.Notice)
+		e.ID = f.id("notice-")
 		f.replace(nil, e)
 	case u.CompactionUpdate != nil:
 		f.compaction(u.CompactionUpdate)
@@ -230,7 +220,7 @@ func (f *folder) add(id string, b *acp.ContentBlock) {
 		_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Text: b.Text.Text})
 		return
 	}
-	c := contentOf(b)
+	c := acpview.ContentOf(b)
 	f.size += sizeOf(&c)
 	_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Content: []view.Content{c}})
 }
@@ -295,41 +285,19 @@ func (f *folder) breakMessage() {
 
 // call merges a tool call with what is known of it.
 func (f *folder) call(u *acp.ToolCallUpdate) *view.Entity {
-	id := CallID(u.ToolCallID)
-	e := view.Entity{ID: id, Kind: view.ToolCall}
-	known := f.view.Get(id)
+	patch := acpview.CallOf(u)
+	e := view.Entity{ID: patch.ID, Kind: view.ToolCall}
+	known := f.view.Get(e.ID)
 	if known != nil {
 		e = *known
 	} else {
 		f.breakMessage()
 		e.Title = string(u.ToolCallID)
 	}
-	if u.Title != nil && *u.Title != "" {
-		e.Title = *u.Title
-	}
-	if u.Name != nil {
-		e.Name = *u.Name
-	}
-	if u.Kind != "" {
-		e.Class = string(u.Kind)
-	}
-	if u.Status != "" {
-		e.Status = view.Status(u.Status)
-	}
-	if u.Content != nil {
-		e.Content = toolContent(u.Content)
-	}
-	if u.Locations != nil {
-		e.Locations = locationsOf(u.Locations)
-	}
-	if u.RawInput != nil {
-		e.Input = u.RawInput
-	}
-	if u.RawOutput != nil {
-		e.Output = u.RawOutput
-	}
-	if u.Meta != nil {
-		e.Meta = metaOf(u.Meta)
+	e.Status = "" // what the agent says of it counts, whatever it was
+	e.Merge(patch)
+	if e.Status == "" && known != nil {
+		e.Status = known.Status
 	}
 	f.replace(known, &e)
 	return &e
@@ -343,10 +311,7 @@ func (f *folder) compaction(u *acp.CompactionUpdate) {
 	}
 	e.Status = view.Status(u.Status)
 	if u.Summary != nil {
-		e.Content = make([]view.Content, len(u.Summary))
-		for i := range u.Summary {
-			e.Content[i] = contentOf(&u.Summary[i])
-		}
+		e.Content = acpview.Contents(u.Summary)
 	}
 	if !u.Error.IsZero() {
 		e.Title, _ = u.Error.Get()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -72,8 +73,8 @@ func TestToolCallsAreMerged(t *testing.T) {
 		ID: "call:1", Kind: view.ToolCall, Title: "Edit", Class: "edit", Status: view.Completed,
 		Input: json.RawMessage(`{"n":9007199254740993}`), Output: json.RawMessage(`"done"`), Locations: []view.Location{{Path: "/repo/a", Line: 3}},
 		Content: []view.Content{{Kind: view.Diff, Diff: &view.FileChange{Path: "/repo/a", Old: &old, New: "y"}}, {Kind: view.Output, Ref: "command:t"}},
-	}, s.Get(acpclient.CallID("1")))
-	require.Equal(t, "2", s.Get(acpclient.CallID("2")).Title, "a call that was not announced")
+	}, s.Get(acpview.CallID("1")))
+	require.Equal(t, "2", s.Get(acpview.CallID("2")).Title, "a call that was not announced")
 }
 
 func TestTheRestIsFolded(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset/workspace/memory"
@@ -216,7 +217,7 @@ func TestUnknownUpdatesAndContentAreOverlooked(t *testing.T) {
 	turn, err := s.Say(t.Context(), "hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", turn.Text()[len(turn.Text())-5:])
-	call := turn.Snapshot.Get(acpclient.CallID("c"))
+	call := turn.Snapshot.Get(acpview.CallID("c"))
 	require.Equal(t, "beam", call.Class)
 	require.Equal(t, view.Status("glowing"), call.Status)
 	require.Equal(t, view.Other, call.Content[0].Kind)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -193,7 +194,7 @@ func TestPermissionAnswersAreThoseThatWereOffered(t *testing.T) {
 			}
 			q := turn.Snapshot.Last(view.Question)
 			require.Equal(t, "Delete all", q.Title)
-			require.Equal(t, acpclient.CallID("c"), q.Parent)
+			require.Equal(t, acpview.CallID("c"), q.Parent)
 			require.True(t, q.Status.Ended())
 			require.Equal(t, "delete", turn.Snapshot.Get(q.Parent).Class, "the call was not announced otherwise")
 		})

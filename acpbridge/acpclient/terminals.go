@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -154,7 +155,7 @@ func (t *terminals) unreserve() {
 // watch shows a command and its output until it ends or is released.
 func (t *terminals) watch(ctx context.Context, id acp.TerminalID, title, dir string, p workspace.Process) {
 	v := &t.session.fold.view
-	e := view.Entity{ID: commandID(id), Kind: view.Command, Title: title, Dir: dir, Status: view.Running}
+	e := view.Entity{ID: acpview.CommandID(id), Kind: view.Command, Title: title, Dir: dir, Status: view.Running}
 	put := func() { c := e; _ = v.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &c}) }
 	put()
 	ended := make(chan struct{})

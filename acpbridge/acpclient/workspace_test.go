@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/view"
@@ -211,7 +212,7 @@ there is no terminal "terminal-1"
 	require.Contains(t, p.all[1], "rm -rf x")
 	require.True(t, strings.HasPrefix(p.all[2], "agent asks"))
 	require.Contains(t, p.all[3], "PATH=/tmp/evil")
-	e := turn.Snapshot.Get(turn.Snapshot.Get(acpclient.CallID("t")).Content[0].Ref)
+	e := turn.Snapshot.Get(turn.Snapshot.Get(acpview.CallID("t")).Content[0].Ref)
 	require.Equal(t, "ran in /repo", e.Text())
 	require.Equal(t, &view.Exit{Code: 3}, e.Exit)
 	require.Equal(t, view.Failed, e.Status)
