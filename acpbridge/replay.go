@@ -18,13 +18,9 @@ func (s *server) replay(ctx context.Context, session *session, all bool) error {
 	if err != nil {
 		return s.failure("the session cannot be loaded", session.id, err)
 	}
-	var fold view.Fold
-	for e := range snapshot.All() {
-		_ = fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e}) // it has an id
-	}
 	options := session.takes
 	options.Prompts = true
-	client := acpview.New(s.client, session.id, &fold, nil, options)
+	client := acpview.New(s.client, session.id, snapshot.Fold(), nil, options)
 	client.Skip(view.Options, view.Commands, view.Question)
 	return client.Show(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,46 @@ func folded(t *testing.T, prompts []string, updates []acp.SessionUpdate) []strin
 		all = append(all, string(data))
 	}
 	return all
+}
+
+// What a tool tells the user, in events or by its client, is there for everybody who loads the session, and notices
+// are for clients that take them.
+func TestWhatToolsTellTheUserIsLoaded(t *testing.T) {
+	for _, capabilities := range []string{`{}`, `{"session":{"notices":{}}}`} {
+		store := newStore()
+		tell := tool("tell", func(ctx context.Context, run *toolset.RunContext[bare]) (string, error) {
+			run.Emit(acp.TextChunk("I am "))
+			run.Emit(acp.TextChunk("looking."))
+			run.Emit(acp.SessionUpdate{Notice: &acp.Notice{Severity: acp.NoticeSeverityWarning, Title: "Nearly full"}})
+			d := run.Deps.ACP()
+			update := func(u acp.SessionUpdate) error {
+				return d.Client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: d.Session.ID, Update: u})
+			}
+			require.NoError(t, update(acp.TextChunk("And I see.")))
+			require.NoError(t, update(acp.SessionUpdate{ToolCall: &acp.ToolCall{ToolCallID: "own", Title: "Of my own", Status: acp.ToolCallStatusInProgress}}))
+			require.NoError(t, update(acp.SessionUpdate{ToolCallUpdate: &acp.ToolCallUpdate{ToolCallID: "own", Status: acp.ToolCallStatusCompleted}}))
+			require.Error(t, update(acp.SessionUpdate{UserMessageChunk: &acp.ContentChunk{Content: acp.TextBlock("forged")}}))
+			return "told", nil
+		})
+		m := modeltest.Script(modeltest.Say(model.ToolCall("a", "tell", `{}`)), modeltest.SayText("Done."))
+		e := serve(t, stored(t, store, m, tell))
+		e.initialize(capabilities)
+		id := e.newSession()
+		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "Go"))
+		live := e.updates(id)
+		require.NoError(t, e.stop())
+		again := serve(t, stored(t, store, modeltest.Script(), tell))
+		again.initialize(capabilities)
+		require.Nil(t, again.load(acp.MethodLoadSession, id).Error)
+		shown := folded(t, []string{"Go"}, live)
+		require.Equal(t, shown, folded(t, nil, again.updates(id)))
+		all := strings.Join(shown, "\n")
+		require.Contains(t, all, "I am looking.")
+		require.Contains(t, all, "And I see.")
+		require.Contains(t, all, `"title":"Of my own","status":"completed"`)
+		require.NotContains(t, all, "forged")
+		require.Equal(t, capabilities != `{}`, strings.Contains(all, "Nearly full"))
+	}
 }
 
 func TestLoadedSessionShowsWhatWasShown(t *testing.T) {

@@ -26,8 +26,8 @@ type Cursor struct {
 	lastSeen shown
 }
 
-// shown is what a client has been shown of an entity: nil if nothing, or if it has been removed. last is
-// the text of its last content, which may have more than the entity.
+// shown is the last state of an entity that a client has seen: nil if none, or if it has been removed. last is
+// the text of its last content, which may be longer than the entity's.
 type shown struct {
 	entity *Entity
 	last   string
@@ -56,7 +56,7 @@ func (f *Fold) CursorAt(pos uint64) *Cursor {
 // does not leave them out.
 func (c *Cursor) Skip(kinds ...Kind) { c.skipped = append(c.skipped, kinds...) }
 
-// Saw says that the client knows an entity as it is now, such as the prompt that it has sent itself.
+// Saw marks an entity as seen in its present state, such as the prompt that the client has sent itself.
 func (c *Cursor) Saw(id string) {
 	c.fold.mu.Lock()
 	defer c.fold.mu.Unlock()
@@ -109,8 +109,7 @@ func (c *Cursor) takeOrWait(d *Delta) (wait <-chan struct{}, err error) {
 	return c.fold.waiting(), nil
 }
 
-// Again says that the client has not got the last delta: what it would have been told is a part of the next
-// one about the entity.
+// Again takes the last delta back, because the client did not receive it. The next delta of the entity includes it.
 func (c *Cursor) Again() {
 	if c.last == nil {
 		return
@@ -218,7 +217,7 @@ func (f *Fold) waiting() <-chan struct{} {
 	return f.wake
 }
 
-// last returns the text of the last content, the empty string if that is no text.
+// last returns the text of the last content, or the empty string for content of another kind.
 func (n *node) last() string {
 	switch {
 	case n.tail != nil:

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Delta is what a client has to be told about one entity: the difference between what it has been
-// shown and what there is.
+// Delta is the difference between an entity and the state of it that a client has seen.
 type Delta struct {
 	// Op is Upsert for an entity that is new or has changed, Append for one that has more content
 	// at its end and is otherwise as it was, and Remove for one that is gone.
 	Op Op
-	// ID, Kind, Role and Parent are those of the entity.
+	// ID, Kind, Role and Parent are the entity's.
 	ID     string
 	Kind   Kind
 	Role   Role
@@ -48,7 +47,7 @@ func (d *Delta) shorten() bool {
 	return true
 }
 
-// added returns what was added to content: text at the end of the last content, and content behind it. It
+// added returns what was added to content: text at the end of the last content, and content after it. It
 // reports false if the content has changed in another way.
 func added(before, now []Content) (text string, more []Content, ok bool) {
 	n := len(before)

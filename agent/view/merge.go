@@ -2,8 +2,7 @@
 
 package view
 
-// Merge copies the fields of patch that are not empty to e: what somebody knows about an entity that others know
-// more of. A status does not go back.
+// Merge copies the fields of patch that are not empty to e. A status does not go back.
 func (e *Entity) Merge(patch *Entity) {
 	text := func(field *string, value string) {
 		if value != "" {

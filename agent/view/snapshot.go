@@ -60,6 +60,15 @@ func (f *Fold) place(n *node) {
 	c.entities[n.place%chunkSize] = n.entity
 }
 
+// Fold returns a Fold of its own that has the entities of the snapshot.
+func (s *Snapshot) Fold() *Fold {
+	f := new(Fold)
+	for e := range s.All() {
+		_ = f.Apply(Change{Op: Upsert, ID: e.ID, Entity: e}) // it comes from a Fold
+	}
+	return f
+}
+
 // Pos returns the position of the last change that the snapshot has. It is 0 before the first one.
 func (s *Snapshot) Pos() uint64 {
 	if s == nil {

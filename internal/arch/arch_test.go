@@ -63,18 +63,19 @@ var rules = map[string][]string{
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/engine", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
-	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
+	"deps":                                  {"acpbridge/acp", "acpbridge/acp/acpview", "agent/approval", "agent/view", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
 	"agent/session/turn":                    {"agent", "agent/journal", "agent/model", "agent/session", "internal/loop"},
 	"agent/session/projection":              {"agent", "agent/approval", "agent/model", "agent/model/native", "agent/session", "agent/session/turn", "agent/view", "toolset", "internal/explain", "internal/show"},
 	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/elicit", "internal/explain", "internal/nearest", "internal/show"},
-	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/unstable", "internal/"},
+	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "internal/"},
 	"acpbridge/acp":                         {"acpbridge/acp/internal/codec", "internal/hide", "internal/show"},
+	"acpbridge/acp/acpview":                 {"acpbridge/acp", "acpbridge/acp/unstable", "agent/view", "internal/linediff", "internal/show"},
 	"acpbridge/acp/internal/codec":          {},
 	"acpbridge/acp/unstable":                {"acpbridge/acp", "acpbridge/acp/internal/codec", "internal/hide"},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},
 	"acpbridge/acpmcp":                      {"acpbridge/acp", "acpbridge/acp/unstable", "deps", "toolset", "toolset/mcptoolset"},
-	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acp/unstable", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},
+	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},
 	"acpbridge/acpregistry":                 {"internal/hide", "internal/nearest", "internal/show"},
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/hide", "internal/show"},
 	"acpbridge/acphttp":                     {"acpbridge/acp", "internal/hide"},
@@ -268,6 +269,33 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 			}
 		}
 	}
+}
+
+// keepers are the packages that fold entities: of a session, and of a peer's session.
+var keepers = []string{"agent/view", "agent/session/projection", "deps", "acpbridge/acpclient"}
+
+// TestSurfacesChangeNoEntities keeps surfaces to what they may do: they read what a session shows, and report to it.
+func TestSurfacesChangeNoEntities(t *testing.T) {
+	surfaces := 0
+	for _, p := range packages(t) {
+		if _, views := p.imports[module+"/agent/view"]; !views || slices.Contains(keepers, p.path) {
+			continue
+		}
+		surfaces++
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && !strings.HasPrefix(p.path, "examples/ideagent/internal/term/") {
+					t.Errorf("package %s changes entities: report to the session instead", p.path)
+				}
+				return true
+			})
+		}
+	}
+	require.Greater(t, surfaces, 5)
 }
 
 // TestNoCodeThatShipsImportsOurTools keeps what is below internal/dev for this repository: generators, measurements and checks.

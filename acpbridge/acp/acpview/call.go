@@ -187,7 +187,7 @@ func differ[E any](a, b []E) bool {
 	return len(a)+len(b) > 0 && !reflect.DeepEqual(a, b)
 }
 
-// empty returns a list as one that says so if it is empty.
+// empty makes a nil list an empty one, which is sent.
 func empty[E any](list []E) []E {
 	if list == nil {
 		return []E{}

@@ -17,8 +17,8 @@ type Client struct {
 	delta   view.Delta
 }
 
-// New returns a client that is shown the entities of a fold as updates of a session. known is what it has been shown
-// of them, nil if nothing.
+// New returns a client of a session whose entities are in fold. known is the snapshot that the client has already
+// seen, or nil.
 func New(to acp.Client, session acp.SessionID, fold *view.Fold, known *view.Snapshot, o Options) *Client {
 	c := &Client{sending: make(chan struct{}, 1), cursor: fold.Cursor(known)}
 	c.table = table{options: o, fold: fold, client: to, session: session}
@@ -26,9 +26,9 @@ func New(to acp.Client, session acp.SessionID, fold *view.Fold, known *view.Snap
 	return c
 }
 
-// Show sends all that the client has not been shown. If somebody else is sending, it waits until that has been sent,
-// or until ctx ends, whose cause it returns. What the client has not got, for an error or a panic, goes out with the next
-// Show. It sends also if ctx is done: whether the client takes that is up to it.
+// Show sends the changes that the client has not seen. If another Show is sending, it waits for it, or until ctx ends,
+// and then returns the cause of ctx. After an error or a panic, the next Show sends the rest. It sends also if ctx
+// is done: the client may refuse.
 func (c *Client) Show(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *Client) ShowAll(ctx context.Context) error {
 	return c.table.others()
 }
 
-// Idle reports whether the client has been shown everything, and nobody is sending.
+// Idle reports whether the client has seen everything and no Show is running.
 func (c *Client) Idle() bool {
 	select {
 	case c.sending <- struct{}{}:
@@ -69,7 +69,7 @@ func (c *Client) Idle() bool {
 // Skip leaves out kinds of entities.
 func (c *Client) Skip(kinds ...view.Kind) { c.cursor.Skip(kinds...) }
 
-// Saw says that the client knows an entity as it is now. It waits for whoever is sending.
+// Saw marks an entity as seen in its present state. It waits for a Show that is sending.
 func (c *Client) Saw(id string) {
 	c.sending <- struct{}{}
 	defer c.leave()

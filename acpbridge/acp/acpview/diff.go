@@ -16,8 +16,8 @@ const (
 	diffContext = 3
 )
 
-// Diff shows a change of a file; oldText is nil for a new one. Of a large file it shows every change with the lines around it, each as a
-// diff of its own: editors draw both, and a line that changes in a file of 108 kB is no reason to send the file twice.
+// Diff returns a change of a file; oldText is nil for a new one. A large file becomes one diff for each change, with the
+// lines around it: a changed line of 108 kB does not send the file twice.
 func Diff(path string, oldText *string, newText string) []acp.ToolCallContent {
 	whole := []acp.ToolCallContent{{Diff: &acp.Diff{Path: path, OldText: oldText, NewText: newText}}}
 	if oldText == nil || len(*oldText)+len(newText) <= wholeDiff || *oldText == newText {

@@ -4,14 +4,13 @@
 // table from one to the other, in both directions.
 //
 // A [Client] is one client of a session: a [view.Cursor], and the updates that its deltas mean. An agent that loads a
-// session shows it to a client that has been shown nothing, and then goes on, so what is loaded and what is live
-// cannot differ.
+// session uses a client that has seen nothing, so a loaded session and a live one cannot differ.
 //
 // [CallOf], [ContentOf] and the like return what the protocol says as entities. They serve clients, and agents
 // whose tools speak the protocol.
 //
 // # What version 1 cannot say
 //
-// Entities cannot be removed. A message cannot change but for what follows it. Calls are not nested: those of an
-// agent inside a call stand among the others, with the agent's name before their titles.
+// Entities cannot be removed, and messages can only grow. Calls are not nested: an agent inside a call has its calls
+// among the others, with its name before their titles.
 package acpview

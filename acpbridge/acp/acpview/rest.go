@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// usage says how full the context is, and what the session has cost.
+// usage shows the size of the context and the cost of the session.
 func (v *table) usage(u *view.Tokens) error {
 	if u == nil {
 		return nil
@@ -36,8 +36,8 @@ func Info(e *view.Entity) acp.SessionUpdate {
 	return acp.SessionUpdate{SessionInfoUpdate: u}
 }
 
-// notice shows a notice. What the host says is a message for clients that take no notices; what tools and
-// processors say is left out.
+// notice shows a notice. To clients that take no notices, a notice of the host is a message, and other notices are
+// left out.
 func (v *table) notice(d *view.Delta) error {
 	e := d.Entity
 	own := strings.HasPrefix(e.ID, "notice:")
@@ -110,8 +110,7 @@ func Plan(steps []view.Step) *acp.Plan {
 	return plan
 }
 
-// released returns a call that has ended with the output of its command in place of a terminal, which the client
-// does not have.
+// released replaces the terminal of a call that has ended by its output: the client does not have the terminal.
 func released(e *view.Entity) *view.Entity {
 	if !e.Status.Ended() {
 		return e

@@ -14,15 +14,15 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Options say what a client takes. The zero value is what every client does.
+// Options are the optional updates that a client takes. The zero value fits every client.
 type Options struct {
 	// Notices, Compactions, Plans and Subagents are set for clients that have announced that they take them. Plans
 	// and Subagents are not stable parts of the protocol.
 	Notices, Compactions, Plans, Subagents bool
 	// Prompts shows what the user has said, to clients that have not sent it.
 	Prompts bool
-	// Late announces a call only when there is more to it than that it will be made: when somebody is asked about
-	// it, when it runs or has ended, when another one does, or when it takes long to write.
+	// Late announces a call when it needs approval, when it or another call starts or ends, or when its arguments take
+	// long to write, and not before.
 	Late bool
 }
 
@@ -55,7 +55,7 @@ func (v *table) init() {
 	v.thought.note.Update.AgentThoughtChunk = &v.thought.body
 }
 
-// show sends what a delta means to the client. What has no meaning in this version of the protocol is left out.
+// show sends the updates of a delta. Changes that this version of the protocol cannot express are left out.
 func (v *table) show(d *view.Delta) error {
 	if d.Op == view.Remove {
 		return v.removed(d)
@@ -197,7 +197,7 @@ func (v *table) call(d *view.Delta) error {
 		}
 		return nil
 	}
-	if err := v.before(d.ID); err != nil {
+	if err := v.before(d); err != nil {
 		return err
 	}
 	if err := v.one(d, e); err != nil {
@@ -235,9 +235,10 @@ func (v *table) waits(e *view.Entity) bool {
 
 func (v *table) isLate(id string) bool { return slices.Contains(v.late, id) }
 
-// before announces the calls that were made before one, and others all that have not been announced.
-func (v *table) before(id string) error {
-	for i := slices.Index(v.late, id); i > 0; i-- {
+// before announces the calls that were made before one that is new or late, and others all that have not been
+// announced.
+func (v *table) before(d *view.Delta) error {
+	for len(v.late) > 0 && v.late[0] != d.ID && (v.isLate(d.ID) || d.Op == view.Upsert && d.Known == nil) {
 		if err := v.announce(v.late[0]); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (s *Session) ask(c *conversation) {
 		}
 		s.mu.Unlock()
 		if !known {
-			c.proj.Ask(&q.entity)
+			c.proj.Show(&q.entity)
 		}
 	}
 }

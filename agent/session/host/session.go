@@ -122,10 +122,10 @@ func (s *Session) read(ctx context.Context) error {
 // showOffers shows settings and commands, if there are any.
 func (s *Session) showOffers(c *conversation) {
 	if len(s.host.settings) > 0 {
-		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.OptionsID, Entity: s.settingsEntity()})
+		c.proj.Show(s.settingsEntity())
 	}
 	if all := s.Commands(); len(all) > 0 {
-		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.CommandsID, Entity: &view.Entity{Kind: view.Commands, Slash: all}})
+		c.proj.Show(&view.Entity{ID: projection.CommandsID, Kind: view.Commands, Slash: all})
 	}
 }
 

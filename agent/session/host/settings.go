@@ -205,7 +205,7 @@ func (s *Session) settingsEntity() *view.Entity {
 
 // announce shows an entity that belongs to the session as a whole.
 func (s *Session) announce(ctx context.Context, c *conversation, e *view.Entity) {
-	_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
+	c.proj.Show(e)
 	if s.host.announce != nil {
 		s.host.announce(ctx, s, e)
 	}

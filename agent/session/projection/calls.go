@@ -395,8 +395,9 @@ func (p *Projector) Report(e *view.Entity) {
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
-// Ask shows a question of a pending run. It is not recorded, because it is in the history.
-func (p *Projector) Ask(e *view.Entity) {
+// Show shows an entity that is not recorded, because something else has it: a question of a pending run, which is in
+// the history, and what belongs to the session as a whole.
+func (p *Projector) Show(e *view.Entity) {
 	shown := *e
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// emitted shows an entity that a tool or a processor has emitted. Messages are not shown: a tool speaks for nobody but
-// itself.
+// emitted shows an entity that a tool or a processor has emitted. Messages are not shown: a tool
+// speaks only for itself.
 func (p *Projector) emitted(e *agent.Event, c *view.Change) {
 	if c.Entity != nil && c.Entity.Kind != view.Message && c.Entity.Kind != view.Thought {
 		p.Emit(e, c)

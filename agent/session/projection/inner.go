@@ -134,7 +134,7 @@ func (p *Projector) closeRun(run *innerRun, why string, status view.Status) {
 	p.agent(run, status)
 }
 
-// notResumed is what is shown of the calls of an agent that waited.
+// notResumed is shown for the calls of an agent that waited and was not resumed.
 const notResumed = "Not run: the agent was not resumed."
 
 // closeWaiting ends the agent inside a call that has ended while the agent waited.

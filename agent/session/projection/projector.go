@@ -246,7 +246,7 @@ func (p *Projector) media(m *model.Message) {
 	}
 }
 
-// said shows a message that has come in while the run goes on.
+// said shows a message that arrived during the run.
 func (p *Projector) said(m *model.Message) {
 	if c := Contents(m.Parts); len(c) > 0 {
 		p.numbers.said++
@@ -327,10 +327,11 @@ func (p *Projector) End(reason string) {
 	p.early = nil
 }
 
-// Abandon shows that the open calls of the turn have been cancelled, although they go on. Any goroutine may call it.
+// Abandon shows the open calls of the turn as cancelled, although they still run. Any goroutine may
+// call it.
 func (p *Projector) Abandon() { p.closeCalls(whyUnfinished(turn.Cancelled)) }
 
-// whyUnfinished is what is shown of calls that are open when a turn ends.
+// whyUnfinished returns the text for calls that are open when a turn ends.
 func whyUnfinished(reason string) string {
 	if reason == turn.Cancelled {
 		return "Cancelled."

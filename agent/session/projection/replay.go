@@ -25,7 +25,7 @@ type replay struct {
 	ends     map[string]string // why turns have ended: entries of theirs may come later
 }
 
-// replayedTurn is what is known of the turn in hand.
+// replayedTurn is the turn in hand.
 type replayedTurn struct {
 	prompted bool // the prompt has its place
 	filled   bool // and its content
@@ -92,7 +92,7 @@ func (p *Projector) placeWaiting(all bool) {
 	}
 }
 
-// Replayed says that all entries have been given. A turn without an end has been interrupted.
+// Replayed must follow the last entry. A turn without an end has been interrupted.
 func (p *Projector) Replayed() {
 	if p.replay == nil {
 		return
