@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -255,7 +256,7 @@ func (a *activity) showWritten(ctx context.Context, doc *ws.Document, before *ws
 	if before.Exists {
 		old = new(textOf(before.Data))
 	}
-	shown := diffContent(doc.Path, old, textOf(doc.Current().Data))
+	shown := acpview.Diff(doc.Path, old, textOf(doc.Current().Data))
 	a.update(ctx, acp.ToolCallUpdate{Content: append(shown, a.notes()...)})
 }
 

@@ -64,10 +64,10 @@ func (f *openaiFeed) take() ([]openaiChange, toolset.Usage) {
 	return all, f.usage
 }
 
-// openaiOutputs is what the ids of outputs that are not text begin with.
+// openaiOutputs begins the ids of outputs that are not text.
 var openaiOutputs = strings.TrimSuffix(projection.OutputID("", 0), "/0")
 
-// openaiResponses is what the ids of texts of the model begin with.
+// openaiResponses begins the ids of texts of the model.
 var openaiResponses = strings.TrimSuffix(projection.MessageID("", 0), "/0")
 
 // show takes the texts of the agent.

@@ -50,7 +50,7 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 				record()
 			}
 		},
-		Prompted: record, // a prompt is shown when it has been recorded
+		Prompted: record,
 	})
 	if err != nil {
 		return err
@@ -92,8 +92,8 @@ type Turn struct {
 	// not block.
 	Began   func(id string)
 	Observe func(*agent.Event)
-	// Prompted, if not nil, is called when the prompt is shown. Said, if not nil, is called with a cursor of what the
-	// turn shows whenever that has changed. They must not block.
+	// Prompted, if not nil, is called once the prompt is recorded. Said, if not nil, is called after each change with a
+	// cursor that begins with the turn. They must not block.
 	Prompted func()
 	Said     func(*view.Cursor)
 	// Options are options of the run.
