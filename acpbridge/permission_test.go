@@ -210,8 +210,8 @@ func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
 	}{
 		"allow all": {decide: acpbridge.AllowAll},
 		"reject": {decide: func(_ context.Context, req *acpbridge.PermissionRequest) (toolset.Verdict, error) {
-			assert.Equal(t, "make", req.Command)
-			assert.Equal(t, []string{"all"}, req.Args)
+			assert.Equal(t, "sh", req.Command)
+			assert.Equal(t, []string{"-c", "make all"}, req.Args)
 			assert.Equal(t, "/project/sub", req.Cwd)
 			assert.Equal(t, "make all (in sub)", *req.ToolCall.Title)
 			return toolset.VerdictDeny, nil

@@ -74,7 +74,8 @@ func TestHowACommandEndedIsToldToTheModelAndTheUser(t *testing.T) {
 	}
 }
 
-func TestCommandsReachTheClientAsAProgramWithArguments(t *testing.T) {
+// A line is read by a shell alone, as it was shown.
+func TestCommandsReachTheClientAsTheyWereShown(t *testing.T) {
 	for _, c := range []struct {
 		cwd     string
 		args    args
@@ -82,14 +83,15 @@ func TestCommandsReachTheClientAsAProgramWithArguments(t *testing.T) {
 		argv    []string
 		title   string
 	}{
-		{"/project", args{"command": "go test ./..."}, "go", []string{"test", "./..."}, "go test ./..."},
-		{"/project", args{"command": " ls  -la "}, "ls", []string{"-la"}, "ls  -la"},
-		{"/project", args{"command": "make"}, "make", []string{}, "make"},
+		{"/project", args{"command": "go test ./..."}, "sh", []string{"-c", "go test ./..."}, "go test ./..."},
+		{"/project", args{"command": " ls  -la "}, "sh", []string{"-c", "ls  -la"}, "ls  -la"},
+		{"/project", args{"command": "make"}, "sh", []string{"-c", "make"}, "make"},
 		{"/project", args{"command": "make && echo 'it''s'"}, "sh", []string{"-c", "make && echo 'it''s'"}, "make && echo 'it''s'"},
 		{"/project", args{"command": "A=1 make"}, "sh", []string{"-c", "A=1 make"}, "A=1 make"},
 		{"/project", args{"command": "echo $HOME"}, "sh", []string{"-c", "echo $HOME"}, "echo $HOME"},
 		{"/project", args{"command": "git", "args": []string{"commit", "-m", "it's done"}}, "git", []string{"commit", "-m", "it's done"}, `git commit -m 'it'\''s done'`},
-		{"/project", args{"command": "go test", "args": []string{"./..."}}, "go", []string{"test", "./..."}, "go test ./..."},
+		{"/project", args{"command": "go test", "args": []string{"./...", "it's"}}, "sh", []string{"-c", `go test ./... 'it'\''s'`}, `go test ./... 'it'\''s'`},
+		{"/project", args{"command": "touch a\u00a0b\u00a0"}, "sh", []string{"-c", "touch a\u00a0b\u00a0"}, "touch a⟨U+00A0⟩b⟨U+00A0⟩"},
 		{"/project", args{"command": "/opt/my tool/run", "args": []string{"x"}}, "/opt/my tool/run", []string{"x"}, "'/opt/my tool/run' x"},
 		{`C:\p`, args{"command": "dir"}, "cmd", []string{"/C", "dir"}, "dir"},
 		{`C:\p`, args{"command": `type a.txt | find "x"`}, "cmd", []string{"/C", `type a.txt | find "x"`}, `type a.txt | find "x"`},

@@ -93,7 +93,7 @@ func TestBackgroundCommandsBelongToSession(t *testing.T) {
 	for range 2 {
 		_, err := conn.Say(t.Context(), id, "Go.")
 		require.NoError(t, err)
-		require.Equal(t, []string{"serve"}, editor.Open())
+		require.Equal(t, []string{"sh -c serve"}, editor.Open())
 	}
 	require.Equal(t, "listening\n[still running]", told(m)[1])
 	_, err = conn.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: id})
@@ -190,7 +190,7 @@ func TestRecordedWorkIsShownLikeOther(t *testing.T) {
 	shown := editor.State().ToolCalls
 	require.Equal(t, "new\n", shown[0].Content[0].Diff.NewText)
 	require.Equal(t, acp.TerminalID("terminal-1"), shown[1].Content[0].Terminal.TerminalID)
-	require.Equal(t, []string{"make"}, editor.Open())
+	require.Equal(t, []string{"sh -c make"}, editor.Open())
 	_, err = conn.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: id})
 	require.NoError(t, err)
 	require.Empty(t, editor.Open())

@@ -5,7 +5,8 @@ package acptest
 import (
 	"context"
 	"fmt"
-	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ import (
 type Options struct {
 	// Files are the files on disk by absolute path.
 	Files map[string]string
+	// OnDisk has the editor read and save files of this machine, as editors do that share it with the agent. Files and [Client.SetFile]
+	// then write there. Without it the disk is a map, and Files are best put into a directory that this machine does not have.
+	OnDisk bool
 	// Programs are what terminals can run. See [Program].
 	Programs map[string]Program
 	// Capabilities is what the client announces; nil is files and terminals.
@@ -57,6 +61,7 @@ type Client struct {
 	mu          sync.Mutex
 	files       map[string]string
 	unsaved     map[string]string
+	onDisk      bool
 	answers     []Answer
 	faults      map[string]*fault
 	closed      bool // disconnected
@@ -80,7 +85,7 @@ func New(o Options) *Client {
 	c := &Client{
 		capabilities: acp.ClientCapabilities{FS: acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}, Terminal: true},
 		permission:   o.Permission, before: o.Before, programs: o.Programs,
-		files: map[string]string{}, unsaved: map[string]string{}, faults: map[string]*fault{},
+		onDisk: o.OnDisk, files: map[string]string{}, unsaved: map[string]string{}, faults: map[string]*fault{},
 		terminals: map[acp.TerminalID]*terminal{}, changed: make(chan struct{}), answers: slices.Clone(o.Answers),
 	}
 	if o.Elicitation != nil {
@@ -90,7 +95,9 @@ func New(o Options) *Client {
 	if o.Capabilities != nil {
 		c.capabilities = *o.Capabilities
 	}
-	maps.Copy(c.files, o.Files)
+	for path, content := range o.Files {
+		c.SetFile(path, content)
+	}
 	c.watch.calls = map[acp.ToolCallID]acp.ToolCallStatus{}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
@@ -118,11 +125,25 @@ func (c *Client) Deps(cwd string) deps.ACPDeps {
 // Capabilities returns what the client announces.
 func (c *Client) Capabilities() acp.ClientCapabilities { return c.capabilities }
 
-// SetFile writes a file on disk behind the agent's back. Unsaved changes of it stay.
+// SetFile writes a file on disk behind the agent's back. Unsaved changes of it stay. It panics if the disk refuses.
 func (c *Client) SetFile(path, content string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.files[path] = content
+	if err := c.save(path, content); err != nil {
+		panic("acptest: SetFile: " + err.Error())
+	}
+}
+
+// save writes a file. c is locked.
+func (c *Client) save(path, content string) error {
+	if !c.onDisk {
+		c.files[path] = content
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(content), 0o644)
 }
 
 // Type puts unsaved changes into the editor: the agent reads content, and the file on disk stays as it is.
@@ -142,6 +163,10 @@ func (c *Client) File(path string) (content string, ok bool) {
 func (c *Client) file(path string) (string, bool) {
 	if content, ok := c.unsaved[path]; ok {
 		return content, true
+	}
+	if c.onDisk {
+		data, err := os.ReadFile(path)
+		return string(data), err == nil
 	}
 	content, ok := c.files[path]
 	return content, ok

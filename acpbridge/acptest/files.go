@@ -60,6 +60,8 @@ func (c *Client) WriteTextFile(ctx context.Context, req *acp.WriteTextFileReques
 	defer c.mu.Unlock()
 	c.checkPath(acp.MethodWriteTextFile, req.Path)
 	delete(c.unsaved, req.Path)
-	c.files[req.Path] = req.Content
+	if err := c.save(req.Path, req.Content); err != nil {
+		return nil, acp.Errorf(acp.CodeInternal, "%v", err)
+	}
 	return &acp.WriteTextFileResponse{}, nil
 }

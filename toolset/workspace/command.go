@@ -67,7 +67,7 @@ func (c *Command) Check() error {
 	switch {
 	case c.Line != "" && len(c.Args) > 0:
 		return fmt.Errorf("%w: it has both a line and arguments", ErrCommand)
-	case strings.TrimSpace(c.Line) == "" && (len(c.Args) == 0 || c.Args[0] == ""):
+	case strings.Trim(c.Line, blanks) == "" && (len(c.Args) == 0 || c.Args[0] == ""):
 		return fmt.Errorf("%w: it is empty", ErrCommand)
 	}
 	for _, text := range append(append([]string{c.Line}, c.Args...), c.Env...) {

@@ -17,17 +17,17 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		c.Env = append(c.Env, name+"="+in.Env[name])
 	}
-	line := strings.TrimSpace(in.Command)
-	words := strings.Fields(line)
+	line := strings.Trim(in.Command, blanks)
+	program, _, more := strings.Cut(line, " ")
 	switch {
-	case len(words) == 0:
+	case line == "":
 		return c, toolset.Retry("The command is empty.")
 	case len(in.Args) == 0:
 		c.Line = line
-	case len(words) == 1, strings.ContainsAny(words[0], `/\`): // a path may have spaces
+	case !more, strings.ContainsAny(program, `/\`): // a path may have spaces
 		c.Args = append([]string{line}, in.Args...)
-	case plainLine(style, line):
-		c.Args = slices.Concat(words, in.Args)
+	case style == Slash && !strings.ContainsAny(line, posixMeta):
+		c.Line = line + " " + strings.Join(quoteAll(in.Args), " ")
 	default:
 		return c, toolset.Retry("Give either a whole command line in command, without args, or a program in command and its arguments in args.")
 	}
@@ -37,35 +37,23 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	return c, nil
 }
 
-// Argv returns the command as a program with its arguments, for systems that start nothing else. On Windows a line is given to cmd. On
-// other systems it is given to sh, unless sh would only split it into words.
+// Argv returns the command as a program with its arguments, for systems that start nothing else. A line is given to sh, or to cmd on
+// Windows: only a shell knows what its words are and which of them it does itself.
 func (c *Command) Argv(style Style) []string {
 	switch {
 	case len(c.Args) > 0:
 		return c.Args
 	case style == Windows: // much of what one types there is built into the shell
 		return []string{"cmd", "/C", c.Line}
-	case plainLine(style, c.Line):
-		return strings.Fields(c.Line)
 	}
 	return []string{"sh", "-c", c.Line}
 }
 
-// plainLine reports whether a shell would do no more to a line than to split it.
-func plainLine(style Style, line string) bool {
-	meta := posixMeta
-	if style == Windows {
-		meta = windowsMeta
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-	return !strings.ContainsAny(line, meta) && !strings.Contains(first, "=")
-}
-
 const (
+	// blanks are what shells skip before and after a line.
+	blanks = " \t\r\n"
 	// posixMeta are the characters that a POSIX shell gives a meaning to anywhere in a word.
 	posixMeta = "|&;<>()$`\\\"'*?[]{}~#!\n\r"
-	// windowsMeta are the metacharacters of cmd.exe.
-	windowsMeta = "|&<>()^%!\"\n\r"
 )
 
 // commandTitle returns a command for people: as the model wrote it, or quoted for a shell.

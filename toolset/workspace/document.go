@@ -11,24 +11,24 @@ import (
 )
 
 // Document is a file with both of its sides: the bytes on disk, and the text in the user's editor. A workspace without an editor has the disk alone,
-// and an editor on another machine its buffer alone. What is not known is nil, or [FaithUnknown]; it is never guessed.
+// and an editor on another machine its buffer alone. Unknown facts are nil or [FaithUnknown], never guessed.
 type Document struct {
 	// Path is the absolute, clean path, as it was named.
 	Path string
 	// Disk is the file as it is saved, Buffer as the editor has it. At least one is set. Buffer is also nil if Unchecked
 	// is set.
 	Disk, Buffer *Side
-	// Faithful says whether the editor shows and saves the file byte by byte.
+	// Faithful reports whether the editor shows and saves the file byte by byte.
 	Faithful Faith
 	// Unsaved is set if the buffer has text that is not on disk: the user has typed, or the file was changed on disk and the editor does
 	// not know yet. It is never set where the disk is not known.
 	Unsaved bool
-	// Uncertain is set if the file is empty or does not exist, and the editor does not say which.
+	// Uncertain is set if the file is empty or missing, and the editor does not distinguish the two.
 	Uncertain bool
 	// Unchecked is set if the document may be out of date, because the editor was not asked, see [Opener].
 	Unchecked bool
-	// Version is what a [Change] is made from. It also identifies the way that the change takes, and both sides where they differ. It is
-	// empty if there is no file.
+	// Version is the basis of a [Change]. It also identifies the way that the change takes, and both sides where they differ. It is
+	// empty for a missing file.
 	Version Version
 	// Bypass says why a change goes to the disk and not through the editor, for people; it is empty otherwise.
 	Bypass string
@@ -38,7 +38,7 @@ type Document struct {
 
 // Side is one side of a [Document].
 type Side struct {
-	// Exists is false if there is no file. The rest is zero then.
+	// Exists is false for a missing file. The rest is zero then.
 	Exists bool
 	// Data is the contents. They must not be changed.
 	Data []byte
@@ -46,15 +46,15 @@ type Side struct {
 	Mode fs.FileMode
 }
 
-// Faith says whether an editor shows and saves a file byte by byte.
+// Faith reports whether an editor shows and saves a file byte by byte.
 type Faith uint8
 
 const (
-	// FaithUnknown means that nobody can tell, for instance because the file is on another machine.
+	// FaithUnknown means that it cannot be told, for instance because the file is on another machine.
 	FaithUnknown Faith = iota
-	// FaithYes means that the editor's text is what is on disk.
+	// FaithYes means that the editor shows the bytes on disk.
 	FaithYes
-	// FaithNo means that the editor's text is what is on disk with something lost: bytes that are not UTF-8, line endings, a byte
+	// FaithNo means that the editor's text lacks something that is on disk: bytes that are not UTF-8, line endings, a byte
 	// order mark, or the final newline.
 	FaithNo
 )
@@ -116,7 +116,7 @@ type Opener interface {
 // Applier is implemented by workspaces that know what became of a change, or that check where a path leads while they write. A [Workspace]
 // need not implement it: see [ApplyChange].
 type Applier interface {
-	// ApplyChange makes a change, and returns the document that is there afterwards. The errors are those of [Workspace.Write].
+	// ApplyChange makes a change, and returns the document that is there afterwards. It fails like [Workspace.Write].
 	ApplyChange(ctx context.Context, path string, c Change) (*Document, error)
 }
 

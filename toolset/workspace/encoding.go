@@ -9,7 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/wlynxg/chardet"
+	"github.com/wlynxg/chardet/consts"
+	"github.com/wlynxg/chardet/probe"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
@@ -27,7 +28,7 @@ type Text struct {
 }
 
 // DecodeText returns contents as text: UTF-8, UTF-16 with a byte order mark, and encodings that a detector recognises with certainty
-// (windows-1252, windows-1251, Shift_JIS, EUC-JP). Text that is encoded again gives the same bytes. ok is false for everything else:
+// (windows-1252, Shift_JIS, EUC-JP). Text that is encoded again gives the same bytes. ok is false for everything else:
 // that is binary.
 func DecodeText(data []byte) (text Text, ok bool) {
 	if binaryKind(data) == "" && utf8.Valid(data) {
@@ -75,7 +76,7 @@ func (t *Text) Encode(changed []byte) ([]byte, error) {
 
 // charsets are the encodings that [detect] finds.
 var charsets = map[string]encoding.Encoding{
-	"windows-1252": charmap.Windows1252, "windows-1251": charmap.Windows1251, "Shift_JIS": japanese.ShiftJIS, "EUC-JP": japanese.EUCJP,
+	"windows-1252": charmap.Windows1252, "Shift_JIS": japanese.ShiftJIS, "EUC-JP": japanese.EUCJP,
 }
 
 var utf16Marks = map[string][]byte{"UTF-16LE": {0xff, 0xfe}, "UTF-16BE": {0xfe, 0xff}}
@@ -123,7 +124,7 @@ func decodeUTF16(name string, data []byte) []byte {
 // detected is how much of a file the detector looks at, in bytes.
 const detected = 256 << 10
 
-// sure is the confidence from which the detector is believed, for encodings that have a pattern of their own.
+// sure is the confidence from which the detector is believed, for encodings with a distinct pattern.
 const sure = 0.95
 
 // detect returns the encoding of data that is not UTF-8, or an empty string if that is not certain.
@@ -131,25 +132,19 @@ func detect(data []byte) string {
 	if bytes.IndexByte(data, 0) >= 0 || hasMagic(data) != "" {
 		return ""
 	}
-	found := chardet.Detect(data[:min(len(data), detected)])
-	switch found.Encoding {
-	case "SHIFT_JIS":
-		found.Encoding = "Shift_JIS"
-	case "Windows-1251":
-		found.Encoding = "windows-1251"
-	case "EUC-JP":
-	case "ISO-8859-1", "Windows-1252", "ISO-8859-9", "Windows-1254": // the detector cannot be sure of these
-		if plausibleLatin(data) {
-			return "windows-1252"
-		}
-		return ""
-	default:
-		return ""
+	// The probes for alphabets of one byte have large tables, which would be filled in when any program starts.
+	p := probe.MBCGroupProbe(consts.UnknownLangFilter)
+	p.Feed(data[:min(len(data), detected)])
+	switch name := p.CharSetName(); {
+	case p.GetConfidence() < sure && plausibleLatin(data):
+		return "windows-1252"
+	case p.GetConfidence() < sure:
+	case name == consts.ShiftJis:
+		return "Shift_JIS"
+	case name == consts.EucJp:
+		return "EUC-JP"
 	}
-	if found.Confidence < sure {
-		return ""
-	}
-	return found.Encoding
+	return ""
 }
 
 // plausibleLatin reports whether data reads like a language of western Europe in windows-1252: ASCII with single accented letters in words.
@@ -174,7 +169,7 @@ func plausibleLatin(data []byte) bool {
 	return alone*4 <= len(data)
 }
 
-// nearLetter reports whether a byte stands beside an ASCII letter.
+// nearLetter reports whether a byte is next to an ASCII letter.
 func nearLetter(data []byte, i int) bool {
 	isLetter := func(i int) bool {
 		return i >= 0 && i < len(data) && (data[i]|0x20) >= 'a' && (data[i]|0x20) <= 'z'

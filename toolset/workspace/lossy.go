@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// IsLossyView reports whether text is what an editor makes of the contents data, without any change by the user: bytes that are not UTF-8
+// IsLossyView reports whether an editor may show the contents data as text, without any change by the user: bytes that are not UTF-8
 // are replaced, dropped or decoded, the byte order mark is left out, line endings become "\n", or the final newline is added or left
 // out. Equal contents are their own view.
 func IsLossyView(data, text []byte) bool {
@@ -20,7 +20,7 @@ func IsLossyView(data, text []byte) bool {
 	return false
 }
 
-// decodings yields what programs make of contents as UTF-8.
+// decodings yields the texts in UTF-8 that programs read from contents.
 func decodings(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if utf8.Valid(data) {

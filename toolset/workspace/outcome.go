@@ -16,7 +16,7 @@ type FileRead struct {
 	Bytes int `json:"bytes"`
 	// Truncated is set if more was requested than is shown at once.
 	Truncated bool `json:"truncated,omitempty"`
-	// Encoding is that of the file, if it is not UTF-8.
+	// Encoding is the encoding of the file, unless it is UTF-8.
 	Encoding string `json:"encoding,omitempty"`
 	// Unsaved is set if the editor has text that is not on disk, and Unfaithful if the editor does not show the file as it is on disk.
 	Unsaved    bool `json:"unsaved,omitempty"`

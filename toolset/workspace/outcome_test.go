@@ -90,7 +90,8 @@ func TestArgv(t *testing.T) {
 		line  string
 		want  []string
 	}{
-		{workspace.Slash, "go  test ./...", []string{"go", "test", "./..."}},
+		{workspace.Slash, "go  test ./...", []string{"sh", "-c", "go  test ./..."}},
+		{workspace.Slash, "touch a\u00a0b", []string{"sh", "-c", "touch a\u00a0b"}},
 		{workspace.Slash, "go test | tail", []string{"sh", "-c", "go test | tail"}},
 		{workspace.Slash, "A=1 make", []string{"sh", "-c", "A=1 make"}},
 		{workspace.Slash, "echo $HOME", []string{"sh", "-c", "echo $HOME"}},

@@ -20,7 +20,7 @@ type plan struct {
 	file   string // what the path leads to, as [Follow] names it
 	name   string // as it is shown
 	exists bool
-	// doc is what the plan was made from, and old its content. text is old as text, nil for binary files.
+	// doc is the document that the plan was made from, and old its content. text is old as text, nil for binary files.
 	doc  *Document
 	old  []byte
 	text *Text
@@ -109,7 +109,7 @@ func (c *call) planned(ctx context.Context, path string, args any, fill func(*pl
 	return p, err
 }
 
-// holds reports whether a plan is still made from what is there, as far as that can be told quickly.
+// holds reports whether the file of a plan seems unchanged, after a quick look.
 func (c *call) holds(ctx context.Context, p *plan) bool {
 	if _, ok := c.ws.(Opener); ok {
 		doc, err := OpenDocument(ctx, c.ws, p.path, true)

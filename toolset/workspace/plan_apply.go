@@ -43,7 +43,7 @@ func (p *plan) shown(data []byte) string {
 	return strings.ToValidUTF8(string(data), "\ufffd")
 }
 
-// facts are what people have to know of the file that is changed.
+// facts tell people about the file that is changed.
 func (p *plan) facts() (facts []string) {
 	if p.blind {
 		return nil
@@ -105,7 +105,7 @@ func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*
 // unchanged reports whether the file has the new content already.
 func (p *plan) unchanged() bool { return p.exists && !p.doc.Uncertain && bytes.Equal(p.old, p.new) }
 
-// written is what came of a plan.
+// written is the result of a plan.
 type written struct {
 	plan *plan
 	doc  *Document
@@ -117,7 +117,7 @@ func (p *plan) written(doc *Document) *written {
 	return &written{p, doc, []byte(p.shown(p.old)), []byte(p.shown(doc.Current().Data))}
 }
 
-// meta is the result for programs.
+// meta returns the result for programs.
 func (w *written) meta() FileWritten {
 	return FileWritten{
 		Bytes: len(w.doc.Current().Data), Changed: true, Created: w.doc.Current().Exists && !w.plan.exists && !w.plan.blind,

@@ -62,7 +62,7 @@ func (c *call) decoded(ctx context.Context, path, name string, lines Range) (Fil
 	return f, text.Encoding, err
 }
 
-// notes tell the model what it has to know of the file.
+// notes tell the model about the file.
 func (r *FileRead) notes(uncertain bool) (notes []string) {
 	if uncertain {
 		notes = append(notes, "[The file is empty or does not exist: the editor does not say which.]")
@@ -76,7 +76,7 @@ func (r *FileRead) notes(uncertain bool) (notes []string) {
 	return notes
 }
 
-// withNotes adds notes after a text, in lines of their own.
+// withNotes adds notes after a text, each on a separate line.
 func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text

@@ -44,14 +44,18 @@ func ModeCode() Mode {
 	}
 }
 
-// onlyDiffs reports whether all that a call would do is to change files.
+// onlyDiffs reports whether all that a call would do is to change files. Text beside a change says more about it.
 func onlyDiffs(a *toolset.Approval) bool {
+	changes := 0
 	for i := range a.Preview {
-		if a.Preview[i].Diff == nil || a.Preview[i].Diff.New == nil {
+		switch p := &a.Preview[i]; {
+		case p.Diff != nil && p.Diff.New != nil:
+			changes++
+		case p.Diff != nil || p.Command != nil:
 			return false
 		}
 	}
-	return len(a.Preview) > 0
+	return changes > 0
 }
 
 // ModePlan is the mode in which the agent has tools that read only, and makes a plan.

@@ -21,7 +21,7 @@ func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersio
 	return doc.Version, nil
 }
 
-// ApplyChange implements [workspace.Applier]. What is recorded is what is there afterwards, with what an editor has made of the change.
+// ApplyChange implements [workspace.Applier]. It records the contents that are there afterwards, as the editor saved them.
 func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
 	at, err := workspace.LocateIn(r.workspace, path)
 	if err != nil {

@@ -169,7 +169,7 @@ func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspac
 	return doc, err
 }
 
-// lately returns a document of what was read last, if it still has its version. Otherwise it is nil.
+// lately returns a document of the last read, if the file still has its version. Otherwise it is nil.
 func (r *Recorder) lately(ctx context.Context, path string) *workspace.Document {
 	info, err := r.workspace.Stat(ctx, path)
 	if err != nil || info.Version == "" {

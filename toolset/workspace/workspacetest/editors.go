@@ -17,13 +17,13 @@ import (
 // Editor is a fake of a user's editor: it shows files of a disk as text, and saves text to them, as real ones do. Methods are safe for concurrent
 // use.
 type Editor struct {
-	// Name says what the editor does.
+	// Name describes the editor.
 	Name string
 	// Disk is where the files are.
 	Disk Disk
 	// Show makes text of what is on disk. An error refuses the file. Nil shows it as it is.
 	Show func(data []byte) (string, error)
-	// Save makes of text what goes to the disk. Nil saves it as it is.
+	// Save converts text for the disk. Nil saves it unchanged.
 	Save func(text string) string
 	// Blank shows a missing file as empty text.
 	Blank bool
@@ -49,7 +49,7 @@ func Editors() []*Editor {
 	}
 }
 
-// ErrNotUTF8 is what an editor that refuses other encodings says.
+// ErrNotUTF8 is the error of an editor that refuses other encodings.
 var ErrNotUTF8 = errors.New("stream did not contain valid UTF-8")
 
 func replacing(data []byte) (string, error) { return strings.ToValidUTF8(string(data), "\ufffd"), nil }
@@ -86,7 +86,7 @@ func strict(data []byte) (string, error) {
 	return string(data), nil
 }
 
-// formatted is what a formatter makes of a text: no blanks at the ends of lines, one newline at the end.
+// formatted removes blanks at the ends of lines, and adds a final newline.
 func formatted(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {

@@ -44,7 +44,7 @@ type kind struct {
 	mode fs.FileMode
 	// missing files do not exist before.
 	missing bool
-	// typed is what the user has typed and not saved.
+	// typed is unsaved text of the user.
 	typed string
 	// link makes the file a link to another one.
 	link bool
@@ -52,7 +52,7 @@ type kind struct {
 	during func(c *cell)
 }
 
-// needle is what edits look for: on the second line of every kind that is text.
+// needle is the text that edits replace, on the second line of every text.
 const needle = "needle"
 
 func kinds() []kind {
@@ -162,7 +162,7 @@ func (c *cell) newUser() (*user, error) {
 	return u, errors.Join(p.errs...)
 }
 
-// now returns what is on disk, nil for no file.
+// now returns the contents on disk, nil if the file is missing.
 func (c *cell) now() []byte {
 	data, err := c.env.Disk.ReadFile(c.path)
 	if err != nil {
@@ -329,7 +329,7 @@ func (c *cell) agree(tool, told string, meta json.RawMessage, after []byte) erro
 	return c.explained(last)
 }
 
-// shownBefore is what the approved change was made from.
+// shownBefore returns the contents that the approved change was made from.
 func (c *cell) shownBefore(a *toolset.Approval) []byte {
 	if c.editor != nil && c.before != nil && strings.Contains(shownText(a), "not on disk") {
 		return []byte(*a.Preview[0].Diff.Old)
@@ -350,7 +350,7 @@ func (c *cell) explained(a *toolset.Approval) error {
 	return fmt.Errorf("the question showed %v, and on disk was %q", old, short(string(c.before)))
 }
 
-// shownText is what a question shows beside the diff.
+// shownText returns the text of a question besides the diff.
 func shownText(a *toolset.Approval) string {
 	var b strings.Builder
 	for _, p := range a.Preview {

@@ -5,7 +5,6 @@ package program
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,11 +32,9 @@ func openIDE(t *testing.T, files, programs map[string]string) *ide {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	e := &ide{t: t, dir: dir}
-	o := acptest.Options{Files: map[string]string{}, Programs: map[string]acptest.Program{}}
+	o := acptest.Options{Files: map[string]string{}, OnDisk: true, Programs: map[string]acptest.Program{}}
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		o.Files[path] = text
+		o.Files[filepath.Join(dir, name)] = text
 	}
 	for line, output := range programs {
 		o.Programs[line] = acptest.Prints(output, 0)
@@ -88,9 +85,9 @@ func TestUndoInAnIDE(t *testing.T) {
 
 	asked := len(e.Permissions())
 	said, _ = e.say("undo")
-	require.Equal(t, "Restored a.txt.\nNot undone:\nb.txt: it was created, and this workspace cannot remove files.\n\n", said)
+	require.Equal(t, "Restored a.txt.\nRemoved b.txt.\n\n", said)
 	require.Equal(t, "one\n2\n3\nfour\n", e.file("a.txt"), "what the user typed stays")
-	require.Equal(t, "new\n", e.file("b.txt"), "editors cannot remove files")
+	require.Equal(t, "-", e.file("b.txt"), "what was created is removed from the disk")
 	require.Len(t, e.Permissions(), asked+1)
 	shown := e.Permissions()[asked].ToolCall.Content
 	require.Equal(t, "uno\n2\n3\nfour\n", *shown[0].Diff.OldText)

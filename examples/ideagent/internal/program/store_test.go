@@ -261,7 +261,7 @@ func TestSlashUndoTakesFilesBack(t *testing.T) {
 func TestModesOfAnIDE(t *testing.T) {
 	dir := workDir(t)
 	path := filepath.Join(dir, "a.txt")
-	client := acptest.New(acptest.Options{Files: map[string]string{path: "one\n"}})
+	client := acptest.New(acptest.Options{Files: map[string]string{path: "one\n"}, OnDisk: true})
 	t.Cleanup(client.Close)
 	conn := acptest.Connect(t, client, func(ctx context.Context, r io.Reader, w io.Writer) error {
 		config, err := configure(offline.New(offline.Config{}), options{})
