@@ -47,7 +47,7 @@ var rules = map[string][]string{
 	"toolset/workspace/memory":              {"toolset/workspace"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace", "toolset/workspace/checkpoint"},
 	"agent/approval":                        {"agent/model", "toolset", "internal/linediff", "internal/nearest", "internal/show", "internal/strictjson", "internal/verdict"},
-	"agent/capability/guardrails":           {"agent", "agent/engine", "agent/model", "toolset", "internal/show", "internal/verdict"},
+	"agent/capability/guardrails":           {"agent", "agent/engine", "agent/model", "toolset", "internal/schema", "internal/show", "internal/verdict"},
 	"agent/capability/spend":                {"agent", "agent/model", "agent/session", "toolset"},
 	"internal/verdict":                      {"agent/model", "toolset", "internal/show"},
 	"agent/capability/instructions":         {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean"},

@@ -110,6 +110,13 @@ func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 	}
 }
 
+// oneSpelling returns a JSON document as guards see it, and any other text as it is.
+func oneSpelling(text string) string {
+	s := Subject{Stage: Result}
+	s.read(text)
+	return s.Text
+}
+
 // result checks what a tool returned. same is set if it has passed unchanged.
 func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], res toolset.Result, err error) (_ toolset.Result, _ error, same bool) {
 	s := &Subject{Stage: Result, Tool: run.Call.Tool, CallID: run.Call.ID}
@@ -120,15 +127,17 @@ func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], 
 	case err != nil:
 		return res, err, false // the model does not see it
 	default:
-		texts := []string{res.Text}
+		texts := []string{oneSpelling(res.Text)}
 		for _, p := range res.Content {
 			if p.Kind == model.PartMedia {
 				s.Media = append(s.Media, p)
 			} else {
-				texts = append(texts, p.Text)
+				texts = append(texts, oneSpelling(p.Text))
 			}
 		}
-		s.Text = strings.Join(texts, "\n")
+		if s.Text = res.Text; len(texts) > 1 {
+			s.Text = strings.Join(texts, "\n")
+		}
 	}
 	d, wrong := g.decide(ctx, run, s, nil)
 	switch {

@@ -40,7 +40,7 @@ func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], 
 			continue
 		}
 		own := *s
-		own.Text = d.text
+		own.read(d.text)
 		v, err := c.ask(ctx, run, &own)
 		if err != nil {
 			return nil, err
@@ -48,8 +48,12 @@ func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], 
 		switch v.Action {
 		case ActionPass:
 		case ActionReplace:
-			if v.Text != d.text {
-				d.text, d.replaced, d.by = v.Text, true, c.Name
+			text, err := own.replacement(&v, d.text)
+			if err != nil {
+				return nil, blocked(c.Name, s, "", err)
+			}
+			if text != d.text {
+				d.text, d.replaced, d.by = text, true, c.Name
 			}
 		case ActionAsk:
 			d.asked, d.reasons = append(d.asked, c.Name), append(d.reasons, v.Reason)

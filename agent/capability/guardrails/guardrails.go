@@ -50,8 +50,10 @@ func (s Stage) String() string {
 type Subject struct {
 	// Stage is the kind of text.
 	Stage Stage
-	// Text is the text of the prompt, of the response or of the result, joined if it has several parts, or the arguments of a call as
-	// the model wrote them. If an earlier guard has replaced it, it is the replacement.
+	// Text is the text of the prompt, of the response or of the result, joined if it has several parts, or the arguments of a call. A
+	// JSON object or list in a response, a result or arguments is decoded and written again without spaces and needless escapes, and
+	// with one spelling for equal numbers: 1000 for 1000.0 and 1e3. [Subject.All] and [Subject.At] have its values. If an earlier guard
+	// has replaced the subject, it is the replacement.
 	Text string
 	// Media are the parts of the prompt or of the result that are not text. They are shared and must not be changed.
 	Media []model.Part
@@ -59,8 +61,12 @@ type Subject struct {
 	Tool, CallID string
 	// Thinking is set if the text is the model's reasoning.
 	Thinking bool
-	// Partial is set while the response is still being written: Text is the part so far.
+	// Partial is set while the response is still being written: Text is the part so far. A text that may become a JSON document is
+	// checked only when it is complete.
 	Partial bool
+
+	// doc is the decoded text, or nil.
+	doc *document
 }
 
 // Action determines what happens to a subject.
@@ -83,8 +89,10 @@ const (
 type Verdict struct {
 	// Action determines what happens to the subject.
 	Action Action
-	// Text is the replacement.
+	// Text is the replacement, unless Values is set.
 	Text string
+	// Values are replacements by the paths of the values: see [Subject.All].
+	Values map[string]any
 	// Reason is for people and for errors. A model is told it if a call is denied. It should not quote what it is about.
 	Reason string
 }
@@ -92,9 +100,16 @@ type Verdict struct {
 // Pass lets the subject pass.
 func Pass() Verdict { return Verdict{} }
 
-// Replace puts a text in the place of the subject's. An output or the arguments of a call must still be JSON.
+// Replace puts a text in the place of the subject's. Arguments of a call must still be JSON. In the place of a JSON document in a
+// response or a result, a text that is not JSON becomes a JSON string. [Subject.Rewrite] replaces values one by one.
 func Replace(text, reason string) Verdict {
 	return Verdict{Action: ActionReplace, Text: text, Reason: reason}
+}
+
+// ReplaceValues puts other values in the place of those at some paths ([Subject.All]), such as strings or nil. The rest of the
+// document stays. If there is no value at a path, or one cannot be encoded, the subject is blocked.
+func ReplaceValues(values map[string]any, reason string) Verdict {
+	return Verdict{Action: ActionReplace, Values: values, Reason: reason}
 }
 
 // Ask asks the person that the run belongs to. A tool call becomes a call that needs approval,

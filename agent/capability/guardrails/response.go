@@ -62,7 +62,7 @@ func (g *guardrails[D]) response(ctx context.Context, run *toolset.RunContext[D]
 			return nil, err
 		}
 		if d.replaced {
-			if !json.Valid([]byte(d.text)) {
+			if !json.Valid([]byte(d.text)) { // of arguments that were none
 				return nil, blocked(d.by, s, "", errors.New("the replacement is not JSON"))
 			}
 			own := append([]model.Part(nil), made.Parts...) // the model's message is shared

@@ -176,6 +176,9 @@ func (t *tap) grow(text string) error {
 		return nil
 	}
 	t.looked = t.written.Len()
+	if t.shown == "" && mayBeJSON(t.written.String()) {
+		return nil
+	}
 	d, err := t.grown(t.written.String(), false, true)
 	if err != nil {
 		return err
