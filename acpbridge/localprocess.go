@@ -17,6 +17,11 @@ const (
 	outputInterval = 200 * time.Millisecond
 	// outputShown is how much of its end is shown, in bytes.
 	outputShown = 16 << 10
+	// outputAtOnce is how much may be sent in any case while a command runs. Beyond that it is a third of the output: what is shown anew is
+	// sent again, and the result has the output as a whole.
+	outputAtOnce = 2 << 10
+	// outputLeast is the shortest end of an output that is shown anew.
+	outputLeast = 256
 )
 
 // localProcess is a command on this machine. The user sees its output while a tool call waits for it.
@@ -28,7 +33,7 @@ func (p *localProcess) Wait(ctx context.Context) (ws.Exit, error) {
 	if a == nil {
 		return p.Process.Wait(ctx)
 	}
-	seen := int64(0)
+	seen, sent := int64(0), int64(0)
 	for {
 		slice, cancel := context.WithTimeout(ctx, outputInterval)
 		exit, err := p.Process.Wait(slice)
@@ -37,9 +42,13 @@ func (p *localProcess) Wait(ctx context.Context) (ws.Exit, error) {
 		if err == nil || !over {
 			return exit, err
 		}
-		chunk, err := p.Output(ctx, -outputShown, 0)
-		if err == nil && chunk.End > seen {
-			seen = chunk.End
+		chunk, err := p.Output(ctx, -1, 1)
+		room := min(outputAtOnce+chunk.End/3-sent, outputShown)
+		if err != nil || chunk.End <= seen || room < min(outputLeast, chunk.End) {
+			continue
+		}
+		if chunk, err = p.Output(ctx, -room, 0); err == nil {
+			seen, sent = chunk.End, sent+int64(len(chunk.Data))
 			a.showOutput(ctx, &chunk)
 		}
 	}

@@ -58,6 +58,18 @@ func nothing(err error) bool {
 		errors.Is(err, workspace.ErrPath)
 }
 
+// saved reports whether files are read from the disk. An editor is not asked for them with every prompt if the disk is at hand.
+func saved(w workspace.Workspace) bool { return w.Features().Saved || !w.Features().Read }
+
+// exists reports whether there is a file or directory. The error is fatal for the run.
+func exists(ctx context.Context, w workspace.Workspace, path string) (bool, error) {
+	_, err := w.Read(ctx, path, workspace.Range{Limit: 1, Saved: saved(w)})
+	if err != nil && fatal(ctx, err) {
+		return false, err
+	}
+	return err == nil || errors.Is(err, workspace.ErrIsDirectory), nil
+}
+
 // standing returns the instructions that a run begins with.
 func (p *project) standing(ctx context.Context, w workspace.Workspace) (string, error) {
 	l := p.loader(w)
@@ -92,12 +104,12 @@ func (p *project) standingDirs(ctx context.Context, w workspace.Workspace) ([]st
 	var dirs []string
 	for len(dirs) < maxDirs {
 		dirs = append(dirs, dir)
-		_, err := w.Stat(ctx, style.Join(dir, ".git"))
-		if err != nil && fatal(ctx, err) {
+		found, err := exists(ctx, w, style.Join(dir, ".git"))
+		if err != nil {
 			return nil, err
 		}
 		parent := style.Parent(dir)
-		if err == nil || parent == dir {
+		if found || parent == dir {
 			break
 		}
 		if _, err := workspace.Locate(roots, parent); err != nil {
@@ -135,7 +147,7 @@ func (l *loader) read(ctx context.Context, path, by string) (*document, error) {
 	}
 	l.lookups++
 	l.seen[key] = true
-	f, err := l.ws.Read(ctx, path, workspace.Range{Limit: l.options.MaxFile, Saved: !l.ws.Features().Read})
+	f, err := l.ws.Read(ctx, path, workspace.Range{Limit: l.options.MaxFile, Saved: saved(l.ws)})
 	doc := &document{path: path}
 	switch {
 	case err != nil && fatal(ctx, err):
@@ -200,11 +212,12 @@ func (l *loader) withImports(ctx context.Context, doc *document, depth int) ([]d
 			continue
 		}
 		if depth == MaxDepth {
-			if _, err := l.ws.Stat(ctx, path); err == nil {
+			found, err := exists(ctx, l.ws, path)
+			if found {
 				if out := l.leftOut(&document{path: path}, name, fmt.Sprintf("imports are nested more than %d deep", MaxDepth)); out != nil {
 					docs = append(docs, *out)
 				}
-			} else if fatal(ctx, err) {
+			} else if err != nil {
 				return nil, err
 			}
 			continue
