@@ -196,3 +196,13 @@ func TestExcerptsAreAroundTheFirstWord(t *testing.T) {
 		require.Regexp(t, `^€+$`, before)
 	}
 }
+
+// Whatever an excerpt leaves out at its beginning, be it one letter, it says so.
+func TestExcerptsSayThatTheyLeaveOutTheBeginning(t *testing.T) {
+	for skipped, begins := range []string{"user: a", "user: …b", "user: …c"} {
+		s := new(session.Memory)
+		text := "abc" + strings.Repeat("x", 200+skipped-len("abc ")) + " first"
+		add(t, s, session.New{ID: "s1", Created: day}, model.UserText(text))
+		require.Contains(t, run(t, scope{Store: s}, search("first"))[0], begins)
+	}
+}
