@@ -18,8 +18,8 @@
 //
 //   - What commands change is not recorded. The recorder says which commands were started. It notices that somebody else has
 //     changed a file when that file is written or undone.
-//   - A workspace that cannot remove files, such as an editor, keeps created files. A workspace that cannot read has changes that cannot be
-//     undone. Both are reported.
+//   - A workspace that cannot remove files, such as an editor on another machine, keeps created files. A workspace that cannot read
+//     has changes that cannot be undone. Both are reported.
 //   - Directories that were made for a created file stay. A file that was removed through the recorder comes back with the mode of a new
 //     file. Symbolic links that were removed do not come back.
 //   - A recorder keeps a bounded amount of contents ([Options]). The oldest are dropped first. Changes without contents stay
