@@ -65,8 +65,8 @@ type Subject struct {
 	// checked only when it is complete.
 	Partial bool
 
-	// doc is the decoded text, or nil.
-	doc *document
+	// doc returns the decoded text. It is nil if there is none. It is a function so that nobody prints what is in it.
+	doc func() *document
 }
 
 // Action determines what happens to a subject.

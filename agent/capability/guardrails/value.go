@@ -24,7 +24,7 @@ func (s *Subject) All() iter.Seq2[string, any] {
 			yield("", s.Text)
 			return
 		}
-		s.doc.walk("", func(path string, d *document) bool { return d.kind != leaf || yield(path, d.value) })
+		s.doc().walk("", func(path string, d *document) bool { return d.kind != leaf || yield(path, d.value) })
 	}
 }
 
@@ -62,8 +62,8 @@ func (s *Subject) read(text string) {
 	if s.Stage == Input || s.Thinking || s.Partial {
 		return
 	}
-	if s.doc = parse(text, s.Tool != "" && s.Stage != Result); s.doc != nil {
-		s.Text = string(s.doc.append(nil, true))
+	if d := parse(text, s.Tool != "" && s.Stage != Result); d != nil {
+		s.Text, s.doc = string(d.append(nil, true)), func() *document { return d }
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *Subject) replacement(v *Verdict, text string) (string, error) {
 		}
 		return made, nil
 	case v.Values != nil:
-		return s.doc.with(v.Values)
+		return s.doc().with(v.Values)
 	case v.Text == s.Text:
 		return text, nil
 	case s.doc == nil || json.Valid([]byte(v.Text)):

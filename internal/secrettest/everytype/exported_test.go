@@ -425,6 +425,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p12.CommandResult](),
 	reflect.TypeFor[p12.Command[any]](),
 	reflect.TypeFor[p12.Config[any, any]](),
+	reflect.TypeFor[p12.Endings](),
 	reflect.TypeFor[p12.HandOverOption](),
 	reflect.TypeFor[p12.HistoryProcessor[any]](),
 	reflect.TypeFor[p12.HistoryStore](),
