@@ -198,3 +198,12 @@ func TestKeysWithOmitemptyMayBeEmpty(t *testing.T) {
 	_, err := decode[mayBeEmpty](t, `{"sizes":{"a":1}}`)
 	require.Error(t, err, "the rule is about the other keys")
 }
+
+func TestDurationRulesMayBeNanoseconds(t *testing.T) {
+	made, err := schema.For(tagged[time.Duration](`json:"v" validate:"min=60000000000"`))
+	require.NoError(t, err)
+	require.Contains(t, string(made.JSON()), "1m0s")
+	dst := reflect.New(tagged[time.Duration](`json:"v" validate:"min=60000000000"`)).Interface()
+	require.NoError(t, made.Decode([]byte(`{"v":"1m"}`), dst))
+	require.Error(t, made.Decode([]byte(`{"v":"59s"}`), dst))
+}
