@@ -18,7 +18,7 @@ import (
 // forgotten.
 var ErrUnknownToolCall = errors.New("deps: unknown tool call")
 
-// Transcript is what a session shows. Calls are known by the ids of their entities: see [acpview.CallID].
+// Transcript holds the tool calls of a session. Each has the id of its entity: see [acpview.CallID].
 type Transcript interface {
 	// Call returns a call as it is, nil if it is not known, and the name of the agent inside another call
 	// whose call it is.
@@ -28,7 +28,7 @@ type Transcript interface {
 	Report(patch *view.Entity, begin bool) error
 	// EndRun ends the calls of a run that have not ended as failed. It does not block.
 	EndRun(run string)
-	// Show tells the client what it has not been told. What it does not get goes out with the next Show.
+	// Show sends the client the changes that it has not seen. After an error, the next Show sends the rest.
 	Show(ctx context.Context) error
 }
 

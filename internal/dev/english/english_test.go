@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -43,7 +44,7 @@ func TestRoomsReadAsNativeEnglish(t *testing.T) {
 		if r.rate() > bound {
 			fmt.Fprintf(&now, "%4d %s\n", len(r.found), r.name)
 			if !*update {
-				require.LessOrEqual(t, len(r.found), listed[r.name], "go run ./internal/dev/english -v %s", r.name)
+				assert.LessOrEqual(t, len(r.found), listed[r.name], "go run ./internal/dev/english -v %s", r.name)
 			}
 		}
 	}

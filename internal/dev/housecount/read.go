@@ -35,7 +35,7 @@ type pkg struct {
 	structs   []*structType
 }
 
-// read parses all Go files below a directory that are no tests.
+// read parses all Go files below a directory except tests.
 func read(root string) (*house, error) {
 	h := &house{packages: map[string]*pkg{}}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {

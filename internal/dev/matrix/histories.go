@@ -20,7 +20,7 @@ import (
 // wanted is what a provider wants back: digits, as those of the suite.
 const wanted = "314159265358979323846264"
 
-// said is what the models say in the histories that they leave behind.
+// said holds the texts of the models in the histories that they leave behind.
 var said = []conformance.Scenario{
 	{Case: "signed thinking", Answer: saying(
 		model.Part{Kind: model.PartThinking, Text: "I should look.", Signature: []byte(wanted)},

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// outcome is what became of a mutant.
+// outcome is the end of a mutant.
 type outcome int
 
 const (
@@ -37,7 +37,7 @@ type runner struct {
 	baselines map[string]*baseline // by the directory of the tests
 }
 
-// baseline is what is known of a package's tests without a mutant.
+// baseline describes a package's tests without a mutant.
 type baseline struct {
 	once    sync.Once
 	err     error

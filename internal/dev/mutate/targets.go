@@ -26,7 +26,7 @@ type target struct {
 	dir    string
 	path   string // import path
 	tests  []string
-	// printed says that package printing tests how the package's types are printed.
+	// printed marks packages whose types package printing prints in its tests.
 	printed bool
 }
 
