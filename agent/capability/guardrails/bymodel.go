@@ -15,7 +15,7 @@ import (
 
 // ModelCheck configures [ByModel]. Policy is required.
 type ModelCheck struct {
-	// Policy says what may pass and what may not, in plain words.
+	// Policy describes in plain words what may pass.
 	Policy string
 	// Model decides; nil is the model of the run. A small one will often do.
 	Model model.Model

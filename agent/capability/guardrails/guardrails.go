@@ -65,7 +65,7 @@ type Subject struct {
 	// checked only when it is complete.
 	Partial bool
 
-	// doc returns the decoded text. It is nil if there is none. It is a function so that nobody prints what is in it.
+	// doc returns the decoded text. It is nil if there is none. It is a function, because a printed function shows no content.
 	doc func() *document
 }
 

@@ -16,7 +16,7 @@ import (
 // stateKey is the context key of a run's state.
 type stateKey struct{}
 
-// state is what a run remembers of its calls between the response that makes them and their execution.
+// state holds the calls of a run between the response that makes them and their execution.
 type state struct {
 	mu    sync.Mutex
 	calls map[callKey]*decision

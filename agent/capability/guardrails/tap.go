@@ -16,7 +16,7 @@ import (
 // Like the model's sink it belongs to one goroutine.
 type tap struct {
 	sink model.Sink // nil unless the response is streamed
-	// text, thinking and calls say what is held back. tail is how much of a growing text is; 0 is all.
+	// text, thinking and calls are the parts that are held back. tail is how much of a growing text is held back; 0 is all of it.
 	text, thinking, calls bool
 	tail                  int
 	// grown asks the guards about a text so far.

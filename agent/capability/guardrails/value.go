@@ -39,7 +39,7 @@ func (s *Subject) At(path string) any {
 	return found
 }
 
-// Rewrite replaces each text of the subject by what f makes of it: the text, or every string of a JSON document. If f changes
+// Rewrite replaces each text of the subject by the result of f: the text, or every string of a JSON document. If f changes
 // nothing, the subject passes.
 func (s *Subject) Rewrite(f func(text string) string, reason string) Verdict {
 	values := map[string]any{}
