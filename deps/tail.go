@@ -15,8 +15,6 @@ type tail struct {
 	fresh   bool // changed since the last update
 }
 
-func (t *tail) len() int { return t.dropped + len(t.data) }
-
 // write adds text and keeps at least the last limit bytes. To save copying, it moves memory only after twice as many.
 func (t *tail) write(text string, limit int) {
 	t.fresh = true
