@@ -139,7 +139,7 @@ func stable(takes acp.ClientCapabilities) []acp.SessionUpdate {
 		CurrentValue: "ask", Options: acp.SessionConfigSelectOptions{Ungrouped: []acp.SessionConfigSelectOption{{Value: "ask", Name: "Ask"}}},
 	}}
 	all := []acp.SessionUpdate{
-		{UserMessageChunk: chunk("said")}, {AgentMessageChunk: chunk("answered")}, {AgentThoughtChunk: chunk("thought")},
+		{AgentMessageChunk: chunk("answered")}, {AgentThoughtChunk: chunk("thought")},
 		{ToolCall: &acp.ToolCall{ToolCallID: "extra", Title: "Extra", Kind: acp.ToolKindThink, Status: acp.ToolCallStatusPending}},
 		{ToolCallUpdate: &acp.ToolCallUpdate{ToolCallID: "extra", Status: acp.ToolCallStatusCompleted}},
 		{Plan: &acp.Plan{Entries: []acp.PlanEntry{entry}}},
