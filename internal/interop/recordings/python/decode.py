@@ -141,8 +141,8 @@ def chat_message(ident, name, finish, counted, thinking, text, refusal, calls, a
         parts.append({"kind": "citations", "list": annotations})
     parts += [{"kind": "tool_call"} | call for call in calls]
     finish = {"stop": "stop", "eos": "stop", "tool_calls": "stop", "length": "length", "content_filter": "content_filter"}[finish]
-    if finish == "stop" and refusal:
-        finish = "content_filter"
+    if refusal:
+        finish = "refusal"
     elif finish == "stop" and calls:
         finish = "tool_calls"
     return {"id": ident or "", "model": name or "", "finish": finish, "usage": counted, "parts": parts}
@@ -193,7 +193,7 @@ def response(body):
     if body["status"] == "incomplete":
         finish = {"max_output_tokens": "length", "content_filter": "content_filter"}[body["incomplete_details"]["reason"]]
     else:
-        finish = "content_filter" if refused else "tool_calls" if calls else "stop"
+        finish = "refusal" if refused else "tool_calls" if calls else "stop"
     given = body.get("usage")
     counted = usage(
         given, number(given, "input_tokens"), number(given, "total_tokens") - number(given, "input_tokens"),
@@ -257,7 +257,7 @@ def anthropic(body):
         else:
             parts.append({"kind": "block", "json": block})
     finish = {
-        "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter",
+        "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "refusal",
         "compaction": "other",
     }[body["stop_reason"]]
     return {
