@@ -222,6 +222,24 @@ func random(r *rand.Rand, f *view.Fold) {
 	put(f, e)
 }
 
+func TestPiecesOfAMessageAreSentOnce(t *testing.T) {
+	text := func(s string) view.Content { return view.Content{Kind: view.Text, Text: s} }
+	image := view.Content{Kind: view.Image, Data: "AA==", MIMEType: "image/png"}
+	for fail := range 4 {
+		var f view.Fold
+		e, client := open(t, &f, acpview.Options{})
+		n := 0
+		e.fails = func() bool { n++; return n == fail+1 }
+		put(&f, view.Entity{ID: "message:r/1", Kind: view.Message, Role: view.Assistant, Content: []view.Content{text("a"), image, text("b")}})
+		_ = client.Show(t.Context())
+		_ = f.Apply(view.Change{Op: view.Append, ID: "message:r/1", Text: "c"})
+		_ = client.Show(t.Context())
+		require.NoError(t, client.Show(t.Context()))
+		require.Equal(t, []string{"abc"}, e.texts(), fail)
+		require.Len(t, e.fold.View().Snapshot().Last(view.Message).Content, 3)
+	}
+}
+
 func TestTextGoesOutWithoutAllocations(t *testing.T) {
 	var f view.Fold
 	put(&f, view.Entity{ID: "message:r/1", Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: "x"}}})

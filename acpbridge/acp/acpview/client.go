@@ -100,8 +100,11 @@ func (c *Client) show(ctx context.Context) (err error) {
 		if !sent {
 			c.cursor.Again()
 		}
+		if c.table.got = 0; !sent && (c.delta.Kind == view.Message || c.delta.Kind == view.Thought) { // a message only grows: what the client has of it stays
+			c.table.got = c.table.sent
+		}
 	}()
-	c.table.ctx = ctx
+	c.table.ctx, c.table.sent = ctx, 0
 	if err = c.table.show(&c.delta); err == nil {
 		sent = true
 	}

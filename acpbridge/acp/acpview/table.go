@@ -35,6 +35,7 @@ type table struct {
 	ctx     context.Context // of the delta in hand
 
 	message, thought chunk
+	sent, got        int                     // updates of the delta in hand, and of it when it failed
 	late             []string                // calls that have not been announced
 	agents           map[string]*view.Entity // inside calls, by the calls, for Subagents
 }
@@ -98,10 +99,21 @@ func (v *table) removed(d *view.Delta) error {
 
 func (v *table) update(all ...acp.SessionUpdate) error {
 	for i := range all {
-		if err := v.client.SessionUpdate(v.ctx, &acp.SessionNotification{SessionID: v.session, Update: all[i]}); err != nil {
+		if err := v.send(&acp.SessionNotification{SessionID: v.session, Update: all[i]}); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// send sends an update, unless the client has got it before the delta failed.
+func (v *table) send(n *acp.SessionNotification) error {
+	if v.sent >= v.got {
+		if err := v.client.SessionUpdate(v.ctx, n); err != nil {
+			return err
+		}
+	}
+	v.sent++
 	return nil
 }
 
@@ -150,7 +162,7 @@ func (v *table) say(c *chunk, text string) error {
 		return nil
 	}
 	c.text.Text = text
-	return v.client.SessionUpdate(v.ctx, &c.note)
+	return v.send(&c.note)
 }
 
 func (v *table) block(kind view.Kind, c *chunk, content *view.Content) error {
