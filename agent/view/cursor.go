@@ -20,6 +20,8 @@ type Cursor struct {
 	from     uint64
 	resumed  bool
 	since    map[int]shown // by the entities' places
+	hot      *node         // that was shown last: what has been shown of it is in hotSeen, not in since
+	hotSeen  shown
 	skipped  []Kind
 	queue    []*node // that have changed up to from, and have not been shown yet
 	last     *node   // of the delta that was taken last
@@ -66,11 +68,19 @@ func (c *Cursor) Saw(id string) {
 	}
 }
 
+// saw notes what the client has seen of an entity. Most changes are of the one that was shown last, to which the model
+// writes: it is looked up nowhere.
 func (c *Cursor) saw(n *node, s shown) {
-	if c.since == nil {
-		c.since = map[int]shown{}
+	if c.hot != n {
+		if c.hot != nil {
+			if c.since == nil {
+				c.since = map[int]shown{}
+			}
+			c.since[c.hot.place] = c.hotSeen
+		}
+		c.hot = n
 	}
-	c.since[n.place] = s
+	c.hotSeen = s
 }
 
 // Take sets d to what the client has to be told next, in the order of the entities. It reports false if the
@@ -160,6 +170,9 @@ func (c *Cursor) fill() bool {
 
 // seen returns what the client has been shown of an entity.
 func (c *Cursor) seen(n *node) shown {
+	if n == c.hot {
+		return c.hotSeen
+	}
 	if s, ok := c.since[n.place]; ok {
 		return s
 	}

@@ -131,6 +131,9 @@ func (f *Fold) End(err error) {
 }
 
 func (f *Fold) find(id string) *node {
+	if n := f.recent; n != nil && n.id == id && n.entity != nil {
+		return n
+	}
 	if f.names == nil {
 		return nil
 	}

@@ -75,6 +75,6 @@ func (c *Cursor) update() (*Update, <-chan struct{}, error) {
 		}
 		u.Changes = append(u.Changes, change)
 	}
-	c.base, c.since, c.queue, c.last = u.Snapshot, nil, nil, nil
+	c.base, c.since, c.hot, c.queue, c.last = u.Snapshot, nil, nil, nil, nil
 	return u, nil, nil
 }
