@@ -40,6 +40,7 @@ const (
 	KindHeld         = "held"         // 409: another process has the session
 	KindAnswered     = "answered"     // 409: somebody else has answered the question
 	KindChanged      = "changed"      // 409: the question shows something else by now
+	KindFilesStay    = "files_stay"   // 409: files could not be taken back, so the conversation was not
 	KindTooLarge     = "too_large"    // 413
 	KindMediaType    = "media_type"   // 415
 	KindHost         = "host"         // 421
@@ -49,7 +50,7 @@ const (
 )
 
 var statuses = map[string]int{
-	KindInvalid: 400, KindUnauthorized: 401, KindForbidden: 403, KindNotFound: 404, KindBusy: 409, KindHeld: 409, KindAnswered: 409, KindChanged: 409,
+	KindInvalid: 400, KindUnauthorized: 401, KindForbidden: 403, KindNotFound: 404, KindBusy: 409, KindHeld: 409, KindAnswered: 409, KindChanged: 409, KindFilesStay: 409,
 	KindTooLarge: 413, KindMediaType: 415, KindHost: 421, KindLimit: 429, KindInternal: 500, KindUnavailable: 503,
 }
 
@@ -66,11 +67,14 @@ func (h *Handler) explain(err error) *Error {
 	var told *Error
 	var large *http.MaxBytesError
 	var at *session.Error
+	var stay *host.FilesStayError
 	errors.As(err, &at)
 	failed := storeFailureOf(err)
 	switch {
 	case errors.As(err, &told):
 		return told
+	case errors.As(err, &stay):
+		return refuse(KindFilesStay, "%s", stay.Text())
 	case errors.As(err, &large):
 		return refuse(KindTooLarge, "the body of the request is longer than %d bytes", large.Limit)
 	case errors.Is(err, session.ErrNotFound):

@@ -5,6 +5,7 @@ package webbridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
@@ -107,6 +109,40 @@ type rewinding struct{}
 
 func (rewinding) Mark(string, string)                          {}
 func (rewinding) Undo(context.Context, string) (string, error) { return "", nil }
+
+// staying is what takes some files back.
+type staying struct{ rewinding }
+
+func (staying) Undo(context.Context, string) (string, error) {
+	return "Files taken back: b.txt", errors.New("Not taken back: a.txt (somebody else has changed it)")
+}
+
+// The page is told why a conversation was not rewound, and shows it to whoever opens the session later.
+func TestRewindStopsAtFilesThatStay(t *testing.T) {
+	look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "seen", nil })
+	s := serve(t, options{
+		host: host.Config[none, string]{Files: func(none) host.Files { return staying{} }}, tools: []*toolset.Tool[none]{look},
+		model: modeltest.Script(modeltest.Say(model.ToolCall("c", "look", `{}`)), modeltest.SayText("All done.")),
+	})
+	path := s.create()
+	f := s.follow(path, "")
+	s.do("POST", path+"/prompts", say("look"), 202)
+	f.until(f.has("All done."))
+	f.until(func() bool { return !f.running })
+	var prompt string
+	for e := range f.fold.Snapshot().Of(view.Message) {
+		if e.Role == view.User {
+			prompt = e.ID
+		}
+	}
+	refused := s.do("POST", path+"/rewind", object{"before": prompt}, 409)["error"].(object)
+	require.Equal(t, webbridge.KindFilesStay, refused["kind"])
+	for _, want := range []string{"The conversation was not taken back", "Files taken back: b.txt", "Not taken back: a.txt (somebody else has changed it)"} {
+		require.Contains(t, refused["message"], want)
+		f.until(f.has(want))
+	}
+	require.True(t, f.has("All done.")())
+}
 
 func TestConfigSaysWhetherFilesGoBack(t *testing.T) {
 	require.Equal(t, false, serve(t, options{}).do("GET", "/api/config", nil, 200)["files"])

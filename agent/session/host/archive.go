@@ -60,7 +60,7 @@ func lasts(i *session.Info) bool { return Archived(i) || i.Values[titledValue] !
 // forkedValues returns what a fork has in place of the values of its parent. What the user has allowed for the parent is not allowed in the
 // fork; what was rejected for good stays rejected.
 func forkedValues(parent *session.Info, own map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	values := map[string]json.RawMessage{archivedValue: nil, rulesValue: nil}
+	values := map[string]json.RawMessage{archivedValue: nil, rulesValue: nil, notesValue: forkedNotes(parent)}
 	if data := parent.Values[rulesValue]; data != nil {
 		var all, kept approval.Policy
 		if err := json.Unmarshal(data, &all); err != nil {

@@ -150,6 +150,10 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 		said = titleOf([]model.Part{model.User(e.Text())})
 	}
 	note, err := call.Session.rewind(ctx, t.c, last)
+	if stay, ok := errors.AsType[*FilesStayError](err); ok {
+		res.Notice = stay.Text()
+		return res, nil
+	}
 	if err != nil {
 		return res, err
 	}

@@ -92,8 +92,9 @@ type Config[D, O any] struct {
 type Files interface {
 	// Mark is called when a turn begins. title is for people.
 	Mark(turn, title string)
-	// Undo undoes the changes since a turn began. The note tells the user what was undone and what could not be.
-	// After an error the session is not rewound.
+	// Undo undoes the changes since a turn began. The note says what was undone, and what may remain of commands. The
+	// error says to people what could not be undone, and why: then the session is not rewound. The user and the model
+	// are told both.
 	Undo(ctx context.Context, turn string) (note string, err error)
 }
 

@@ -4,18 +4,46 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
 )
 
+// FilesStayError is the error of [Session.Rewind] if files could not be taken back. The conversation stays as well, so
+// that the model knows of the files. Other files may have been taken back.
+type FilesStayError struct {
+	// Note says what was taken back; it may be empty.
+	Note string
+	// Err says which files stay, and why. It is from [Files].
+	Err error
+}
+
+func (e *FilesStayError) Error() string { return "host: rewind: " + e.text() }
+
+// Unwrap returns Err.
+func (e *FilesStayError) Unwrap() error { return e.Err }
+
+// Text describes the error to users.
+func (e *FilesStayError) Text() string {
+	return "The conversation was not taken back, because not all files were.\n\n" + e.text()
+}
+
+func (e *FilesStayError) text() string { return joined(e.Note, e.Err.Error()) }
+
 // Rewind takes the session back to the moment before a prompt, which is named by its id ([projection.PromptID]). That turn and those after it are
-// no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back; the note says to people which files
-// that are, and what could not be taken back. If the prompt took the place of answers to a pending run, what became of its calls stays. It fails with [ErrBusy] while a turn is running.
+// no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back. The note says
+// what happened to the files. It is shown in the session, and the model is told with the next prompt. If a file
+// cannot be taken back, the conversation stays as it is: the error is a [*FilesStayError], which is shown and told in the same way.
+//
+// If the prompt took the place of answers to a pending run, what became of its calls stays. Rewind fails with
+// [ErrBusy] while a turn is running.
 func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err error) {
 	quiet, err := s.quiet(ctx)
 	if err != nil {
@@ -38,17 +66,54 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 	if to == "" {
 		return "", noPrompt("rewind", s.id, prompt)
 	}
-	return s.rewind(ctx, c, to)
+	note, err = s.rewind(ctx, c, to)
+	class, shown := "info", note
+	if stay, ok := errors.AsType[*FilesStayError](err); ok {
+		class, shown = "warning", stay.Text()
+	}
+	if shown != "" {
+		s.noteOf(ctx, c, class, shown)
+	}
+	return note, err
 }
 
-// rewind takes the session back to the beginning of a turn. The note is for the user. No other turn may be running.
+// noteOf shows a notice that belongs to no turn.
+func (s *Session) noteOf(ctx context.Context, c *conversation, class, text string) {
+	id := rand.Text()
+	c.proj.Begin(id)
+	c.proj.Notice(class, text)
+	c.proj.End(turn.Done)
+	if err := s.keep(context.WithoutCancel(ctx), c, id); err != nil {
+		s.logError("what was shown is not recorded", err)
+	}
+}
+
+// rewind takes the session back to the beginning of a turn, with its files, and keeps what the model has to be told. The
+// note is for the user. No other turn may be running.
 func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note string, err error) {
 	if files := s.instance.files(); files != nil {
-		if note, err = files.Undo(ctx, to); err != nil {
-			return "", err
+		var stay error
+		note, stay = files.Undo(ctx, to)
+		if stay != nil && (ctx.Err() != nil || hasCalls(c.Messages(), to)) {
+			failed := &FilesStayError{note, stay}
+			s.addNote(ctx, c, nil, notUndone+failed.text())
+			return note, failed
 		}
+		if stay != nil { // the conversation has nothing of the files that stay
+			note = joined(note, stay.Error())
+		}
+		ctx = context.WithoutCancel(ctx) // the files have gone back, and so must the conversation
 	}
-	if _, err := c.Rewind(ctx, to); err != nil {
+	gone, err := c.Rewind(ctx, to)
+	switch {
+	case note == "":
+		s.addNote(ctx, c, gone, "")
+	case err != nil:
+		s.addNote(ctx, c, gone, notUndone+note)
+	default:
+		s.addNote(ctx, c, gone, undone+note)
+	}
+	if err != nil {
 		return note, err
 	}
 	s.takeResults(c)
@@ -56,6 +121,15 @@ func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note 
 	c.proj.Rewind(to)
 	s.touch(c)
 	return note, nil
+}
+
+// joined joins lines that are not empty.
+func joined(a, b string) string { return strings.Trim(a+"\n"+b, "\n") }
+
+// hasCalls reports whether the model called tools since a turn began.
+func hasCalls(history []*model.Message, turn string) bool {
+	from := slices.IndexFunc(history, func(m *model.Message) bool { return m.RunID == turn })
+	return from >= 0 && slices.ContainsFunc(history[from:], (*model.Message).HasToolCalls)
 }
 
 func noPrompt(op, id, prompt string) error {

@@ -49,7 +49,7 @@ func TestRewindTakesFilesAlong(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Files taken back: a.txt", note)
 	require.Equal(t, "one\n", content())
-	note, err = checkpoint.NewTurns(checkpoint.New(files, checkpoint.Options{})).Undo(t.Context(), first.Turn)
-	require.NoError(t, err)
-	require.Contains(t, note, "their changes are not recorded")
+	_, err = checkpoint.NewTurns(checkpoint.New(files, checkpoint.Options{})).Undo(t.Context(), first.Turn)
+	require.ErrorIs(t, err, checkpoint.ErrNotRecorded)
+	require.ErrorContains(t, err, "their changes are not recorded")
 }

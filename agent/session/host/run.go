@@ -40,6 +40,12 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 			}
 			parts = append(slices.Clip(parts), p.More(t)...)
 		}
+		if notes := s.untold(); len(parts) > 0 && len(notes) > 0 {
+			if shown == nil {
+				shown = projection.Contents(parts)
+			}
+			parts = append(slices.Clip(parts), notes...)
+		}
 		t.perform(p, o, parts, shown)
 	} else {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
@@ -100,6 +106,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	now.Views(c.proj.Records)
 	s.recording.Store(now)
 	if len(parts) > 0 {
+		s.told(t.ctx, c, t.id)
 		c.proj.Prompt(parts, shown)
 		t.shown()
 		if o.Titled, err = s.nameAfter(t.ctx, c, parts); err != nil {
@@ -111,11 +118,12 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	history, err := t.runAgent(now, p, in, checked)
 	s.recording.Store(nil)
 	o.Err, o.Finish, o.Reason = err, c.proj.Finish(), reasonOf(t.ctx, err)
+	ctx := context.WithoutCancel(t.ctx)
 	if history == nil || o.Reason == turn.Refused {
 		history = before
+		s.addNote(ctx, c, []string{t.id}, "") // the prompt is gone, and the notes with it
 	}
 	t.conclude(p, o)
-	ctx := context.WithoutCancel(t.ctx)
 	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {

@@ -70,9 +70,8 @@ func TestKeptTurnsAreTakenBackByTheNextProcess(t *testing.T) {
 	require.NoError(t, err)
 	b.holds("a", "one\n")
 	b.holds("empty", "")
-	note, err = again().Undo(t.Context(), "t0")
-	require.NoError(t, err)
-	require.Contains(t, note, "not recorded")
+	_, err = again().Undo(t.Context(), "t0")
+	require.ErrorIs(t, err, checkpoint.ErrNotRecorded)
 	kept(t, dir)
 }
 
@@ -108,8 +107,9 @@ func TestKeepWithDamage(t *testing.T) {
 	}
 	require.Equal(t, 1, flipped)
 	note, err := again().Undo(t.Context(), "t1")
-	require.NoError(t, err)
-	require.Contains(t, note, "not undone: a")
+	require.EqualError(t, err, "Not taken back: a (what it held before is not kept any more)")
+	require.ErrorAs(t, err, new(*checkpoint.IncompleteError))
+	require.Equal(t, "Files taken back: b", note)
 	b.holds("a", "two\n")
 	b.holds("b", "one b\n")
 
@@ -165,8 +165,9 @@ func TestFilesThatCannotBeTakenBackAreTold(t *testing.T) {
 	b.agent("a", "two\n")
 	w.gone = true
 	note, err := turns.Undo(t.Context(), "t1")
-	require.NoError(t, err)
-	require.Equal(t, "Files were not taken back: checkpoint: undo: "+(&workspace.PathError{Op: "read", Path: "/project/a", Err: workspace.ErrLost}).Error(), note)
+	require.EqualError(t, err, "Files were not taken back: checkpoint: undo: "+(&workspace.PathError{Op: "read", Path: "/project/a", Err: workspace.ErrLost}).Error())
+	require.ErrorIs(t, err, workspace.ErrLost)
+	require.Empty(t, note)
 	b.holds("a", "two\n")
 
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,32 +38,61 @@ func (r *Recorder) begun(turn string) int {
 	return 0
 }
 
-// Undo takes back what was written since a turn began: see [Recorder.Undo]. The note says to people which files were taken back, and what could
-// not be, such as the changes of a turn that is not recorded. The error is that of ctx.
+// ErrNotRecorded means that a recorder does not know a turn.
+var ErrNotRecorded = errors.New("checkpoint: the turn is not recorded")
+
+// Undo takes back what was written since a turn began: see [Recorder.Undo]. The note says which files were taken back, and which commands
+// ran, whose changes are not known. The error says what could not be taken back, and why. Its text is for people. It
+// wraps an [*IncompleteError], [ErrNotRecorded] or the cause of ctx.
 func (t *Turns) Undo(ctx context.Context, turn string) (note string, err error) {
 	id := t.recorder.begun(turn)
 	if id == 0 {
-		return "Files stay as they are: their changes are not recorded here.", nil
+		return "", &stays{"Files stay as they are: their changes are not recorded here.", ErrNotRecorded}
 	}
+	commands := t.recorder.commandsSince(id)
 	res, err := t.recorder.Undo(ctx, Since(id))
-	if cause := context.Cause(ctx); cause != nil && err != nil {
-		return "", cause
+	var notes []string
+	if names := res.done(); len(names) > 0 {
+		notes = append(notes, "Files taken back: "+strings.Join(names, ", "))
 	}
-	var incomplete *IncompleteError
-	switch {
-	case errors.As(err, &incomplete):
-		return strings.TrimPrefix(incomplete.Error(), "checkpoint: "), nil
-	case err != nil:
-		return "Files were not taken back: " + err.Error(), nil
+	if len(commands) > 0 {
+		notes = append(notes, "Not taken back is what commands changed: "+strings.Join(commands, "; "))
 	}
-	var names []string
-	for i := range res.Files {
-		if f := &res.Files[i]; f.Done {
-			names = append(names, f.Name)
+	note = strings.Join(notes, "\n")
+	if err == nil {
+		return note, nil
+	}
+	text := "Files were not taken back: " + err.Error()
+	if incomplete, ok := errors.AsType[*IncompleteError](err); ok {
+		text = "Not taken back: " + strings.Join(incomplete.left(), ", ")
+	}
+	return note, &stays{text, errors.Join(err, context.Cause(ctx))}
+}
+
+// stays is an error that says to people which files stay as they are.
+type stays struct {
+	text  string
+	cause error
+}
+
+func (e *stays) Error() string { return e.text }
+
+func (e *stays) Unwrap() error { return e.cause }
+
+// commandsSince returns the last commands that ran since a checkpoint.
+func (r *Recorder) commandsSince(id int) (titles []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.log.Commands {
+		if c.Checkpoint >= id && !slices.Contains(titles, c.Title) {
+			titles = append(titles, c.Title)
 		}
 	}
-	if len(names) == 0 {
-		return "", nil
+	if more := len(titles) - maxCommandsTold; more > 0 {
+		titles = append(titles[:maxCommandsTold:maxCommandsTold], fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("Files taken back: %s", strings.Join(names, ", ")), nil
+	return titles
 }
+
+// maxCommandsTold is how many commands a note names.
+const maxCommandsTold = 5

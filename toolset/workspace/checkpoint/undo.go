@@ -32,23 +32,38 @@ var ErrConflict = errors.New("conflict")
 type IncompleteError struct{ Result *Result }
 
 func (e *IncompleteError) Error() string {
-	var done, not []string
+	text := "checkpoint: not undone: " + strings.Join(e.left(), ", ")
+	if done := e.Result.done(); len(done) > 0 {
+		text += "; undone: " + strings.Join(done, ", ")
+	}
+	return text
+}
+
+// left describes what was not undone.
+func (e *IncompleteError) left() (not []string) {
 	for i := range e.Result.Files {
 		f := &e.Result.Files[i]
 		if why := f.problem(); why != "" {
 			not = append(not, fmt.Sprintf("%s (%s)", f.Name, why))
-		} else if f.Done {
-			done = append(done, f.Name)
 		}
 	}
 	if e.Result.Dropped > 0 {
 		not = append(not, fmt.Sprintf("up to %d older changes that are not kept any more", e.Result.Dropped))
 	}
-	text := "checkpoint: not undone: " + strings.Join(not, ", ")
-	if len(done) > 0 {
-		text += "; undone: " + strings.Join(done, ", ")
+	return not
+}
+
+// done returns the names of the files that were undone.
+func (r *Result) done() (names []string) {
+	if r == nil {
+		return nil
 	}
-	return text
+	for i := range r.Files {
+		if f := &r.Files[i]; f.Done && f.Err == nil {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // Unwrap returns what was wrong with the files.
