@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
@@ -48,7 +48,7 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 	}
 	c := acp.ToolCall{ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: a.kind, Status: acp.ToolCallStatusPending, Locations: a.locations()}
 	if a.Tracker.Snapshot(a.id).RawInput == nil { // else the bridge has announced the call, with what the model wrote
-		c.RawInput = projection.Input(call.Args)
+		c.RawInput = transcript.Input(call.Args)
 	}
 	_ = a.Tracker.Start(ctx, c)
 	returned := false
@@ -127,7 +127,7 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusCompleted, RawOutput: res.Meta}
 	switch a.tool {
 	case ToolListFiles, ToolSearchFiles:
-		u.Content = []acp.ToolCallContent{deps.TextContent(projection.Clip(res.Text))}
+		u.Content = []acp.ToolCallContent{deps.TextContent(transcript.Clip(res.Text))}
 	case ToolRunCommand, ToolGetTerminalOutput, ToolWaitForTerminalExit:
 		var state ws.CommandState
 		if json.Unmarshal(res.Meta, &state) != nil {
@@ -138,7 +138,7 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 			u.Status = acp.ToolCallStatusFailed
 		}
 		if !a.live {
-			u.Content = append([]acp.ToolCallContent{verbatim(projection.Clip(res.Text))}, a.notes()...)
+			u.Content = append([]acp.ToolCallContent{verbatim(transcript.Clip(res.Text))}, a.notes()...)
 		}
 	}
 	return u

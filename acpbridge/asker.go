@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -85,7 +85,7 @@ func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalReques
 		return toolset.Decision{}, context.Cause(ctx)
 	}
 	decided := func(v toolset.Verdict, always bool, reason string) (toolset.Decision, error) {
-		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: projection.ByUser}, nil
+		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: transcript.ByUser}, nil
 	}
 	selected := resp.Outcome.Selected
 	if selected == nil {

@@ -45,7 +45,7 @@ func TestCommandsOfTheAgent(t *testing.T) {
 	require.Equal(t, "Explain this file:\n\nadd.go", m.Requests()[0].Messages[0].Parts[0].Text)
 	require.Len(t, m.Requests()[1].Messages, 1, "all was forgotten")
 
-	got, golden := transcript(e.all()), filepath.Join("testdata", "serve_commands.jsonl")
+	got, golden := wireText(e.all()), filepath.Join("testdata", "serve_commands.jsonl")
 	if *updateGolden {
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}

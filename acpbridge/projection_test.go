@@ -47,8 +47,8 @@ func forecast() *toolset.Tool[bare] {
 // randomID is what crypto/rand.Text makes.
 var randomID = regexp.MustCompile(`[A-Z2-7]{26}`)
 
-// transcript returns the lines with their random ids replaced by id1, id2 and so on.
-func transcript(lines []wireLine) string {
+// wireText returns the lines with their random ids replaced by id1, id2 and so on.
+func wireText(lines []wireLine) string {
 	seen := map[string]string{}
 	var b strings.Builder
 	for _, l := range lines {
@@ -76,7 +76,7 @@ func TestTheWireOfASessionWithToolCalls(t *testing.T) {
 	c.Model = &model.Info{ContextWindow: 1000}
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "Weather in Oslo?"))
-	got, golden := transcript(e.all()), filepath.Join("testdata", "serve_toolcalls.jsonl")
+	got, golden := wireText(e.all()), filepath.Join("testdata", "serve_toolcalls.jsonl")
 	if *updateGolden {
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
@@ -181,8 +181,8 @@ func TestWhatAToolShowsItselfIsKept(t *testing.T) {
 			}
 		}
 	}
-	assert.Contains(t, transcript(e.all()), `"diff"`)
-	assert.NotContains(t, transcript(e.all()), "for the model")
+	assert.Contains(t, wireText(e.all()), `"diff"`)
+	assert.NotContains(t, wireText(e.all()), "for the model")
 }
 
 func TestALongResultIsShownInPart(t *testing.T) {
@@ -217,7 +217,7 @@ func TestUpdatesThatToolsEmitAreShownOrRefused(t *testing.T) {
 	c.Logger = log.logger()
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
-	text := transcript(e.all())
+	text := wireText(e.all())
 	assert.Contains(t, text, `{"sessionUpdate":"plan","entries":[{"content":"first","priority":"high","status":"pending"}]}`)
 	assert.NotContains(t, text, `"_own"`, "nobody would see it who loads the session")
 	assert.Equal(t, 3, strings.Count(log.String(), "tools cannot send updates of this kind"))
@@ -272,7 +272,7 @@ func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
 	e, id = start(t, c)
 	e.prompt(id, "go")
 	assert.Equal(t, "In Rome", e.text(id))
-	assert.NotContains(t, transcript(e.all()), "tool_call")
+	assert.NotContains(t, wireText(e.all()), "tool_call")
 }
 
 func TestTextThatAnOutputFunctionMadeIsShownAsText(t *testing.T) {

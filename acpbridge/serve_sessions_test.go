@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
@@ -302,6 +302,6 @@ func TestIdleSessionsAreReleasedAndWake(t *testing.T) {
 func TestToolCallIDsAreThoseOfTheProjection(t *testing.T) {
 	for _, run := range []string{"RUN", "RUN/1/c", "a%b"} {
 		const step = 3
-		require.Equal(t, "call:"+string(deps.ToolCallID(run, step, "x/y")), projection.CallID(run, step, "x/y"))
+		require.Equal(t, "call:"+string(deps.ToolCallID(run, step, "x/y")), transcript.CallID(run, step, "x/y"))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 )
@@ -131,7 +131,7 @@ func (c *sessionClient) emit(e *agent.Event, u *acp.SessionUpdate) error {
 	case u.ToolCallUpdate != nil:
 		return c.Report(acpview.CallOf(u.ToolCallUpdate), false)
 	case u.Plan != nil:
-		return upsert(&view.Entity{ID: projection.PlanID, Kind: view.Plan, Steps: acpview.StepsOf(u.Plan)})
+		return upsert(&view.Entity{ID: transcript.PlanID, Kind: view.Plan, Steps: acpview.StepsOf(u.Plan)})
 	case u.Notice != nil:
 		return upsert(acpview.NoticeOf(u.Notice))
 	case u.AgentMessageChunk != nil:

@@ -33,7 +33,7 @@ func TestToolThatIgnoresItsContextDoesNotHoldTheAnswer(t *testing.T) {
 		require.Contains(t, e.text(id), "still running: stubborn")
 		require.Contains(t, log.String(), "stubborn", "the log is told whose goroutine goes on")
 		shown := len(e.updates(id))
-		require.Contains(t, transcript(e.all()), `"status":"failed"`)
+		require.Contains(t, wireText(e.all()), `"status":"failed"`)
 
 		second := e.sendPrompt(id, "and now?")
 		time.Sleep(time.Minute)
@@ -72,7 +72,7 @@ func TestPromptsBehindAStuckTurnCanBeCancelled(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "at last"))
-		require.Equal(t, 1, strings.Count(transcript(e.all()), "still running"))
+		require.Equal(t, 1, strings.Count(wireText(e.all()), "still running"))
 		require.NoError(t, e.stop())
 	})
 }
@@ -87,7 +87,7 @@ func TestToolThatEndsWithItsContextIsWaitedFor(t *testing.T) {
 		e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id))
 		requireStop(t, acp.StopReasonCancelled, e.answer(first))
 		require.Zero(t, time.Since(before))
-		require.NotContains(t, transcript(e.all()), "still running")
+		require.NotContains(t, wireText(e.all()), "still running")
 		require.NoError(t, e.stop())
 	})
 }

@@ -13,8 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -224,7 +223,7 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 		}
 		id = <-began
 	}
-	x.begin(projection.PromptID(id))
+	x.begin(transcript.PromptID(id))
 	return x.show(ctx)
 }
 
@@ -388,7 +387,7 @@ func (x *aguiRun) end(o *host.Outcome) {
 	case x.r.failure != "":
 		x.write(&aguiEvent{Type: "RUN_ERROR", Message: x.r.failure, Code: "failed"})
 		return
-	case out.Type == "success" && o != nil && o.Reason == turn.Cancelled:
+	case out.Type == "success" && o != nil && o.Reason == transcript.Cancelled:
 		out = &aguiOutcome{Type: "cancelled"}
 	}
 	x.write(&aguiEvent{Type: "RUN_FINISHED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Outcome: out})

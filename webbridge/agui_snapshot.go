@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -181,7 +181,7 @@ func aguiStepsOf(e *view.Entity) []view.Step {
 // aguiStateOf returns the state of the thread.
 func aguiStateOf(s *view.Snapshot, session string) map[string]any {
 	state := map[string]any{"session": map[string]any{"id": session, "title": ""}, "plan": []view.Step{}, "usage": nil}
-	for path, value := range aguiChangesOf(session, s.Last(view.Session), s.Get(projection.PlanID), s.Last(view.Usage)) {
+	for path, value := range aguiChangesOf(session, s.Last(view.Session), s.Get(transcript.PlanID), s.Last(view.Usage)) {
 		state[path] = value
 	}
 	return state
@@ -195,7 +195,7 @@ func aguiChangesOf(session string, entities ...*view.Entity) map[string]any {
 		case e == nil:
 		case e.Kind == view.Session:
 			all["session"] = map[string]any{"id": session, "title": e.Title}
-		case e.Kind == view.Plan && e.ID == projection.PlanID:
+		case e.Kind == view.Plan && e.ID == transcript.PlanID:
 			all["plan"] = aguiStepsOf(e)
 		case e.Kind == view.Usage:
 			all["usage"] = e.Usage

@@ -6,7 +6,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -70,7 +70,7 @@ func callOf(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
 
 var unescapeKey = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pendingCall returns the call of a question of a run that is pending: see [projection.PendingID]. It is the last one with its id before the question: the
+// pendingCall returns the call of a question of a run that is pending: see [transcript.PendingID]. It is the last one with its id before the question: the
 // run that asks may be a later one than that whose response has the call.
 func pendingCall(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
 	_, key, ok := strings.Cut(q.ID, "/pending/")
@@ -93,7 +93,7 @@ func pendingCall(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bo
 }
 
 // StepOf returns what the ids of the entities of one response have in common, such as "RUN/STEP", empty for ids of other entities. CallOf returns the
-// model's id of a call, from the id of its entity: see [projection.CallID].
+// model's id of a call, from the id of its entity: see [transcript.CallID].
 func StepOf(id string) string {
 	kind, rest, _ := strings.Cut(id, ":")
 	switch kind {
@@ -124,7 +124,7 @@ func CallOf(id string) string {
 }
 
 // promptPrefix is the prefix of the ids of prompts.
-var promptPrefix = projection.PromptID("")
+var promptPrefix = transcript.PromptID("")
 
 // IsPrompt reports whether an entity is the prompt of a turn.
 func IsPrompt(e *view.Entity) bool {

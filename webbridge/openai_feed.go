@@ -9,7 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -65,10 +65,10 @@ func (f *openaiFeed) take() ([]openaiChange, toolset.Usage) {
 }
 
 // openaiOutputs begins the ids of outputs that are not text.
-var openaiOutputs = strings.TrimSuffix(projection.OutputID("", 0), "/0")
+var openaiOutputs = strings.TrimSuffix(transcript.OutputID("", 0), "/0")
 
 // openaiResponses begins the ids of texts of the model.
-var openaiResponses = strings.TrimSuffix(projection.MessageID("", 0), "/0")
+var openaiResponses = strings.TrimSuffix(transcript.MessageID("", 0), "/0")
 
 // show takes the texts of the agent.
 func (f *openaiFeed) show(c *view.Cursor) {

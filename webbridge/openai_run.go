@@ -10,7 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -114,7 +114,7 @@ func openaiOutcome(g *Going) (reason string, failed *openaiAPIError) {
 	switch {
 	case cutOff(o):
 		return "length", nil
-	case o.Reason == turn.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
+	case o.Reason == transcript.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
 		return "content_filter", nil
 	case o.Err == nil:
 		return "stop", nil

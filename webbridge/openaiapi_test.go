@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
@@ -147,7 +147,7 @@ func TestClaimsAreTextAndMarked(t *testing.T) {
 		require.Equal(t, []model.Part{model.Text("Two"), model.Text("Three")}, request.Messages[1].Parts)
 		require.Equal(t, []model.Part{model.User("Four"), model.User("Five")}, request.Messages[2].Parts)
 		for i, m := range request.Messages {
-			require.Equal(t, i < 2, m.Metadata[turn.Claimed] != "")
+			require.Equal(t, i < 2, m.Metadata[transcript.Claimed] != "")
 		}
 		o := openaiOptions{}
 		o.api.Strict = true

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -43,14 +43,14 @@ func (h *Handler) parts(in []Upload) (parts []model.Part, shown []view.Content, 
 				return nil, nil, refuse(KindInvalid, "the text of part %d is not UTF-8", i)
 			}
 			parts = append(parts, model.User(p.Text))
-			shown = append(shown, projection.Contents(parts[len(parts)-1:])...)
+			shown = append(shown, transcript.Contents(parts[len(parts)-1:])...)
 		case file:
 			given, seen, err := h.file(p)
 			if err != nil {
 				return nil, nil, err
 			}
 			parts = append(parts, given)
-			shown = append(shown, projection.Contents([]model.Part{seen})...)
+			shown = append(shown, transcript.Contents([]model.Part{seen})...)
 		default:
 			return nil, nil, refuse(KindInvalid, "part %d is empty", i)
 		}

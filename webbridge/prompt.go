@@ -13,8 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -175,10 +174,10 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options,
 			Began: func(t2 *host.Turn) {
 				said, fold = t2.Fold().Cursor(t2.Fold().Snapshot()), t2.Fold()
-				prompt = projection.PromptID(t2.ID())
+				prompt = transcript.PromptID(t2.ID())
 				if len(t.Parts) > 0 {
 					h.mu.Lock()
-					s.live.prompt = projection.PromptID(t2.ID())
+					s.live.prompt = transcript.PromptID(t2.ID())
 					h.mu.Unlock()
 				}
 				if t.Began != nil {
@@ -215,9 +214,9 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 		return "Stopped: what you may use is used up."
 	case errors.Is(context.Cause(t.Context()), errClosing):
 		return "Stopped: the server is shutting down. Send the prompt again."
-	case o.Reason == turn.Failed:
+	case o.Reason == transcript.Failed:
 		t.Notice("error", o.Failure)
-	case o.Reason == turn.Refused:
+	case o.Reason == transcript.Refused:
 		return o.Failure
 	case cutOff(o):
 		return "Stopped: the model hit its token limit before finishing."

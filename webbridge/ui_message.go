@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -179,7 +179,7 @@ func (m *uiMessage) call(id string) *uiPart {
 const uiAnswerPrefix = "answer:"
 
 func uiAnswerID(prompt string) string {
-	return uiAnswerPrefix + strings.TrimPrefix(prompt, projection.PromptID(""))
+	return uiAnswerPrefix + strings.TrimPrefix(prompt, transcript.PromptID(""))
 }
 
 // uiPromptOf returns the id of the prompt that an answer belongs to.
@@ -188,5 +188,5 @@ func uiPromptOf(answer string) (prompt string, ok bool) {
 	if run == "" {
 		return "", ok
 	}
-	return projection.PromptID("") + run, ok
+	return transcript.PromptID("") + run, ok
 }

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -59,7 +59,7 @@ func uiJsonOf(data json.RawMessage) json.RawMessage {
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, data) != nil {
-		return projection.Input(model.RawArgs(data))
+		return transcript.Input(model.RawArgs(data))
 	}
 	return b.Bytes()
 }

@@ -14,8 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -126,14 +125,14 @@ func (st *uiStream) end(o *host.Outcome) {
 	case st.asks():
 		reason = "tool-calls"
 	case o == nil:
-	case o.Reason == turn.Cancelled:
+	case o.Reason == transcript.Cancelled:
 		st.write(&uiChunk{Type: "abort", Reason: "cancelled"})
 		reason = "interrupted"
-	case o.Reason == turn.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
+	case o.Reason == transcript.Refused, o.Err == nil && o.Finish == model.FinishContentFilter:
 		reason = "content-filter"
 	case cutOff(o):
 		reason = "length"
-	case o.Reason != turn.Done:
+	case o.Reason != transcript.Done:
 		reason = "other"
 	}
 	st.write(&uiChunk{Type: "finish", Finish: reason})
@@ -217,7 +216,7 @@ func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest
 		}
 		id = <-began
 	}
-	p.show(r.Context(), p.begin(w, s, f, projection.PromptID(id)), g)
+	p.show(r.Context(), p.begin(w, s, f, transcript.PromptID(id)), g)
 	return nil
 }
 

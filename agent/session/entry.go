@@ -15,7 +15,7 @@ import (
 type Kind string
 
 const (
-	// KindMessage is a message of the conversation. Data is an object whose "message" is a model.Message. See package turn for what may stand
+	// KindMessage is a message of the conversation. Data is an object whose "message" is a model.Message. See package transcript for what may stand
 	// beside it.
 	KindMessage Kind = "message"
 	// KindStep is what a step of a run came to, in the form of the journal that recorded it. It is needed until the run has ended.

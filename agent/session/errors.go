@@ -53,7 +53,7 @@ type Error struct {
 	// Seq is the number of the damaged entry: for [ErrCorrupt], if it is about one.
 	Seq int64
 	// Good is the number of an entry before the damage at which [Store.Fork] makes a session of the turns that had ended by then: for [ErrCorrupt]
-	// with a Seq, from package turn. It is 0 if the first turn is damaged.
+	// with a Seq, from package transcript. It is 0 if the first turn is damaged.
 	Good int64
 	// Err is the cause. It wraps one of the errors of this package, or is an error of a context or of the operating system.
 	Err error

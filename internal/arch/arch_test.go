@@ -65,10 +65,9 @@ var rules = map[string][]string{
 	"agent/session":                         {}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "acpbridge/acp/acpview", "agent/approval", "agent/view", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
-	"agent/session/turn":                    {"agent", "agent/journal", "agent/model", "agent/session", "internal/loop"},
-	"agent/session/projection":              {"agent", "agent/approval", "agent/model", "agent/model/native", "agent/session", "agent/session/turn", "agent/view", "toolset", "internal/explain", "internal/show"},
-	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/elicit", "internal/explain", "internal/nearest", "internal/show"},
-	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "internal/"},
+	"agent/session/transcript":              {"agent", "agent/approval", "agent/journal", "agent/model", "agent/model/native", "agent/session", "agent/view", "toolset", "internal/engine", "internal/explain", "internal/loop", "internal/show"},
+	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/transcript", "agent/view", "toolset", "internal/elicit", "internal/explain", "internal/nearest", "internal/show"},
+	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "internal/"},
 	"acpbridge/acp":                         {"acpbridge/acp/internal/codec", "internal/hide", "internal/show"},
 	"acpbridge/acp/acpview":                 {"acpbridge/acp", "acpbridge/acp/unstable", "agent/view", "internal/linediff", "internal/show"},
 	"acpbridge/acp/internal/codec":          {},
@@ -83,8 +82,8 @@ var rules = map[string][]string{
 	"acpbridge/acptrace":                    {"acpbridge/acp"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},
-	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/hide", "internal/show"},
-	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "webbridge", "internal/show"},
+	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "internal/hide", "internal/show"},
+	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "webbridge", "internal/show"},
 	"internal/adapter":                      {"agent/model", "internal/errs", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
 	"internal/adaptertest/endingtest":       {"agent", "agent/model", "agent/model/modeltest", "toolset"},
@@ -272,7 +271,7 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 }
 
 // keepers are the packages that fold entities: of a session, and of a peer's session.
-var keepers = []string{"agent/view", "agent/session/projection", "deps", "acpbridge/acpclient"}
+var keepers = []string{"agent/view", "agent/session/transcript", "deps", "acpbridge/acpclient"}
 
 // TestSurfacesChangeNoEntities keeps surfaces to what they may do: they read what a session shows, and report to it.
 func TestSurfacesChangeNoEntities(t *testing.T) {

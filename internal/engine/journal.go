@@ -62,7 +62,7 @@ type Journal struct {
 
 var _ engine.Engine = (*Journal)(nil)
 
-// conversation is implemented by logs that keep the messages of the run as well, such as those of package turn. Records have the results
+// conversation is implemented by logs that keep the messages of the run as well, such as those of package transcript. Records have the results
 // only.
 type conversation interface {
 	// Sent is told the history before a request is made, on the run's goroutine. The messages are shared and must not be changed.

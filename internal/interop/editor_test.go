@@ -115,7 +115,7 @@ func (e *editor) initialize(capabilities object) {
 }
 
 // show logs the end of a transcript.
-func (e *editor) show(wire transcript) {
+func (e *editor) show(wire wireLines) {
 	const last = 40
 	for _, line := range wire[max(0, len(wire)-last):] {
 		who := ">"

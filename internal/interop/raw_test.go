@@ -29,7 +29,7 @@ type rawClient struct {
 	lines  chan []byte   // of the agent; closed at their end
 	read   chan struct{} // closed at the same time
 	waited bool          // for the agent's end
-	wire   transcript    // for validate
+	wire   wireLines     // for validate
 	calls  int           // so far, of call
 	known  map[string]bool
 }

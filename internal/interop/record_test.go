@@ -92,13 +92,13 @@ func relay(from io.Reader, to io.Writer, note func([]byte) error) {
 }
 
 // readTranscript returns what a recorder has written.
-func readTranscript(t testing.TB, file string) transcript {
+func readTranscript(t testing.TB, file string) wireLines {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines transcript
+	var lines wireLines
 	for line := range bytes.Lines(data) {
 		lines = append(lines, wireLine{byAgent: line[0] == byAgent, raw: line[1:]})
 	}

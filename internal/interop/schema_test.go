@@ -19,7 +19,7 @@ import (
 
 // checkSchema validates every message of the agent against the official schema, as it comes with the TypeScript SDK. Unlike the SDKs,
 // which repair what they can and ignore what they do not know, it forgives nothing: a member that the schema does not have is an error.
-func (tr transcript) checkSchema(t *testing.T, schemas *schemaSet) {
+func (tr wireLines) checkSchema(t *testing.T, schemas *schemaSet) {
 	t.Helper()
 	sent := map[string]string{} // the client's methods, by id
 	for i, line := range tr {

@@ -16,7 +16,7 @@ import (
 )
 
 // transcript is what client and agent wrote, in order.
-type transcript []wireLine
+type wireLines []wireLine
 
 type wireLine struct {
 	byAgent bool
@@ -38,7 +38,7 @@ func (m *wireMessage) isAnswer() bool  { return m.Method == "" }
 
 // check reports what the agent has done that the protocol, or the README of acpbridge/acp, forbids. It holds for a client that keeps
 // the protocol itself.
-func (tr transcript) check(t *testing.T) {
+func (tr wireLines) check(t *testing.T) {
 	t.Helper()
 	c := &checker{
 		sent: map[string]wireMessage{}, asked: map[string]wireMessage{}, sessions: map[string]*sessionState{}, terminals: map[string]bool{},

@@ -59,11 +59,11 @@ func runTransport(t *testing.T, scheme string) {
 
 // openEditorOver serves the agent of features over HTTP, and connects an editor made with the TypeScript SDK. It returns what has gone over
 // the wire.
-func openEditorOver(t *testing.T, scheme string) (*editor, func() transcript) {
+func openEditorOver(t *testing.T, scheme string) (*editor, func() wireLines) {
 	t.Helper()
 	ranTest(t)
 	var mu sync.Mutex
-	var wire transcript
+	var wire wireLines
 	config := acphttp.Config{Guard: acphttp.Guard{Token: transportToken}, Logger: slog.New(slog.DiscardHandler)}
 	config.Serve = func(ctx context.Context, in io.Reader, out io.Writer) error {
 		c := featuresConfig()
@@ -103,7 +103,7 @@ func openEditorOver(t *testing.T, scheme string) (*editor, func() transcript) {
 	cmd.Env = cleanEnv("HOME="+t.TempDir(), "ACP_URL="+scheme+strings.TrimPrefix(server.URL, "http"), "ACP_TOKEN="+transportToken)
 	e.peer = startDriver(t, cmd, e)
 	e.call("initialize", object{"protocolVersion": 1, "clientCapabilities": elicits}, new(object))
-	return e, func() transcript {
+	return e, func() wireLines {
 		mu.Lock()
 		defer mu.Unlock()
 		return wire

@@ -25,7 +25,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
@@ -56,7 +56,7 @@ func serveWeb(t *testing.T) *webServer {
 		return &toolset.Approval{Title: "Pay " + in.To}, nil
 	}))
 	look := toolset.Func("look", "Look.", func(_ context.Context, run *toolset.RunContext[struct{}], in payment) (string, error) {
-		run.Emit(view.Entity{ID: projection.PlanID, Kind: view.Plan, Steps: []view.Step{{Text: "Look", Status: view.Completed}, {Text: "Pay"}}})
+		run.Emit(view.Entity{ID: transcript.PlanID, Kind: view.Plan, Steps: []view.Step{{Text: "Look", Status: view.Completed}, {Text: "Pay"}}})
 		return "seen " + in.To, nil
 	})
 	webHelper := agent.Must(agent.New(agent.Config[struct{}, string]{Name: "helper", Model: webModel(gate), Tools: []*toolset.Tool[struct{}]{pay}}))

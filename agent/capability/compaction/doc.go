@@ -44,7 +44,7 @@
 // # What users see
 //
 // Summaries are entities of kind [view.Compaction]. The warning and cleared results are [view.Notice]. Each is a
-// [view.Change] in a custom event, except summaries of a provider, which package agent/session/projection takes from
+// [view.Change] in a custom event, except summaries of a provider, which package agent/session/transcript takes from
 // the response. The events of package history are emitted as well. The command /compact summarises now. The text
 // after it says what to keep above all.
 package compaction

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -183,7 +183,7 @@ func TestProcessesShareAWindow(t *testing.T) {
 	info, err := stores[0].List(t.Context(), session.Query{Dir: spend.Dir})
 	require.NoError(t, err)
 	require.Len(t, info.Sessions, 1)
-	h, err := turn.Read(t.Context(), stores[1], info.Sessions[0].ID)
+	h, err := transcript.Read(t.Context(), stores[1], info.Sessions[0].ID)
 	require.NoError(t, err, "a ledger can be opened as a session")
 	require.Len(t, h.Messages, 1, "there is one entry")
 	require.Less(t, info.Sessions[0].Size, int64(2000))

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/elicit"
 	"github.com/ponte-go/ponte/toolset"
@@ -47,7 +47,7 @@ func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
 	case a.Digest != q.entity.Digest:
 		return nil, a, fmt.Errorf("%w: %q", ErrChanged, id)
 	}
-	a, err := q.resolve(a, cmp.Or(by, projection.ByUser))
+	a, err := q.resolve(a, cmp.Or(by, transcript.ByUser))
 	return q, a, err
 }
 

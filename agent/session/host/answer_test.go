@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -82,7 +82,7 @@ func TestAnswerIsAboutWhatWasShown(t *testing.T) {
 				next, err := s.Answer(t.Context(), id, "", a)
 				if next != nil {
 					o := next.Resume(host.Prompt{})
-					require.True(t, o.Err == nil || o.Reason == turn.Pending, o.Err)
+					require.True(t, o.Err == nil || o.Reason == transcript.Pending, o.Err)
 				}
 				return err
 			}
@@ -114,7 +114,7 @@ func TestQuestionOfAPendingRunKeepsItsDigestInOtherProcesses(t *testing.T) {
 	require.NoError(t, err)
 	s, err := h.Create(t.Context(), session.New{}, nil)
 	require.NoError(t, err)
-	require.Equal(t, turn.Pending, prompt(t, s, "Edit.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Edit.").Reason)
 	before := open(t, s, "")
 	require.NoError(t, h.Close(t.Context()))
 	s, err = newHost(t, host.Config[none, string]{Agent: a, Store: store}).Open(t.Context(), s.ID(), nil)

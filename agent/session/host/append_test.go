@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // stumbling is a store of which one append fails, the at-th from now. The entries may be there all the same.
@@ -62,7 +62,7 @@ func TestSessionGoesOnAfterAnAppendThatFailed(t *testing.T) {
 					break
 				}
 				require.NoError(t, prompt(t, s, "Last.").Err, name)
-				stored, err := turn.Read(t.Context(), store, s.ID())
+				stored, err := transcript.Read(t.Context(), store, s.ID())
 				require.NoError(t, err, name)
 				require.Empty(t, stored.Interrupted, name)
 				last := stored.Messages[len(stored.Messages)-2]

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -146,7 +146,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 		return res, errors.New("there is nothing to take back")
 	}
 	said := ""
-	if e := t.c.fold.Get(projection.PromptID(last)); e != nil {
+	if e := t.c.fold.Get(transcript.PromptID(last)); e != nil {
 		said = titleOf([]model.Part{model.User(e.Text())})
 	}
 	note, err := call.Session.rewind(ctx, t.c, last)

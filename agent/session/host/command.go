@@ -11,8 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/nearest"
 )
@@ -162,7 +161,7 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 		return parts, shown, true, nil
 	}
 	if shown == nil {
-		shown = projection.Contents(parts)
+		shown = transcript.Contents(parts)
 	}
 	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
 		c.proj.Typed(shown)
@@ -177,7 +176,7 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 	if res.Messages != nil {
 		now, err := c.Begin(t.ctx)
 		if err == nil {
-			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, turn.Done)
+			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, transcript.Done)
 		}
 		if err != nil {
 			return nil, nil, false, err

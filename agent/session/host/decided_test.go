@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -93,7 +93,7 @@ func TestAnswersToSomeQuestionsSurviveTheProcess(t *testing.T) {
 		require.NoError(t, err)
 		s, err := h.Create(t.Context(), session.New{}, nil)
 		require.NoError(t, err)
-		require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+		require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 		open, err := questions(s)
 		require.NoError(t, err)
 		require.Len(t, open, 2)
@@ -123,7 +123,7 @@ func TestForkOfAPendingCallHasItsKey(t *testing.T) {
 	store := durable{new(session.Memory)}
 	h := newHost(t, host.Config[none, string]{Agent: newAgent(payTwice(), keyed(&mu, &keys)), Store: store})
 	s := create(t, h)
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	info, err := store.Get(t.Context(), s.ID())
 	require.NoError(t, err)
 	_, err = store.Fork(t.Context(), s.ID(), info.Head, session.New{ID: "fork"})
@@ -153,7 +153,7 @@ func TestAnswersToPendingCallsAreKept(t *testing.T) {
 	store := durable{new(session.Memory)}
 	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
 		modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.SayText("done")), pay(&paid)), Store: store}))
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	open, err := questions(s)
 	require.NoError(t, err)
 	resumed, err := s.Answer(t.Context(), open[0].ID, "ada", allowed(open[0]))

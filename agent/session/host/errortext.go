@@ -8,7 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/internal/explain"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -101,7 +101,7 @@ func (s *Session) logCommand(err error) {
 
 // logFailure logs why a turn has failed. What a store says is left out, because it names files and addresses.
 func (s *Session) logFailure(t *Turn, o *Outcome) {
-	if o.Err == nil || o.Reason != turn.Failed {
+	if o.Err == nil || o.Reason != transcript.Failed {
 		return
 	}
 	if held, ok := errors.AsType[*session.Error](o.Err); ok {

@@ -204,7 +204,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return h.store.Delete(ctx, id)
 }
 
-// Fork makes a copy of a session. With before, the id of a prompt ([projection.PromptID]), the copy ends before that
+// Fork makes a copy of a session. With before, the id of a prompt ([transcript.PromptID]), the copy ends before that
 // prompt. It has the values of the original, such as its settings, unless n has its own. "Always reject" answers
 // still apply in the copy, "always allow" answers do not. The original may be open, but no turn of it may be running
 // here. Of a turn that is running in another process, the copy has what is recorded, as of a turn that was cut off.

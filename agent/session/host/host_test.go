@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
@@ -99,7 +99,7 @@ func TestSessionGoesOnInAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	o := prompt(t, s, "\n  Fix the\ttest.  \nNow.")
 	require.NoError(t, o.Err)
-	require.Equal(t, turn.Done, o.Reason)
+	require.Equal(t, transcript.Done, o.Reason)
 	require.True(t, o.Titled)
 	before := shown(t, s)
 	require.Contains(t, before, "I \\n  Fix")
@@ -246,7 +246,7 @@ func TestCancelKeepsTheHistory(t *testing.T) {
 	<-g.asked
 	s.Cancel()
 	all.Wait()
-	require.Equal(t, turn.Cancelled, o.Reason)
+	require.Equal(t, transcript.Cancelled, o.Reason)
 	require.ErrorIs(t, o.Err, context.Canceled)
 	all.Go(func() { o = prompt(t, s, "second") })
 	require.Equal(t, "second", <-g.asked)

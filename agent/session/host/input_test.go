@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -58,7 +58,7 @@ func TestReplacedPromptIsStoredNowhere(t *testing.T) {
 func TestBlockedPromptIsNotKept(t *testing.T) {
 	s, store, _ := guarded(t, func(string) guardrails.Verdict { return guardrails.Block("no cards") })
 	o := prompt(t, s, "Pay 4111")
-	require.Equal(t, turn.Refused, o.Reason)
+	require.Equal(t, transcript.Refused, o.Reason)
 	require.ErrorIs(t, o.Err, guardrails.ErrBlocked)
 	require.Empty(t, o.Turn)
 	var dump bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -309,7 +309,7 @@ func TestAnswersAfterAnotherMachineHadTheSession(t *testing.T) {
 			}
 			here, there := machine(t, store, "here", asking(), pay(&paid)), machine(t, store, "there", asking(), pay(&paid))
 			s := create(t, here)
-			require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+			require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 			snapshot, _, err := s.Snapshot(t.Context())
 			require.NoError(t, err)
 			question := snapshot.Last(view.Question)

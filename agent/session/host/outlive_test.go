@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -293,7 +293,7 @@ func TestAgentThatKeepsTheConversationIsToldWhatMayHaveRun(t *testing.T) {
 		if waits {
 			wait(s, "Pay.")
 		} else {
-			require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+			require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 		}
 		q := open(t, s, "")
 		require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
@@ -321,7 +321,7 @@ func TestPendingAgentThatWentOnIsToldOf(t *testing.T) {
 		modeltest.Script(modeltest.Say(model.ToolCall("h", "to_cash", `{"prompt":"Hello."}`))),
 		modeltest.Script(modeltest.SayText("Hello from cash."), modeltest.Say(payTo("a", "Ada")), modeltest.Say(payTo("b", "Bob"))), tool), Store: durable{new(session.Memory)}}))
 	require.NoError(t, prompt(t, s, "Hello.").Err)
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	q := open(t, s, "")
 	resumed, err := s.Answer(t.Context(), q.ID, "", allowed(q))
 	require.NoError(t, err)
@@ -354,7 +354,7 @@ func TestResultsInsideACallSurviveTheProcess(t *testing.T) {
 	s := create(t, newHost(t, host.Config[none, string]{Agent: team(
 		modeltest.Script(modeltest.Say(model.ToolCall("h", "ask", `{"prompt":"Pay."}`))),
 		modeltest.Script(modeltest.Say(payTo("a", "Ada"), payTo("b", "Bob")))), Store: durable{new(session.Memory)}}))
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	for _, q := range asked(t, s, 2) {
 		require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
 	}

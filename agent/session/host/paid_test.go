@@ -24,7 +24,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -324,7 +324,7 @@ func checkPaid(t *testing.T, p payer, lines []string) {
 		}
 	}
 	require.NoError(t, h.Close(t.Context()))
-	c, err := turn.Read(t.Context(), store, "s")
+	c, err := transcript.Read(t.Context(), store, "s")
 	require.NoError(t, err)
 	number := map[string]int{}
 	for _, m := range c.Messages {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -56,7 +56,7 @@ func answerIn(all *agent.DeferredResults, key string) *Answer {
 
 func pendingQuestion(run string, call *agent.PendingCall) *question {
 	q := &question{call: call, entity: view.Entity{
-		ID: projection.PendingID(run, call.Key()), Kind: view.Question, Name: call.Tool, Status: view.Pending, Title: show.Line(call.Tool),
+		ID: transcript.PendingID(run, call.Key()), Kind: view.Question, Name: call.Tool, Status: view.Pending, Title: show.Line(call.Tool),
 	}}
 	if a := call.Approval; a != nil {
 		q.always = !a.Once

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/elicit"
 	"github.com/ponte-go/ponte/internal/show"
@@ -310,7 +310,7 @@ func (a *Answer) value() string {
 // approvalQuestion is the question about a call that needs approval.
 func approvalQuestion(r *toolset.ApprovalRequest) *question {
 	q := &question{always: !r.Once, entity: view.Entity{
-		ID: projection.QuestionID(r.RunID, r.Step, r.CallID()), Parent: projection.CallID(r.RunID, r.Step, r.CallID()),
+		ID: transcript.QuestionID(r.RunID, r.Step, r.CallID()), Parent: transcript.CallID(r.RunID, r.Step, r.CallID()),
 		Kind: view.Question, Name: r.Tool, Status: view.Pending, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)),
 		Content: previews(&r.Approval, r.Invalid), Choices: choices(r.Tool, &r.Approval, !r.Once),
 	}}
@@ -325,7 +325,7 @@ func toolQuestion(asked *toolset.Question) (*question, error) {
 		return nil, fmt.Errorf("host: question of tool %q: %w", asked.Tool, err)
 	}
 	q := &question{form: form, entity: view.Entity{
-		ID: projection.QuestionID(asked.RunID, asked.Step, asked.CallID()), Parent: projection.CallID(asked.RunID, asked.Step, asked.CallID()),
+		ID: transcript.QuestionID(asked.RunID, asked.Step, asked.CallID()), Parent: transcript.CallID(asked.RunID, asked.Step, asked.CallID()),
 		Kind: view.Question, Name: asked.Tool, Status: view.Pending, Title: show.Line(asked.Message), Input: asked.Schema,
 	}}
 	if asked.URL != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -91,7 +91,7 @@ func TestPendingRunResumesInAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	s, err := h.Create(t.Context(), session.New{}, nil)
 	require.NoError(t, err)
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	before := shown(t, s)
 	require.Equal(t, 2, strings.Count(before, `"kind":"question"`))
 	require.NoError(t, h.Close(t.Context()))
@@ -124,7 +124,7 @@ func TestPromptDeniesPendingCalls(t *testing.T) {
 	var paid []string
 	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
 		modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.SayText("well")), pay(&paid))}))
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	require.NoError(t, prompt(t, s, "Do not.").Err)
 	require.Empty(t, paid)
 	all := shown(t, s)
@@ -158,7 +158,7 @@ func TestSurfaceOfTheLastAnswerIsAsked(t *testing.T) {
 	var paid []string
 	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
 		modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.Say(model.ToolCall("d", "pay", `{"to":"Bob"}`)), modeltest.SayText("done")), pay(&paid))}))
-	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
 	snapshot, _, err := s.Snapshot(t.Context())
 	require.NoError(t, err)
 	type key struct{}

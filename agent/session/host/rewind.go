@@ -12,8 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // FilesStayError is the error of [Session.Rewind] if files could not be taken back. The conversation stays as well, so
@@ -37,7 +36,7 @@ func (e *FilesStayError) Text() string {
 
 func (e *FilesStayError) text() string { return joined(e.Note, e.Err.Error()) }
 
-// Rewind takes the session back to the moment before a prompt, which is named by its id ([projection.PromptID]). That turn and those after it are
+// Rewind takes the session back to the moment before a prompt, which is named by its id ([transcript.PromptID]). That turn and those after it are
 // no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back. The note says
 // what happened to the files. It is shown in the session, and the model is told with the next prompt. If a file
 // cannot be taken back, the conversation stays as it is: the error is a [*FilesStayError], which is shown and told in the same way.
@@ -58,7 +57,7 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 	to := ""
 	for _, m := range c.Messages() {
 		root, _, _ := strings.Cut(m.RunID, "/")
-		if root != "" && projection.PromptID(root) == prompt {
+		if root != "" && transcript.PromptID(root) == prompt {
 			to = root
 			break
 		}
@@ -82,7 +81,7 @@ func (s *Session) noteOf(ctx context.Context, c *conversation, class, text strin
 	id := rand.Text()
 	c.proj.Begin(id)
 	c.proj.Notice(class, text)
-	c.proj.End(turn.Done)
+	c.proj.End(transcript.Done)
 	if err := s.keep(context.WithoutCancel(ctx), c, id); err != nil {
 		s.logError("what was shown is not recorded", err)
 	}
@@ -139,9 +138,9 @@ func noPrompt(op, id, prompt string) error {
 // headBefore returns the number of the last entry before the turn with a prompt.
 func headBefore(ctx context.Context, store session.Store, id, prompt string) (int64, error) {
 	last, found := int64(0), false
-	_, err := turn.ReadWith(ctx, store, id, func(i *turn.Item) {
+	_, err := transcript.ReadWith(ctx, store, id, func(i *transcript.Item) {
 		root, _, _ := strings.Cut(i.Run, "/")
-		if found = found || root != "" && projection.PromptID(root) == prompt; !found {
+		if found = found || root != "" && transcript.PromptID(root) == prompt; !found {
 			last = max(last, i.Seq)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
@@ -130,7 +130,7 @@ func TestRewindStopsAtFilesThatStay(t *testing.T) {
 	for name, rewind := range map[string]func(*undoing, string){
 		"/undo": func(u *undoing, _ string) { require.NoError(u.t, prompt(u.t, u.s, "/undo").Err) },
 		"Rewind": func(u *undoing, turn string) {
-			note, err := u.s.Rewind(u.t.Context(), projection.PromptID(turn))
+			note, err := u.s.Rewind(u.t.Context(), transcript.PromptID(turn))
 			stay, ok := errors.AsType[*host.FilesStayError](err)
 			require.True(u.t, ok, "%v", err)
 			require.Equal(u.t, "Files taken back: b", note)
@@ -227,7 +227,7 @@ func TestRewindThatIsCancelledTellsBoth(t *testing.T) {
 	turn := prompt(t, u.s, "write a=two").Turn
 	ctx, cancel := context.WithCancel(t.Context())
 	u.turns = cancelling{u.turns, cancel}
-	_, err := u.s.Rewind(ctx, projection.PromptID(turn))
+	_, err := u.s.Rewind(ctx, transcript.PromptID(turn))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Contains(t, shown(t, u.s), "The conversation was not taken back")
 	now, before := u.says("Next.")

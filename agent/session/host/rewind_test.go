@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
@@ -45,7 +45,7 @@ func TestRewindTakesFilesAlong(t *testing.T) {
 	prompt(t, s, "/undo")
 	require.Equal(t, "two\n", content())
 	require.Contains(t, shown(t, s), "Files taken back: a.txt")
-	note, err := s.Rewind(t.Context(), projection.PromptID(first.Turn))
+	note, err := s.Rewind(t.Context(), transcript.PromptID(first.Turn))
 	require.NoError(t, err)
 	require.Equal(t, "Files taken back: a.txt", note)
 	require.Equal(t, "one\n", content())

@@ -14,8 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -36,13 +35,13 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 	if err == nil && more {
 		if p.More != nil {
 			if shown == nil {
-				shown = projection.Contents(parts)
+				shown = transcript.Contents(parts)
 			}
 			parts = append(slices.Clip(parts), p.More(t)...)
 		}
 		if notes := s.untold(); len(parts) > 0 && len(notes) > 0 {
 			if shown == nil {
-				shown = projection.Contents(parts)
+				shown = transcript.Contents(parts)
 			}
 			parts = append(slices.Clip(parts), notes...)
 		}
@@ -76,7 +75,7 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.Content) {
 	s, c := t.session, t.c
 	if _, complete := s.results(); p.resume && !complete { // another turn has taken the answers
-		o.Reason, t.resumes = turn.Done, false
+		o.Reason, t.resumes = transcript.Done, false
 		t.conclude(p, o)
 		return
 	}
@@ -119,7 +118,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	s.recording.Store(nil)
 	o.Err, o.Finish, o.Reason = err, c.proj.Finish(), reasonOf(t.ctx, err)
 	ctx := context.WithoutCancel(t.ctx)
-	if history == nil || o.Reason == turn.Refused {
+	if history == nil || o.Reason == transcript.Refused {
 		history = before
 		s.addNote(ctx, c, []string{t.id}, "") // the prompt is gone, and the notes with it
 	}
@@ -127,7 +126,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {
-			o.Err, o.Reason = err, turn.Failed
+			o.Err, o.Reason = err, transcript.Failed
 		}
 		s.drop(c)
 		return
@@ -167,7 +166,7 @@ func (t *Turn) refuse(p *Prompt, o *Outcome, err error) {
 }
 
 // runAgent runs the agent once.
-func (t *Turn) runAgent(now *turn.Turn, p *Prompt, in *runInput, checked *agent.Input) ([]*model.Message, error) {
+func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *agent.Input) ([]*model.Message, error) {
 	s, c := t.session, t.c
 	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}
 	if s.host.durable {
@@ -194,7 +193,7 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, in *runInput, checked *agent.
 func (s *Session) keep(ctx context.Context, c *conversation, run string) error {
 	var entries []session.Entry
 	for _, data := range c.proj.Records() {
-		entries = append(entries, session.Entry{Kind: session.KindView, Run: run, Key: turn.ViewKey, Data: data})
+		entries = append(entries, session.Entry{Kind: session.KindView, Run: run, Key: transcript.ViewKey, Data: data})
 	}
 	if len(entries) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // Salvage makes a session of the turns that a damaged session has before the damage, as [Host.Fork] would. The damaged session stays as it is:
@@ -22,7 +22,7 @@ func Salvage(ctx context.Context, store session.Store, id string, n session.New)
 	if err != nil {
 		return info, err
 	}
-	_, err = turn.Read(ctx, store, id)
+	_, err = transcript.Read(ctx, store, id)
 	var damage *session.Error
 	switch {
 	case err == nil:

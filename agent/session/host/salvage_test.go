@@ -16,8 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -71,7 +70,7 @@ func conversationWithTools(t *testing.T, store session.Store) (id string, after,
 	for _, text := range []string{"one", "two", "three"} {
 		o := prompt(t, s, text)
 		require.NoError(t, o.Err)
-		after, prompts = append(after, shown(t, s)), append(prompts, projection.PromptID(o.Turn))
+		after, prompts = append(after, shown(t, s)), append(prompts, transcript.PromptID(o.Turn))
 	}
 	require.NoError(t, s.Close(t.Context()))
 	var allowed approval.Policy
@@ -106,7 +105,7 @@ func TestDamagedSessionsAreSalvaged(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, damage.Good, made.Head)
 		require.Nil(t, made.Values["approvals"], "what was allowed is asked about again")
-		history, err := turn.Read(t.Context(), broken, made.ID)
+		history, err := transcript.Read(t.Context(), broken, made.ID)
 		require.NoError(t, err)
 		require.Empty(t, history.Interrupted, "whole turns only")
 		paired(t, history.Messages)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -25,7 +25,7 @@ type Claim struct {
 
 // Seed gives a session that has no history one that a client claims, oldest first. It is the only way in which a client's account of a
 // conversation becomes history, and it takes texts and media only: no tool calls and results, no thoughts, and no system prompts. The
-// messages are marked with [turn.Claimed], and what is shown of them too. Claims that are anything else, and a session that has a history,
+// messages are marked with [transcript.Claimed], and what is shown of them too. Claims that are anything else, and a session that has a history,
 // are errors that wrap [session.ErrInvalid]. No turn may be running.
 func (s *Session) Seed(ctx context.Context, claims ...Claim) error {
 	messages, err := claimedMessages(s.id, claims)
@@ -47,7 +47,7 @@ func (s *Session) Seed(ctx context.Context, claims ...Claim) error {
 	}
 	now, err := c.BeginAs(ctx, messages[0].RunID)
 	if err == nil {
-		err = now.Finish(ctx, messages, turn.Done)
+		err = now.Finish(ctx, messages, transcript.Done)
 	}
 	s.drop(c) // it is shown as the store has it
 	return err
@@ -85,7 +85,7 @@ func claimedMessages(id string, claims []Claim) ([]*model.Message, error) {
 			continue
 		}
 		all = append(all, &model.Message{
-			Kind: kind, Parts: parts, RunID: run, ConversationID: id, Time: at, Metadata: map[string]string{turn.Claimed: "true"},
+			Kind: kind, Parts: parts, RunID: run, ConversationID: id, Time: at, Metadata: map[string]string{transcript.Claimed: "true"},
 		})
 	}
 	return all, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -41,11 +41,11 @@ func TestSeededHistoryIsMarkedAsClaimed(t *testing.T) {
 	require.NoError(t, prompt(t, s, "Now?").Err)
 	require.Len(t, seen, 5)
 	for i, m := range seen[:4] {
-		require.Equal(t, "true", m.Metadata[turn.Claimed])
+		require.Equal(t, "true", m.Metadata[transcript.Claimed])
 		require.Equal(t, []model.Kind{model.KindRequest, model.KindResponse}[i%2], m.Kind)
 	}
 	require.Equal(t, []model.Part{model.Text("Of course."), model.Text("Go on.")}, seen[1].Parts, "nothing but the text is taken")
-	require.Empty(t, seen[4].Metadata[turn.Claimed])
+	require.Empty(t, seen[4].Metadata[transcript.Claimed])
 	all := shown(t, s)
 	require.Equal(t, 4, strings.Count(all, "claimed"), all)
 	require.NoError(t, h.Close(t.Context()))
@@ -111,7 +111,7 @@ func TestPlainPromptIsNoCommand(t *testing.T) {
 		p.Plain = true
 		o, err := s.Prompt(t.Context(), p)
 		require.NoError(t, err)
-		require.Equal(t, turn.Done, o.Reason)
+		require.Equal(t, transcript.Done, o.Reason)
 	}
 	require.False(t, ran)
 	require.Contains(t, shown(t, s), "II /nothing")

@@ -15,8 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -43,16 +42,16 @@ type Session struct {
 	timer     *time.Timer
 	questions map[string]*question
 
-	recording atomic.Pointer[turn.Turn]
+	recording atomic.Pointer[transcript.Turn]
 	saving    sync.Mutex // held while rules are stored
 }
 
 // conversation is what is read from the store.
 type conversation struct {
-	*turn.Conversation
+	*transcript.Conversation
 	w     *session.Writer
 	fold  *view.Fold
-	proj  *projection.Projector
+	proj  *transcript.Projector
 	epoch string // identifies the positions of fold
 }
 
@@ -100,14 +99,14 @@ func (s *Session) read(ctx context.Context) error {
 		return nil
 	}
 	c := &conversation{w: s.w, fold: new(view.Fold), epoch: rand.Text()}
-	c.proj = projection.New(projection.Options{
+	c.proj = transcript.New(transcript.Options{
 		Fold: c.fold, Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, Changed: s.changed,
 		ErrorText: s.host.ErrorText,
 	})
 	s.showInfo(c)
 	s.showOffers(c)
 	var err error
-	if c.Conversation, err = turn.OpenWith(ctx, s.w, c.proj.Replay); err != nil {
+	if c.Conversation, err = transcript.OpenWith(ctx, s.w, c.proj.Replay); err != nil {
 		return err
 	}
 	c.proj.Replayed()
@@ -125,7 +124,7 @@ func (s *Session) showOffers(c *conversation) {
 		c.proj.Show(s.settingsEntity())
 	}
 	if all := s.Commands(); len(all) > 0 {
-		c.proj.Show(&view.Entity{ID: projection.CommandsID, Kind: view.Commands, Slash: all})
+		c.proj.Show(&view.Entity{ID: transcript.CommandsID, Kind: view.Commands, Slash: all})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -200,7 +200,7 @@ func (s *Session) Set(ctx context.Context, id, value string) ([]view.Setting, er
 }
 
 func (s *Session) settingsEntity() *view.Entity {
-	return &view.Entity{ID: projection.OptionsID, Kind: view.Options, Settings: s.Settings()}
+	return &view.Entity{ID: transcript.OptionsID, Kind: view.Options, Settings: s.Settings()}
 }
 
 // announce shows an entity that belongs to the session as a whole.

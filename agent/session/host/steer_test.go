@@ -11,7 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 func TestSteerReachesATurnThatHasNotBegun(t *testing.T) {
@@ -50,7 +50,7 @@ func TestUnreadPartsAreInTheOutcome(t *testing.T) {
 	require.True(t, s.Steer(model.User("two"), model.User("three")))
 	s.Cancel()
 	all.Wait()
-	require.Equal(t, turn.Cancelled, o.Reason)
+	require.Equal(t, transcript.Cancelled, o.Reason)
 	require.Equal(t, [][]model.Part{{model.User("one")}, {model.User("two"), model.User("three")}}, o.Unread)
 	require.Equal(t, 2, told)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -93,5 +93,5 @@ func (s *Session) showInfo(c *conversation) {
 
 func (s *Session) infoEntity() *view.Entity {
 	info := s.Info()
-	return &view.Entity{ID: projection.SessionID, Kind: view.Session, Title: info.Title, Updated: info.Updated}
+	return &view.Entity{ID: transcript.SessionID, Kind: view.Session, Title: info.Title, Updated: info.Updated}
 }

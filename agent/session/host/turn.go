@@ -11,7 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -58,7 +58,7 @@ type Prompt struct {
 type Outcome struct {
 	// Turn is the id of the turn, which is that of its run. It is empty if the turn did not begin.
 	Turn string
-	// Reason is one of the reasons of package turn.
+	// Reason is one of the reasons of package transcript.
 	Reason string
 	// Finish is the finish reason of the last response.
 	Finish model.FinishReason
@@ -211,7 +211,7 @@ func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
 	return now != nil && now.proj.Emit(e, &c)
 }
 
-// Report adds what a surface knows about an entity: see [projection.Projector.Report]. Any goroutine may call it
+// Report adds what a surface knows about an entity: see [transcript.Projector.Report]. Any goroutine may call it
 // while the turn runs. Show is not called for it. It reports false if the turn has ended.
 func (t *Turn) Report(e *view.Entity) bool {
 	c := t.live.Load()
@@ -292,7 +292,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		}
 	}
 	t.wait()
-	o = &Outcome{Reason: turn.Cancelled}
+	o = &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
 	if o.Err = context.Cause(t.ctx); o.Err != nil {
 		return o
@@ -365,17 +365,17 @@ func reasonOf(ctx context.Context, err error) string {
 	var pending *agent.PendingError
 	switch {
 	case ctx.Err() != nil:
-		return turn.Cancelled
+		return transcript.Cancelled
 	case err == nil:
-		return turn.Done
+		return transcript.Done
 	case errors.As(err, &pending):
-		return turn.Pending
+		return transcript.Pending
 	case errors.Is(err, agent.ErrContentFilter):
-		return turn.Refused
+		return transcript.Refused
 	case errors.As(err, new(*model.APIError)): // a provider that took too long was not cancelled by anybody
-		return turn.Failed
+		return transcript.Failed
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return turn.Cancelled
+		return transcript.Cancelled
 	}
-	return turn.Failed
+	return transcript.Failed
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/pgstore"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // TestDamagedEntriesInPostgres keeps the turns before an entry that somebody has changed.
@@ -27,7 +27,7 @@ func TestDamagedEntriesInPostgres(t *testing.T) {
 	for n, text := range []string{"first words", "second words"} {
 		said, err := json.Marshal(map[string]any{"message": model.UserText(text)})
 		require.NoError(t, err)
-		end, err := json.Marshal(map[string]any{"v": 1, "reason": turn.Done, "keep": n, "messages": []int{2*n + 1}})
+		end, err := json.Marshal(map[string]any{"v": 1, "reason": transcript.Done, "keep": n, "messages": []int{2*n + 1}})
 		require.NoError(t, err)
 		_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Run: text[:5], Key: "prompt", Data: said}, session.Entry{Kind: session.KindEnd, Run: text[:5], Data: end})
 		require.NoError(t, err)
@@ -35,12 +35,12 @@ func TestDamagedEntriesInPostgres(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()))
 	_, err = admin(t, url).Exec(t.Context(), "UPDATE "+pgx.Identifier{schema}.Sanitize()+`.entries SET data = '"nonsense"' WHERE seq = 3`)
 	require.NoError(t, err)
-	_, err = turn.Read(t.Context(), s, "s")
+	_, err = transcript.Read(t.Context(), s, "s")
 	require.ErrorIs(t, err, session.ErrCorrupt)
 	made, err := host.Salvage(t.Context(), s, "s", session.New{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, made.ForkedAt)
-	h, err := turn.Read(t.Context(), s, made.ID)
+	h, err := transcript.Read(t.Context(), s, made.ID)
 	require.NoError(t, err)
 	require.Len(t, h.Messages, 1)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // TestFlippedBitLeavesTheTurnsBefore flips a bit of the second turn: the error says up to where the session can be kept.
@@ -28,13 +28,13 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 		run := text[:5]
 		said, err := json.Marshal(map[string]any{"message": model.UserText(text)})
 		require.NoError(t, err)
-		end, err := json.Marshal(map[string]any{"v": 1, "reason": turn.Done, "keep": n, "messages": []int{2*n + 1}})
+		end, err := json.Marshal(map[string]any{"v": 1, "reason": transcript.Done, "keep": n, "messages": []int{2*n + 1}})
 		require.NoError(t, err)
 		_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Run: run, Key: "prompt", Data: said}, session.Entry{Kind: session.KindEnd, Run: run, Data: end})
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close(t.Context()))
-	h, err := turn.Read(t.Context(), s, "s")
+	h, err := transcript.Read(t.Context(), s, "s")
 	require.NoError(t, err)
 	require.Len(t, h.Messages, 3)
 	require.NoError(t, s.Compact(t.Context()))
@@ -49,7 +49,7 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 
 	s = store(t, dir)
-	_, err = turn.Read(t.Context(), s, "s")
+	_, err = transcript.Read(t.Context(), s, "s")
 	var damage *session.Error
 	require.ErrorIs(t, err, session.ErrCorrupt)
 	require.ErrorAs(t, err, &damage)
@@ -59,7 +59,7 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 	require.ErrorContains(t, err, "(up to entry 2 it can be kept as a fork)")
 	_, err = s.Fork(t.Context(), "s", damage.Good, session.New{ID: "kept"})
 	require.NoError(t, err)
-	h, err = turn.Read(t.Context(), s, "kept")
+	h, err = transcript.Read(t.Context(), s, "kept")
 	require.NoError(t, err)
 	require.Len(t, h.Messages, 1)
 	require.Equal(t, "first words", h.Messages[0].Parts[0].Text)

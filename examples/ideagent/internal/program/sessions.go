@@ -19,8 +19,7 @@ import (
 
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/show"
@@ -210,8 +209,8 @@ func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sess
 		return err
 	}
 	var fold view.Fold
-	p := projection.New(projection.Options{Fold: &fold})
-	_, damaged := turn.ReadWith(ctx, store, info.ID, p.Replay)
+	p := transcript.New(transcript.Options{Fold: &fold})
+	_, damaged := transcript.ReadWith(ctx, store, info.ID, p.Replay)
 	if damaged != nil && !errors.Is(damaged, sessions.ErrCorrupt) {
 		return damaged
 	}

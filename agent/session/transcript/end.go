@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// end records the resulting history: entries for the messages that have none, and then the end, which names the entries of all messages.
+func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
+	return t.endWith(ctx, messages, reason, agent.DeferredResults{})
+}
+
+// endWith is like end, and records with it the answers to pending calls that are known already.
+func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults) error {
+	t.text.stop()
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	h := t.c.h
+	e := ending{turn: t, keep: h.common(messages), answers: answers}
+	e.messages, e.seqs = messages[e.keep:], make([]int64, len(messages)-e.keep)
+	err := t.lookUp(ctx)
+	if err == nil {
+		err = e.find(h)
+	}
+	if err == nil {
+		err = e.appendMissing(ctx)
+	}
+	if err == nil {
+		err = e.appendEnd(ctx, reason)
+	}
+	if err != nil {
+		t.mu.Lock()
+		t.unsure = true
+		t.mu.Unlock()
+		t.c.stale = true
+		return err
+	}
+	h.Messages = messages[:len(messages):len(messages)]
+	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
+	h.answers = answers
+	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
+	return nil
+}
+
+// lookUp reads which messages of the turn have entries if an append has failed. Its entries may be there, and a message that is recorded
+// again would be shown twice, or take the place of one that an end names.
+func (t *Turn) lookUp(ctx context.Context) error {
+	t.mu.Lock()
+	unsure := t.unsure
+	t.mu.Unlock()
+	if !unsure {
+		return nil
+	}
+	w := t.c.w
+	if _, err := w.Append(ctx); err != nil { // after what is still being appended
+		return err
+	}
+	var kept []keptMessage
+	for e, err := range w.Store().Load(ctx, w.Session(), 0) {
+		if err != nil {
+			return err
+		}
+		if e.Kind != session.KindMessage || e.Run != t.id {
+			continue
+		}
+		k, _, err := keptOf(w.Session(), &e)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, k)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept, t.unsure = kept, false
+	return nil
+}
+
+// common returns how many messages at the beginning are those of the history.
+func (h *History) common(messages []*model.Message) int {
+	n := 0
+	for n < min(len(h.Messages), len(messages)) && h.Messages[n] == messages[n] {
+		n++
+	}
+	return n
+}
+
+// ending is the end of a turn that is being recorded.
+type ending struct {
+	turn *Turn
+	// keep is how many messages of the history stay, and messages are those that follow, with the numbers of their entries.
+	keep     int
+	messages []*model.Message
+	seqs     []int64
+	// missing are the indexes of messages without an entry, and encoded their JSON.
+	missing []int
+	encoded [][]byte
+	// used says which of the turn's kept messages have found their place.
+	used []bool
+	// answers are those to the calls that the messages end with.
+	answers agent.DeferredResults
+}
+
+// find looks for the entries of the messages: in the history before the turn, and among those that the turn has recorded.
+func (e *ending) find(h *History) error {
+	known := map[*model.Message]int64{}
+	for i, m := range h.Messages[e.keep:] {
+		known[m] = h.seqs[e.keep+i]
+	}
+	e.used, e.encoded = make([]bool, len(e.turn.kept)), make([][]byte, len(e.messages))
+	for i, m := range e.messages {
+		if e.seqs[i] = known[m]; e.seqs[i] > 0 {
+			continue
+		}
+		data, err := m.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("turn: end: %w", err)
+		}
+		k := e.unused(func(k *keptMessage) bool { return bytes.Equal(k.data, data) })
+		if k < 0 {
+			e.encoded[i], e.missing = data, append(e.missing, i)
+			continue
+		}
+		e.used[k], e.seqs[i] = true, e.turn.kept[k].seq
+	}
+	return nil
+}
+
+// unused returns the first kept message that fits and has not found its place, or -1.
+func (e *ending) unused(fits func(*keptMessage) bool) int {
+	for k := range e.turn.kept {
+		if !e.used[k] && fits(&e.turn.kept[k]) {
+			return k
+		}
+	}
+	return -1
+}
+
+// appendMissing records what was shown and the messages that have no entry.
+func (e *ending) appendMissing(ctx context.Context) error {
+	t := e.turn
+	steps := e.steps()
+	var entries []session.Entry
+	for _, i := range e.missing {
+		entries = append(entries, t.entryOf(e.messages[i], e.key(i, steps[i]), e.encoded[i]))
+	}
+	shown := t.text.shown()
+	if len(entries)+len(shown) == 0 {
+		return nil
+	}
+	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
+	if err != nil {
+		return err
+	}
+	for n, i := range e.missing {
+		e.seqs[i] = first + int64(len(shown)+n)
+	}
+	return nil
+}
+
+// steps returns the step of the run that each message belongs to. A run that resumes calls begins with their step.
+func (e *ending) steps() []int {
+	steps, step := make([]int, len(e.messages)), 0
+	for i, m := range e.messages {
+		if m.RunID == e.turn.id && (m.Kind == model.KindResponse || step == 0 && hasResults(m)) {
+			step++
+		}
+		steps[i] = step
+	}
+	return steps
+}
+
+// endPrefix begins the keys of messages that are first recorded with the end of their turn.
+const endPrefix = "end/"
+
+// key returns the key of the entry for a message that has none. The entry takes the place of another one with its key.
+func (e *ending) key(i, step int) string {
+	t, m := e.turn, e.messages[i]
+	key := fmt.Sprint(endPrefix, i)
+	if m.RunID == t.id {
+		if m.Kind == model.KindResponse && len(t.past[t.id]) == 0 { // of a run without a journal
+			key = responseKey(step)
+		}
+		if k := e.unused(func(k *keptMessage) bool { return k.kind == m.Kind }); k >= 0 { // one that became another one
+			e.used[k], key = true, t.kept[k].key
+		}
+	}
+	if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, endPrefix) {
+		if step := t.text.unanswered(); step > 0 {
+			key = responseKey(step)
+		}
+	}
+	return key
+}
+
+// appendEnd records the end itself.
+func (e *ending) appendEnd(ctx context.Context, reason string) error {
+	data, err := json.Marshal(ended{Version: endVersion, Reason: reason, Keep: e.keep, Messages: e.seqs})
+	if err != nil {
+		return fmt.Errorf("turn: end: %w", err)
+	}
+	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
+	for _, call := range agent.PendingCalls(e.messages) {
+		if _, ok := e.answers.Results[call.Key()]; !ok {
+			continue
+		}
+		answer, err := answerEntry(e.turn.c.w.Session(), e.turn.id, &call, e.answers)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, answer)
+	}
+	_, err = e.turn.c.w.Append(ctx, entries...)
+	return err
+}
+
+// hasResults reports whether a message holds results of calls.
+func hasResults(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool {
+		return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
+	})
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Options are the options of a [Projector].
+type Options struct {
+	// Fold gets all changes. It must not be nil.
+	Fold *view.Fold
+	// Render returns the Markdown text of an output that the model did not write as text. If it is nil, such outputs
+	// are not shown.
+	Render func(output any) (string, error)
+	// Window is the size of the model's context in tokens. Without it, usage is not shown.
+	Window int
+	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage includes the cost of the
+	// session so far, for models of known price. The usage of agents inside calls counts too, unless the process ends
+	// before the turn.
+	Prices   model.PriceTable
+	Currency string
+	// Changed, if not nil, is called when [Projector.Records] has something new. It must not block.
+	Changed func()
+	// ErrorText returns what users are told of an error that ended a run. Nil is a text that quotes nothing of it.
+	ErrorText func(err error) string
+}
+
+// Projector makes the entities of a conversation. Begin, Prompt, Event, Notice, End and Replay must be called by one
+// goroutine at a time. Report, Records, Running and Hidden may be called at any time, by any goroutine.
+type Projector struct {
+	options Options
+
+	// The rest is the turn's.
+	run              string
+	message, thought stream
+	step             int
+	first            int // the step of the run's first request, 0 before it
+	finish           model.FinishReason
+	textual          bool             // the last response called no tool, so that its text is the output
+	writing          map[int]*written // calls of the response in hand that are not complete, by part
+	early            []string         // those that were shown before they were
+	numbers          struct{ notice, said int }
+	inner            map[string]*innerRun // by the entities of the calls around the runs
+
+	// The session's.
+	spent      float64
+	spentInner float64 // by agents inside calls of this turn, which no message of the session says
+	full       uint64  // the tokens of the context
+	used       bool    // full has changed, and is shown behind the calls of the response
+
+	replay *replay // while entries are read
+
+	mu      sync.Mutex
+	calls   map[string]*call  // by entity, as far as they can still change
+	last    string            // the entity that was shown last
+	latest  map[string]string // entities of the calls of the last response, by the model's id
+	records records
+}
+
+// stream is a message or a thought that is being written.
+type stream struct {
+	id    string
+	kind  view.Kind
+	open  bool // the entity is there
+	added bool // no message has it, so that it is recorded
+}
+
+// New returns a projector.
+func New(options Options) *Projector {
+	return &Projector{options: options, calls: map[string]*call{}, latest: map[string]string{}}
+}
+
+// Begin begins a turn.
+func (p *Projector) Begin(run string) {
+	p.mu.Lock()
+	p.run, p.numbers.notice = run, 0
+	p.mu.Unlock()
+	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
+	clear(p.writing)
+	p.numbers.said = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, c := range p.calls {
+		if c.entity.Status.Ended() {
+			delete(p.calls, id)
+		}
+	}
+}
+
+// Prompt shows the prompt of the turn. shown is what the user wrote. If it is nil, the parts are shown.
+func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
+	said := Contents(parts)
+	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
+	if shown != nil && !reflect.DeepEqual(shown, said) {
+		e.Content = shown
+		p.record(record{Op: opMerge, ID: e.ID, Entity: &view.Entity{Content: shown}})
+	}
+	p.upsert(e)
+}
+
+// Typed shows what the user typed in a turn without a prompt, such as a slash command.
+func (p *Projector) Typed(shown []view.Content) {
+	p.add(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: shown})
+}
+
+// Notice shows the user a message that is not part of the conversation. class is info, warning or error.
+func (p *Projector) Notice(class, title string) {
+	p.add(&view.Entity{ID: "notice:" + p.nextNotice(), Kind: view.Notice, Class: class, Title: title})
+}
+
+// nextNotice returns what makes the id of a notice unique.
+func (p *Projector) nextNotice() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.numbers.notice++
+	return stepOf(p.run, p.numbers.notice)
+}
+
+// Say shows a message of the agent that is not part of the conversation.
+func (p *Projector) Say(text string) {
+	if text == "" {
+		return
+	}
+	id := "notice:" + p.nextNotice()
+	p.add(&view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
+}
+
+// SetWindow sets the size of the model's context from now on: see [Options].Window.
+func (p *Projector) SetWindow(tokens int) { p.options.Window = tokens }
+
+// Finish returns the finish reason of the last response of the turn.
+func (p *Projector) Finish() model.FinishReason { return p.finish }
+
+// Event shows an event of the run.
+func (p *Projector) Event(e *agent.Event) {
+	if e.Kind != agent.EventToolCall {
+		p.showUsed()
+	}
+	switch e.Kind {
+	case agent.EventRequestStart:
+		p.requested(e.Step)
+	case agent.EventPartStart:
+		if e.PartKind == model.PartToolCall {
+			p.write(e)
+		}
+	case agent.EventPartDelta:
+		switch e.PartKind {
+		case model.PartText:
+			p.say(&p.message, e.Text)
+		case model.PartThinking:
+			p.say(&p.thought, e.Text)
+		case model.PartToolCall:
+			p.write(e)
+		}
+	case agent.EventResponse:
+		if e.Message.HandOver != nil { // it has been shown
+			return
+		}
+		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
+		p.media(e.Message)
+		p.native(e.Step, e.Message)
+		p.usage(e.Message)
+		p.settle(e)
+	case agent.EventToolCall:
+		p.call(e)
+	case agent.EventToolStart:
+		p.started(p.callID(e.Step, e.CallID), e)
+	case agent.EventToolResult:
+		p.result(p.callID(e.Step, e.CallID), e)
+	case agent.EventMessage:
+		p.said(e.Message)
+	case agent.EventCustom:
+		p.custom(e)
+	case agent.EventOutput:
+		p.output(e)
+	}
+}
+
+// requested notes a request of the run.
+func (p *Projector) requested(step int) {
+	p.newStep(p.run, step)
+	if p.first == 0 {
+		p.first = step
+	}
+}
+
+// newStep gives what follows entities of its own: a response of the model is a message, what it thinks beside it another.
+func (p *Projector) newStep(run string, step int) {
+	p.step = step
+	p.message = stream{id: MessageID(run, step), kind: view.Message}
+	p.thought = stream{id: ThoughtID(run, step), kind: view.Thought}
+}
+
+// say appends to a message or thought.
+func (p *Projector) say(s *stream, text string) {
+	if text == "" || s.id == "" {
+		return
+	}
+	p.open(s)
+	if s.added {
+		p.record(record{Op: view.Append, ID: s.id, Text: text})
+	}
+	p.apply(view.Change{Op: view.Append, ID: s.id, Text: text})
+}
+
+// open makes the entity of a message or thought.
+func (p *Projector) open(s *stream) {
+	if s.open {
+		return
+	}
+	s.open = true
+	e := &view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)}
+	if s.added {
+		p.add(e)
+		return
+	}
+	p.upsert(e)
+}
+
+func roleOf(kind view.Kind) view.Role {
+	if kind == view.Message {
+		return view.Assistant
+	}
+	return ""
+}
+
+// media shows what a response holds beside text: images, sounds, files. They come with the complete response.
+func (p *Projector) media(m *model.Message) {
+	for i := range m.Parts {
+		if part := &m.Parts[i]; part.Kind == model.PartMedia && (len(part.Data) > 0 || part.URL != "") && p.message.id != "" {
+			p.open(&p.message)
+			c := []view.Content{mediaContent(part)}
+			if p.message.added {
+				p.record(record{Op: view.Append, ID: p.message.id, Content: c})
+			}
+			p.apply(view.Change{Op: view.Append, ID: p.message.id, Content: c})
+		}
+	}
+}
+
+// said shows a message that arrived during the run.
+func (p *Projector) said(m *model.Message) {
+	if c := Contents(m.Parts); len(c) > 0 {
+		p.numbers.said++
+		p.upsert(&view.Entity{ID: saidID(p.run, p.numbers.said), Kind: view.Message, Role: view.User, Content: c})
+	}
+}
+
+// output shows an output that has not been shown as text.
+func (p *Projector) output(e *agent.Event) {
+	if p.textual || p.options.Render == nil {
+		return
+	}
+	text, err := p.options.Render(e.Value)
+	if err != nil {
+		text = "The output cannot be shown: " + oneLine(err.Error())
+	}
+	if text != "" {
+		p.add(&view.Entity{ID: OutputID(p.run, p.step), Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
+	}
+}
+
+// custom shows what tools and processors emit: the events of agents inside them, and changes of what the conversation shows.
+func (p *Projector) custom(e *agent.Event) {
+	switch v := e.Value.(type) {
+	case agent.Nested:
+		if v.HandOver {
+			p.handedOver(e, &v.Event)
+		}
+		p.inside(p.callID(e.Step, e.CallID), e.Tool, &v)
+	case view.Change:
+		p.emitted(e, &v)
+	case view.Entity:
+		p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: &v})
+	case *view.Entity:
+		if v != nil {
+			p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: v})
+		}
+	}
+}
+
+// handedOver shows what an agent says that the run was handed over to. Its tool calls are shown as those of any agent inside a call.
+func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
+	switch e.Kind {
+	case agent.EventRequestStart:
+		p.newStep(stepOf(p.run, around.Step)+"/"+around.CallID, e.Step)
+		p.step = around.Step
+		p.message.added, p.thought.added = true, true
+	case agent.EventPartDelta:
+		if e.PartKind != model.PartToolCall {
+			p.Event(e)
+		}
+	case agent.EventCustom:
+		switch v := e.Value.(type) {
+		case agent.Nested:
+			if v.HandOver {
+				p.handedOver(e, &v.Event)
+			}
+		case view.Change:
+			p.emitted(&agent.Event{}, &v)
+		}
+	case agent.EventResponse:
+		if e.Message.HandOver == nil {
+			p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
+			p.media(e.Message)
+		}
+	}
+}
+
+// End ends the turn, for one of the reasons of this package: calls that are open have failed then, unless the turn is pending.
+func (p *Projector) End(reason string) {
+	p.showUsed()
+	p.recordSpent()
+	if reason != Pending {
+		why := whyUnfinished(reason)
+		p.closeInner(why)
+		p.closeCalls(why)
+	}
+	p.early = nil
+}
+
+// Abandon shows the open calls of the turn as cancelled, although they still run. Any goroutine may
+// call it.
+func (p *Projector) Abandon() { p.closeCalls(whyUnfinished(Cancelled)) }
+
+// whyUnfinished returns the text for calls that are open when a turn ends.
+func whyUnfinished(reason string) string {
+	if reason == Cancelled {
+		return "Cancelled."
+	}
+	return "Not finished: the turn ended before."
+}
+
+// upsert makes or replaces an entity that messages have.
+func (p *Projector) upsert(e *view.Entity) {
+	p.apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
+}
+
+// add makes an entity that no message has, and records it.
+func (p *Projector) add(e *view.Entity) {
+	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
+	p.upsert(e)
+}
+
+func (p *Projector) apply(c view.Change) {
+	if c.Op == view.Upsert {
+		p.mu.Lock()
+		if p.options.Fold.Get(c.ID) == nil {
+			p.last = c.ID
+		}
+		p.mu.Unlock()
+	}
+	_ = p.options.Fold.Apply(c) // an unknown entity cannot be appended to
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

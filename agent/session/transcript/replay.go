@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// replay is the state of a projector that reads entries.
+type replay struct {
+	overlays map[string]*view.Entity // of entities that are not there yet
+	waiting  []record                // for what they were shown after
+	asked    []*view.Entity          // questions that have not been answered
+	turn     replayedTurn
+	ends     map[string]string // why turns have ended: entries of theirs may come later
+}
+
+// replayedTurn is the turn in hand.
+type replayedTurn struct {
+	prompted bool // the prompt has its place
+	filled   bool // and its content
+	typed    []view.Content
+	handed   bool // what another agent said is recorded
+	step     int
+	open     bool
+}
+
+func (r *replay) overlay(id string) *view.Entity {
+	e := r.overlays[id]
+	delete(r.overlays, id)
+	return e
+}
+
+// Replay shows an entry of the session. Entries are given in order, before the first turn begins. [Projector.Replayed] must follow the last
+// one.
+func (p *Projector) Replay(i *Item) {
+	if p.replay == nil {
+		p.replay = &replay{overlays: map[string]*view.Entity{}, ends: map[string]string{}}
+	}
+	root, _, _ := strings.Cut(i.Run, "/")
+	if i.Kind == session.KindValue || i.Run == "" && i.Kind != session.KindMessage {
+		return
+	}
+	if i.Kind == session.KindEnd && i.Reason == Rewound {
+		p.leaveReplayed()
+		p.Rewind(i.To)
+		return
+	}
+	if !p.replay.turn.open || root != p.run {
+		if p.replay.turn.open {
+			p.leaveReplayed()
+		}
+		p.Begin(root)
+		there := p.isThere(PromptID(root)) // what is recorded after the end of a turn belongs to it
+		p.replay.turn = replayedTurn{open: true, prompted: there, filled: there}
+	}
+	switch i.Kind {
+	case session.KindMessage:
+		p.replayMessage(i)
+		p.claimed(i.Message)
+	case session.KindView:
+		p.view(i)
+	case session.KindStep:
+		if i.Result != nil && i.Run == root {
+			p.returnedBy(i.Result)
+		}
+	case session.KindDecision:
+	case session.KindEnd:
+		p.replay.ends[root] = i.Reason
+		p.endReplayed(i.Reason)
+		return
+	}
+	p.placeWaiting(false)
+}
+
+// placeWaiting shows what waits for other entities, if they are there or whether or not they are.
+func (p *Projector) placeWaiting(all bool) {
+	waiting := p.replay.waiting
+	p.replay.waiting = nil
+	for n := range waiting {
+		p.showRecord(&waiting[n], all)
+	}
+}
+
+// Replayed must follow the last entry. A turn without an end has been interrupted.
+func (p *Projector) Replayed() {
+	if p.replay == nil {
+		return
+	}
+	if p.replay.turn.open {
+		p.leaveReplayed()
+	}
+	p.replay = nil
+	p.mu.Lock()
+	p.records = records{}
+	p.mu.Unlock()
+}
+
+// leaveReplayed ends the turn in hand without an entry that says so. It was interrupted, unless it has ended before.
+func (p *Projector) leaveReplayed() {
+	p.endReplayed(cmp.Or(p.replay.ends[p.run], Interrupted))
+}
+
+func (p *Projector) endReplayed(reason string) {
+	t := &p.replay.turn
+	if !t.open {
+		return
+	}
+	p.placeWaiting(true)
+	if t.prompted && !t.filled {
+		if t.typed == nil {
+			p.apply(view.Change{Op: view.Remove, ID: PromptID(p.run)})
+		} else {
+			p.prompt(nil)
+		}
+	}
+	if reason != Pending {
+		for _, a := range p.replay.asked {
+			q := *a
+			q.Status = view.Cancelled
+			p.upsert(&q)
+		}
+		p.replay.asked = nil
+	}
+	p.End(reason)
+	p.mu.Lock()
+	p.records = records{}
+	p.mu.Unlock()
+	*t = replayedTurn{}
+}
+
+// replayMessage shows a message.
+func (p *Projector) replayMessage(i *Item) {
+	m := i.Message
+	if m.Kind == model.KindResponse {
+		p.response(i)
+		return
+	}
+	results := false
+	for k := range m.Parts {
+		if part := &m.Parts[k]; part.CallID != "" && (part.Kind == model.PartToolReturn || part.Kind == model.PartRetry) {
+			results = true
+			p.returnedBy(part)
+		}
+	}
+	t := &p.replay.turn
+	switch c := Contents(m.Parts); {
+	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
+	case !t.filled && t.step == 0:
+		p.prompt(c)
+	default:
+		p.said(m)
+	}
+}
+
+// prompt fills the prompt of the turn.
+func (p *Projector) prompt(c []view.Content) {
+	t := &p.replay.turn
+	t.prompted, t.filled = true, true
+	if t.typed != nil {
+		c = t.typed
+	}
+	p.upsert(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: c})
+}
+
+// place gives the prompt its place before what was recorded of the turn.
+func (p *Projector) place() {
+	if t := &p.replay.turn; !t.prompted {
+		t.prompted = true
+		p.upsert(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User})
+	}
+}
+
+// response shows a response as its events did.
+func (p *Projector) response(i *Item) {
+	t := &p.replay.turn
+	step := i.Step
+	if step == 0 {
+		step = t.step + 1
+	}
+	if i.Message.HandOver != nil && t.handed {
+		return
+	}
+	t.step = step
+	p.requested(step)
+	for _, s := range [...]*stream{&p.message, &p.thought} {
+		if s.open = p.isThere(s.id); s.open { // by pieces, which the message takes the place of
+			p.upsert(&view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)})
+		}
+	}
+	for k := range i.Message.Parts {
+		switch part := &i.Message.Parts[k]; part.Kind {
+		case model.PartText:
+			p.say(&p.message, part.Text)
+		case model.PartThinking:
+			p.say(&p.thought, part.Text)
+		case model.PartToolCall:
+			e := &agent.Event{Step: step, CallID: part.CallID, Tool: part.Tool, Args: part.Args}
+			p.call(e)
+		}
+	}
+	p.Event(&agent.Event{Kind: agent.EventResponse, Step: step, Message: i.Message})
+	p.showUsed()
+}
+
+func (p *Projector) isThere(id string) bool { return p.options.Fold.Get(id) != nil }
+
+// returnedBy shows the result of a call of the last response.
+func (p *Projector) returnedBy(part *model.Part) {
+	p.mu.Lock()
+	id := p.latest[part.CallID]
+	c := p.calls[id]
+	var args model.RawArgs
+	if c != nil && part.Decision != nil {
+		args = model.RawArgs(part.Decision.Args)
+	}
+	p.mu.Unlock()
+	if c == nil {
+		return
+	}
+	ed := edit{}
+	ed.Status = view.Running
+	p.decided(&ed, part.Decision, args)
+	p.change(id, ed)
+	p.returned(id, part)
+}
+
+// view shows what was recorded, or a piece of a response that is not complete.
+func (p *Projector) view(i *Item) {
+	t := &p.replay.turn
+	if i.Piece != "" {
+		if i.Step != p.step {
+			p.newStep(p.run, i.Step)
+			t.step = i.Step
+		}
+		if i.Thinking {
+			p.say(&p.thought, i.Piece)
+		} else {
+			p.say(&p.message, i.Piece)
+		}
+		return
+	}
+	var rec record
+	if i.Key != ViewKey || json.Unmarshal(i.Data, &rec) != nil || rec.ID == "" || rec.Version > recordVersion {
+		return
+	}
+	if rec.ID == PromptID(p.run) {
+		if rec.Entity != nil {
+			t.typed = rec.Entity.Content
+		}
+		p.place()
+		if t.filled || rec.Op == view.Upsert {
+			p.prompt(nil)
+		}
+		return
+	}
+	p.place()
+	p.showRecord(&rec, false)
+}
+
+// showRecord shows what was recorded, unless what it was shown after is not there yet.
+func (p *Projector) showRecord(rec *record, anyway bool) {
+	if !anyway && (rec.After != "" && !p.isThere(rec.After) && !p.isThere(rec.ID) || slices.ContainsFunc(p.replay.waiting, func(w record) bool { return w.ID == rec.ID })) {
+		p.replay.waiting = append(p.replay.waiting, *rec)
+		return
+	}
+	switch {
+	case rec.Op == opSpent && rec.Entity != nil:
+		p.replaySpent(rec.Entity.Usage)
+	case rec.Op == opMerge && rec.Entity != nil:
+		if rec.Without {
+			rec.Entity.Content = []view.Content{}
+		}
+		p.overlay(rec.ID, rec.Entity)
+	case rec.Op == view.Remove:
+		p.hide(rec.ID)
+	case rec.Op == view.Upsert && rec.Entity != nil:
+		if rec.Entity.Kind == view.Message && strings.HasPrefix(rec.ID, "message:") {
+			p.replay.turn.handed = true
+		}
+		rec.Entity.ID = rec.ID
+		p.recorded(rec.Entity)
+	case rec.Op == view.Append:
+		p.apply(view.Change{Op: view.Append, ID: rec.ID, Text: rec.Text, Content: rec.Content})
+	}
+}
+
+// recorded shows an entity that no message has.
+func (p *Projector) recorded(e *view.Entity) {
+	if e.Kind == view.ToolCall {
+		p.mu.Lock()
+		p.calls[e.ID] = &call{entity: *e}
+		p.mu.Unlock()
+	}
+	if e.Kind == view.Question {
+		p.replay.asked = slices.DeleteFunc(p.replay.asked, func(a *view.Entity) bool { return a.ID == e.ID })
+		if !e.Status.Ended() {
+			p.replay.asked = append(p.replay.asked, e)
+		}
+	}
+	if e.Kind == view.SubAgent {
+		p.recordedAgent(e)
+	}
+	p.upsert(e)
+}
+
+// recordedAgent notes an agent inside a call. The call has started.
+func (p *Projector) recordedAgent(e *view.Entity) {
+	if e.Status.Ended() {
+		maps.DeleteFunc(p.inner, func(_ string, r *innerRun) bool { return r.agent.ID == e.ID })
+		return
+	}
+	p.began(e.Parent, &innerRun{runOf(e.ID), *e})
+	ed := edit{}
+	ed.Status = view.Running
+	p.change(e.Parent, ed)
+}
+
+// overlay notes what was recorded of a call.
+func (p *Projector) overlay(id string, over *view.Entity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		p.replay.overlays[id] = over
+		return
+	}
+	before := c.entity
+	c.over = over
+	c.entity = overlaid(c)
+	p.put(c, &before)
+}
+
+// hide shows a call no more.
+func (p *Projector) hide(id string) {
+	p.mu.Lock()
+	delete(p.calls, id)
+	p.mu.Unlock()
+	if p.isThere(id) {
+		_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
+	}
+}
+
+// Rewind removes what was shown since a turn began, apart from what belongs to the session as a whole.
+func (p *Projector) Rewind(run string) {
+	all := slices.Collect(p.options.Fold.Snapshot().All())
+	from := slices.IndexFunc(all, func(e *view.Entity) bool { return e.ID == PromptID(run) })
+	if from < 0 {
+		return
+	}
+	for _, e := range all[from:] {
+		if !ofSession(e.Kind) {
+			p.apply(view.Change{Op: view.Remove, ID: e.ID})
+		}
+	}
+	p.mu.Lock()
+	clear(p.calls)
+	clear(p.latest)
+	p.inner = nil
+	p.mu.Unlock()
+}
+
+// claimed marks what is shown of a message that a client has claimed.
+func (p *Projector) claimed(m *model.Message) {
+	if m.Metadata[Claimed] == "" {
+		return
+	}
+	id := p.message.id
+	if m.Kind == model.KindRequest {
+		if id = PromptID(p.run); p.numbers.said > 0 {
+			id = saidID(p.run, p.numbers.said)
+		}
+	}
+	if e := p.options.Fold.Get(id); e != nil {
+		marked := *e
+		marked.Meta = json.RawMessage(`{"claimed":true}`)
+		p.upsert(&marked)
+	}
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// promptKey is the key of the prompt until the first request has been recorded.
+const promptKey = "prompt"
+
+// Turn records one run of an agent. It implements [journal.Journal].
+type Turn struct {
+	c  *Conversation
+	id string
+	// kept are the messages of the run that have entries.
+	kept []keptMessage
+	// past are the records so far, by run.
+	past map[string][][]byte
+
+	mu     sync.Mutex
+	opened map[string]bool
+	shown  map[string]json.RawMessage
+	// sent are the requests that the next response answers, prompt is what the turn began with.
+	sent   []session.Entry
+	prompt []byte
+	over   bool
+	// unsure says that the store may have entries of the turn that kept does not have, because an append has failed.
+	unsure bool
+
+	text streamer
+}
+
+var _ journal.Journal = (*Turn)(nil)
+
+// keptMessage is a message of the run that has an entry. data is its JSON.
+type keptMessage struct {
+	seq  int64
+	key  string
+	kind model.Kind
+	data []byte
+}
+
+func (c *Conversation) turn(id string) *Turn {
+	t := &Turn{c: c, id: id, past: map[string][][]byte{}, opened: map[string]bool{}, shown: map[string]json.RawMessage{}}
+	t.text.init(c.w, id)
+	return t
+}
+
+// Begin begins a turn and records its prompt. The run must be given the same prompt. A turn without parts resumes the
+// history, for example a pending run. If the last turn was interrupted, Begin settles it first.
+func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, error) {
+	return c.BeginAs(ctx, rand.Text(), prompt...)
+}
+
+// BeginAs is like [Conversation.Begin], with an id for the turn, which must be new and must not have a slash.
+func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.Part) (*Turn, error) {
+	if id == "" || strings.Contains(id, "/") {
+		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, id)}
+	}
+	if err := c.Settle(ctx); err != nil {
+		return nil, err
+	}
+	t := c.turn(id)
+	if len(prompt) == 0 {
+		return t, nil
+	}
+	m := &model.Message{Kind: model.KindRequest, Parts: prompt, RunID: t.id, ConversationID: c.w.Session(), Time: time.Now().UTC().Round(0)}
+	e, data, err := t.entry(m, promptKey)
+	if err != nil {
+		return nil, err
+	}
+	seq, err := c.w.Append(ctx, e)
+	if err != nil {
+		c.stale = true
+		return nil, err
+	}
+	t.kept = append(t.kept, keptMessage{seq, promptKey, model.KindRequest, data})
+	t.prompt, err = json.Marshal(prompt)
+	return t, err
+}
+
+// Resume continues the interrupted turn. The run must be given the same prompt as the first time. Recorded steps are
+// not executed again.
+func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	if c.h.Interrupted == "" {
+		return nil, &session.Error{Op: "resume", Session: c.w.Session(), Err: fmt.Errorf("%w: %w", session.ErrInvalid, errNothing)}
+	}
+	t := c.turn(c.h.Interrupted)
+	if err := t.load(c.h.open); err != nil {
+		return nil, err
+	}
+	h := c.h
+	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
+	if h.before != nil {
+		h.Messages, h.seqs = h.before, h.beforeSeqs
+	}
+	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
+	return t, nil
+}
+
+// load reads the entries of the interrupted turn.
+func (t *Turn) load(entries []session.Entry) error {
+	for i := range entries {
+		e := &entries[i]
+		if line := recordOf(e); line != nil && !isAnswered(e, line) {
+			t.past[e.Run] = append(t.past[e.Run], line)
+			_, r := entryOf("", e.Run, line, true, t.shown)
+			if r != nil && e.Kind == session.KindMessage {
+				t.text.answered(r.Step)
+			}
+		}
+		if e.Kind == session.KindView && e.Run == t.id && strings.HasSuffix(e.Key, "/response") {
+			t.text.step = max(t.text.step, stepIn(e.Key)) // its text was shown
+		}
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		k, m, err := keptOf(t.c.w.Session(), e)
+		if err != nil {
+			return err
+		}
+		if e.Key == promptKey {
+			t.prompt, _ = json.Marshal(m.Parts)
+		}
+		t.kept = append(t.kept, k)
+	}
+	return nil
+}
+
+// keptOf returns the message of an entry.
+func keptOf(id string, e *session.Entry) (keptMessage, *model.Message, error) {
+	m, err := messageOf(e)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(m)
+	}
+	if err != nil {
+		return keptMessage{}, nil, corrupt(id, e, err)
+	}
+	return keptMessage{e.Seq, e.Key, m.Kind, data}, m, nil
+}
+
+// ID returns the id of the turn, which is that of the run.
+func (t *Turn) ID() string { return t.id }
+
+// Options returns the options for the run: history, journal, and the ids of run and conversation.
+func (t *Turn) Options() []agent.RunOption {
+	return []agent.RunOption{
+		agent.WithHistory(t.c.Messages()), agent.WithJournal(t), agent.WithRunID(t.id), agent.WithConversationID(t.c.w.Session()),
+	}
+}
+
+// entry returns the entry of a message, and the message's JSON.
+func (t *Turn) entry(m *model.Message, key string) (session.Entry, []byte, error) {
+	data, err := m.MarshalJSON() // which json.Marshal would read twice more
+	if err != nil {
+		return session.Entry{}, nil, err
+	}
+	return t.entryOf(m, key, data), data, nil
+}
+
+// entryOf returns the entry of a message from its JSON. The data is that of a body.
+func (t *Turn) entryOf(m *model.Message, key string, data []byte) session.Entry {
+	b := slices.Concat([]byte(`{"message":`), data, []byte("}"))
+	return session.Entry{Kind: session.KindMessage, Time: m.Time, Run: t.id, Key: key, Data: b}
+}
+
+// Open implements [journal.Journal], for the run of the turn and the runs inside it.
+func (t *Turn) Open(_ context.Context, runID string) (journal.Log, error) {
+	if runID != t.id && !strings.HasPrefix(runID, t.id+"/") {
+		return nil, fmt.Errorf("turn: run %q does not belong to turn %s: pass the turn's Options to the run", runID, t.id)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil, errors.New("turn: the turn has ended")
+	}
+	if t.opened[runID] {
+		return nil, fmt.Errorf("%w: %q", journal.ErrInUse, runID)
+	}
+	t.opened[runID] = true
+	return &log{turn: t, run: runID}, nil
+}
+
+// log is the records of a run.
+type log struct {
+	turn *Turn
+	run  string
+	mu   sync.Mutex
+	done bool
+}
+
+// Load implements [journal.Log].
+func (l *log) Load(context.Context) ([][]byte, error) {
+	l.turn.mu.Lock()
+	defer l.turn.mu.Unlock()
+	if l.closed() {
+		return nil, journal.ErrClosed
+	}
+	var lines [][]byte
+	for _, line := range l.turn.past[l.run] {
+		lines = append(lines, bytes.Clone(line))
+	}
+	return lines, nil
+}
+
+func (l *log) closed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}
+
+// Close implements [journal.Log].
+func (l *log) Close() error {
+	l.mu.Lock()
+	closed := l.done
+	l.done = true
+	l.mu.Unlock()
+	if closed {
+		return journal.ErrClosed
+	}
+	l.turn.mu.Lock()
+	defer l.turn.mu.Unlock()
+	delete(l.turn.opened, l.run)
+	return nil
+}
+
+// Sent is called before each request, with its history. The messages that the run has added since the last response
+// are recorded together with the next one.
+func (l *log) Sent(step int, history []*model.Message) {
+	t := l.turn
+	if l.run != t.id {
+		return
+	}
+	first := len(history)
+	for first > 0 && history[first-1].Kind == model.KindRequest && history[first-1].RunID == t.id {
+		first--
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = nil
+	for i, m := range history[first:] {
+		key := fmt.Sprintf("%d/request/%d", step, i)
+		if parts, err := json.Marshal(m.Parts); err == nil && t.prompt != nil && bytes.Equal(parts, t.prompt) {
+			key, t.prompt = promptKey, nil
+		}
+		if e, _, err := t.entry(m, key); err == nil { // or it is recorded in the end, which says why it cannot be
+			t.sent = append(t.sent, e)
+		}
+	}
+}
+
+// Append implements [journal.Log].
+func (l *log) Append(ctx context.Context, line []byte) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if len(line) == 0 || bytes.ContainsAny(line, "\n\x00") {
+		return errors.New("turn: a record must be a JSON document on a single line")
+	}
+	if l.closed() {
+		return journal.ErrClosed
+	}
+	t := l.turn
+	t.mu.Lock()
+	e, r := entryOf(t.c.w.Session(), l.run, line, l.run == t.id, t.shown)
+	entries := []session.Entry{e}
+	if e.Kind == session.KindMessage {
+		entries = append(t.sent, e)
+		t.sent = nil
+	}
+	t.mu.Unlock()
+	if e.Kind == session.KindMessage {
+		t.text.answered(r.Step)
+	}
+	shown := t.text.shown()
+	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.unsure = true
+		return err
+	}
+	first += int64(len(shown))
+	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
+	for i := range entries {
+		e := &entries[i]
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		m, err := messageOf(e)
+		if err != nil {
+			continue // it is recorded again in the end
+		}
+		if data, err := json.Marshal(m); err == nil {
+			t.keep(keptMessage{first + int64(i), e.Key, m.Kind, data})
+		}
+	}
+	return nil
+}
+
+// keep notes that a message has an entry, which replaces the one with its key.
+func (t *Turn) keep(k keptMessage) {
+	for i := range t.kept {
+		if t.kept[i].key == k.key {
+			t.kept = append(t.kept[:i:i], t.kept[i+1:]...)
+			break
+		}
+	}
+	t.kept = append(t.kept, k)
+}
+
+// Observe records the text of responses while they are streamed. Pass it all events of the run. It never blocks.
+func (t *Turn) Observe(ev agent.Event) { t.text.observe(&ev) }
+
+// ViewKey is the key of the entries that [Turn.Views] makes.
+const ViewKey = "view"
+
+// Views sets a function that returns JSON documents with what is shown and is not in the messages, such as titles,
+// each once. They become entries of kind [session.KindView] with the key [ViewKey], before the next record. next is
+// called before every record, and a quarter of a second after [Turn.Changed], possibly concurrently. It must not
+// block.
+func (t *Turn) Views(next func() []json.RawMessage) {
+	t.text.mu.Lock()
+	defer t.text.mu.Unlock()
+	t.text.views = next
+}
+
+// Changed says that the function of [Turn.Views] has something to record. It never blocks.
+func (t *Turn) Changed() { t.text.changed() }
+
+// Finish ends a turn, with the messages of the resulting history and a reason, which is one of the constants. With
+// [Refused], the messages are those from before the turn. For runs of an agent use [End].
+func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
+	return t.end(ctx, messages, reason)
+}
+
+// End ends a turn with the results of [agent.Agent.Run] or [agent.Stream.Result]. Call it whenever the run has ended,
+// also after an error. The messages of the run become the history.
+func End[O any](ctx context.Context, t *Turn, res *agent.Result[O], err error) error {
+	if err == nil {
+		return t.end(ctx, res.Messages, Done)
+	}
+	reason := Failed
+	var pending *agent.PendingError
+	var run *agent.RunError
+	switch {
+	case errors.As(err, &pending):
+		reason = Pending
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		reason = Cancelled
+	}
+	if errors.As(err, &run) && run.Messages != nil {
+		return t.end(ctx, run.Messages, reason)
+	}
+	return t.end(ctx, t.c.h.Messages, reason)
+}

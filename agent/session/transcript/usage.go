@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"math"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// opSpent is the operation of a record whose entity says what agents inside the calls of a turn have cost.
+const opSpent view.Op = "spent"
+
+// usage shows how full the context is, and what the session has cost. What the model has read and written last is what it will read next.
+func (p *Projector) usage(m *model.Message) {
+	p.spent += p.costOf(m)
+	if used := m.Usage.TotalTokens(); used > 0 {
+		p.full, p.used = uint64(used), true
+	}
+}
+
+// showUsed shows the usage of a response.
+func (p *Projector) showUsed() {
+	if p.used {
+		p.used = false
+		p.showUsage()
+	}
+}
+
+// usedInside counts a response of an agent inside a call.
+func (p *Projector) usedInside(m *model.Message) {
+	if cost := p.costOf(m); cost > 0 {
+		p.spent += cost
+		p.spentInner += cost
+		p.showUsage()
+	}
+}
+
+func (p *Projector) costOf(m *model.Message) float64 {
+	if p.options.Prices == nil || m == nil {
+		return 0
+	}
+	price, ok := p.options.Prices.Price(m.Provider, m.Model, m.Time)
+	if !ok {
+		return 0
+	}
+	return price.Of(m.Usage)
+}
+
+func (p *Projector) showUsage() {
+	if p.options.Window <= 0 || p.full == 0 {
+		return
+	}
+	u := &view.Tokens{Used: p.full, Size: uint64(p.options.Window)}
+	if p.spent > 0 { // rounded, because the order of a sum must not show
+		u.Cost, u.Currency = math.Round(p.spent*1e9)/1e9, p.options.Currency
+	}
+	p.upsert(&view.Entity{ID: UsageID, Kind: view.Usage, Usage: u})
+}
+
+// recordSpent records what no message says.
+func (p *Projector) recordSpent() {
+	if cost := p.spentInner; cost > 0 {
+		p.spentInner = 0
+		p.record(record{Op: opSpent, ID: UsageID + ":" + p.run, Entity: &view.Entity{Usage: &view.Tokens{Cost: cost, Currency: p.options.Currency}}})
+	}
+}
+
+// replaySpent counts what was recorded. A cost in another currency is left out.
+func (p *Projector) replaySpent(u *view.Tokens) {
+	if u != nil && u.Cost > 0 && u.Currency == p.options.Currency {
+		p.spent += u.Cost
+		p.showUsage()
+	}
+}
