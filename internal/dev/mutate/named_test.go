@@ -49,9 +49,7 @@ func TestNamedMutantsAreRead(t *testing.T) {
 }
 
 func TestNamedTestMustFailUnderItsMutant(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs go test")
-	}
+	runsGo(t)
 	root := module(t)
 	dir := filepath.Join(root, "named")
 	require.NoError(t, os.Mkdir(dir, 0o700))

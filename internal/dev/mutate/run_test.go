@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+var whole = flag.Bool("whole", false, "run the tests that run go test, which build several programs")
+
+func runsGo(t *testing.T) {
+	t.Helper()
+	if !*whole {
+		t.Skip("runs go test: use -whole, as the stage mutants does")
+	}
+}
 
 // module writes a module with two packages: one has code and a test, the other tests more of the code.
 func module(t *testing.T) string {
@@ -35,9 +45,7 @@ func module(t *testing.T) string {
 }
 
 func TestMutantsAreKilledByTheTestsThatCoverThem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs go test")
-	}
+	runsGo(t)
 	root, ctx := module(t), t.Context()
 	chosen := []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"a", "b", "c"}}}
 	c, err := load(ctx, root, chosen)
@@ -80,9 +88,7 @@ func TestMutantsAreKilledByTheTestsThatCoverThem(t *testing.T) {
 }
 
 func TestMutantThatNeverEndsIsKilledByItsTimeout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs go test")
-	}
+	runsGo(t)
 	root := module(t)
 	r := &runner{root: root, scratch: t.TempDir()}
 	overlay, err := r.overlay(filepath.Join(root, "a", "a.go"), []byte("package a\n\nfunc Own(n int) int { select {} }\n"))
@@ -99,9 +105,7 @@ func TestMutantThatNeverEndsIsKilledByItsTimeout(t *testing.T) {
 }
 
 func TestBaselineMustPass(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs go test")
-	}
+	runsGo(t)
 	root := module(t)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "c", "c_test.go"),
 		[]byte("package c\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) { t.Fatal(\"broken\") }\n"), 0o600))
