@@ -13,7 +13,7 @@ type Kind string
 
 // The kinds of entities, and the fields of Entity that each uses besides ID, Parent, Kind and Meta.
 const (
-	Message    Kind = "message"    // Role, Content
+	Message    Kind = "message"    // Role, Status (how the answer of a turn ended that is not whole), Content
 	Thought    Kind = "thought"    // Content
 	ToolCall   Kind = "tool_call"  // Title, Name, Class, Status, Content, Locations, Input, Output
 	Command    Kind = "command"    // a command that runs or ran: Title, Dir, Status, Content (its output), Exit
@@ -37,7 +37,7 @@ const (
 	Assistant Role = "assistant"
 )
 
-// Status is how far a tool call, a command or a question is. Unknown values are kept unchanged.
+// Status is how far a tool call, a command or a question is, or how a message ended. Unknown values are kept unchanged.
 type Status string
 
 // The usual statuses.
@@ -49,8 +49,21 @@ const (
 	Cancelled Status = "cancelled"
 )
 
+// The statuses of a message with an answer that is not whole. [Failed] is one of them, too.
+const (
+	Stopped     Status = "stopped"     // by the user
+	CutOff      Status = "cut_off"     // by a limit or a filter of the model
+	Interrupted Status = "interrupted" // by the end of the process
+)
+
 // Ended reports whether nothing more is expected.
-func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
+func (s Status) Ended() bool {
+	switch s {
+	case Completed, Failed, Cancelled, Stopped, CutOff, Interrupted:
+		return true
+	}
+	return false
+}
 
 // Entity is a thing that a conversation shows. Its Kind determines which fields are used. Entities
 // that were handed to a [Fold], or come from one, must not be changed.

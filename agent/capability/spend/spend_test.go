@@ -183,9 +183,9 @@ func TestProcessesShareAWindow(t *testing.T) {
 	info, err := stores[0].List(t.Context(), session.Query{Dir: spend.Dir})
 	require.NoError(t, err)
 	require.Len(t, info.Sessions, 1)
-	h, err := transcript.Read(t.Context(), stores[1], info.Sessions[0].ID)
+	h, err := transcript.Read(t.Context(), stores[1], info.Sessions[0].ID, transcript.Options{})
 	require.NoError(t, err, "a ledger can be opened as a session")
-	require.Len(t, h.Messages, 1, "there is one entry")
+	require.Len(t, h.Messages(), 1, "there is one entry")
 	require.Less(t, info.Sessions[0].Size, int64(2000))
 }
 

@@ -62,10 +62,10 @@ func TestSessionGoesOnAfterAnAppendThatFailed(t *testing.T) {
 					break
 				}
 				require.NoError(t, prompt(t, s, "Last.").Err, name)
-				stored, err := transcript.Read(t.Context(), store, s.ID())
+				stored, err := transcript.Read(t.Context(), store, s.ID(), transcript.Options{})
 				require.NoError(t, err, name)
-				require.Empty(t, stored.Interrupted, name)
-				last := stored.Messages[len(stored.Messages)-2]
+				require.Empty(t, stored.Interrupted(), name)
+				last := stored.Messages()[len(stored.Messages())-2]
 				require.Equal(t, "Last.", last.Parts[0].Text, name)
 				all := shown(t, s)
 				require.NoError(t, s.Close(t.Context()))

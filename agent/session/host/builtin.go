@@ -146,7 +146,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 		return res, errors.New("there is nothing to take back")
 	}
 	said := ""
-	if e := t.c.fold.Get(transcript.PromptID(last)); e != nil {
+	if e := t.c.Fold().Get(transcript.PromptID(last)); e != nil {
 		said = titleOf([]model.Part{model.User(e.Text())})
 	}
 	note, err := call.Session.rewind(ctx, t.c, last)
@@ -157,7 +157,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 	if err != nil {
 		return res, err
 	}
-	t.c.proj.Begin(t.id)
+	t.c.Start(t.id)
 	res.Notice = "Taken back: " + said
 	if note != "" {
 		res.Notice += "\n\n" + note
@@ -167,7 +167,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 
 // export shows the conversation as Markdown.
 func export(_ context.Context, call *CommandCall) (res agent.CommandResult, err error) {
-	text := Markdown(call.turn.c.fold.Snapshot())
+	text := Markdown(call.turn.c.Fold().Snapshot())
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -164,7 +164,7 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 		shown = transcript.Contents(parts)
 	}
 	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
-		c.proj.Typed(shown)
+		c.Typed(shown)
 		t.shown()
 	}
 	if failed != nil {

@@ -51,7 +51,7 @@ func (s *Session) regain(ctx context.Context, ask bool) error {
 	}
 	if c := s.conversation; c != nil {
 		s.conversation = nil
-		c.fold.End(errDropped)
+		c.Fold().End(errDropped)
 	}
 	s.mu.Lock()
 	s.questions = nil

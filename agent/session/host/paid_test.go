@@ -324,10 +324,10 @@ func checkPaid(t *testing.T, p payer, lines []string) {
 		}
 	}
 	require.NoError(t, h.Close(t.Context()))
-	c, err := transcript.Read(t.Context(), store, "s")
+	c, err := transcript.Read(t.Context(), store, "s", transcript.Options{})
 	require.NoError(t, err)
 	number := map[string]int{}
-	for _, m := range c.Messages {
+	for _, m := range c.Messages() {
 		for i := range m.Parts {
 			part := &m.Parts[i]
 			var in struct {

@@ -21,7 +21,7 @@ func (s *Session) ask(c *conversation) {
 	for _, call := range agent.PendingCalls(history) {
 		run := history[len(history)-1].RunID
 		q := pendingQuestion(run, &call)
-		q.entity.Parent = c.proj.Waiting(&call)
+		q.entity.Parent = c.Waiting(&call)
 		q.given = make(chan struct{})
 		if a := answerIn(&answers, call.Key()); a != nil { // before the process ended
 			_, _ = q.give(a, nil)
@@ -38,7 +38,7 @@ func (s *Session) ask(c *conversation) {
 		}
 		s.mu.Unlock()
 		if !known {
-			c.proj.Show(&q.entity)
+			c.Show(&q.entity)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (s *Session) keepRules(ctx context.Context, c *conversation) {
 func (s *Session) answered(c *conversation, q *question, a *Answer) {
 	e := q.entity
 	e.Status, e.Value = view.Completed, a.value()
-	c.proj.Report(&e)
+	c.Report(&e)
 }
 
 // results returns the answers to the questions of the pending run. complete reports whether none is missing.
@@ -169,7 +169,9 @@ func (s *Session) takeResults(c *conversation) *agent.DeferredResults {
 	for _, q := range open {
 		e := q.entity
 		e.Status = view.Cancelled
-		c.proj.Report(&e)
+		if c.Fold().Get(e.ID) != nil { // a rewind may have removed it
+			c.Report(&e)
+		}
 	}
 	return results
 }

@@ -267,7 +267,7 @@ func (s *Session) pose(c *conversation, q *question) {
 	s.questions[q.entity.ID] = q
 	s.mu.Unlock()
 	e := q.entity
-	c.proj.Report(&e)
+	c.Report(&e)
 }
 
 // settle shows the outcome of a question.
@@ -282,12 +282,12 @@ func (s *Session) settle(c *conversation, q *question, a *Answer, err error) {
 	case err != nil && !errors.Is(err, toolset.ErrNobody):
 		e.Status = view.Cancelled
 	case a == nil: // the run ends pending, and asks again
-		c.proj.Remove(e.ID)
+		c.Remove(e.ID)
 		return
 	default:
 		e.Status, e.Value = view.Completed, a.value()
 	}
-	c.proj.Report(&e)
+	c.Report(&e)
 }
 
 // value is what is shown of an answer.

@@ -79,10 +79,10 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 // noteOf shows a notice that belongs to no turn.
 func (s *Session) noteOf(ctx context.Context, c *conversation, class, text string) {
 	id := rand.Text()
-	c.proj.Begin(id)
-	c.proj.Notice(class, text)
-	c.proj.End(transcript.Done)
-	if err := s.keep(context.WithoutCancel(ctx), c, id); err != nil {
+	c.Start(id)
+	c.Notice(class, text)
+	c.Stop(transcript.Done)
+	if err := c.Keep(context.WithoutCancel(ctx)); err != nil {
 		s.logError("what was shown is not recorded", err)
 	}
 }
@@ -116,8 +116,6 @@ func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note 
 		return note, err
 	}
 	s.takeResults(c)
-	c.proj.Begin(to)
-	c.proj.Rewind(to)
 	s.touch(c)
 	return note, nil
 }
@@ -137,18 +135,19 @@ func noPrompt(op, id, prompt string) error {
 
 // headBefore returns the number of the last entry before the turn with a prompt.
 func headBefore(ctx context.Context, store session.Store, id, prompt string) (int64, error) {
-	last, found := int64(0), false
-	_, err := transcript.ReadWith(ctx, store, id, func(i *transcript.Item) {
-		root, _, _ := strings.Cut(i.Run, "/")
-		if found = found || root != "" && transcript.PromptID(root) == prompt; !found {
-			last = max(last, i.Seq)
+	last, before := int64(0), transcript.New(id, transcript.Options{})
+	for e, err := range store.Load(ctx, id, 0) {
+		if err != nil {
+			return 0, err
 		}
-	})
-	if found && errors.Is(err, session.ErrCorrupt) {
-		err = nil // what comes after the prompt does not matter
+		root, _, _ := strings.Cut(e.Run, "/")
+		if root != "" && transcript.PromptID(root) == prompt {
+			return last, nil // what comes after the prompt does not matter
+		}
+		if err := before.Append(e); err != nil {
+			return 0, err
+		}
+		last = e.Seq
 	}
-	if err == nil && !found {
-		err = noPrompt("fork", id, prompt)
-	}
-	return last, err
+	return 0, noPrompt("fork", id, prompt)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -23,7 +22,7 @@ import (
 func (t *Turn) run(p *Prompt, o *Outcome) {
 	s, c := t.session, t.c
 	t.id, t.show = rand.Text(), p.Show
-	c.proj.Begin(t.id)
+	c.Start(t.id)
 	if p.Began != nil {
 		p.Began(t)
 	}
@@ -50,7 +49,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
 	}
-	if err := s.keep(context.WithoutCancel(t.ctx), c, t.id); err != nil {
+	if err := c.Keep(context.WithoutCancel(t.ctx)); err != nil {
 		s.logError("what was shown is not recorded", err)
 	}
 }
@@ -64,9 +63,9 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 	if p.Ending != nil {
 		notice = p.Ending(t, o)
 	}
-	t.c.proj.End(o.Reason)
+	t.c.Stop(o.Reason)
 	if notice != "" {
-		t.c.proj.Notice("warning", notice)
+		t.c.Notice("warning", notice)
 	}
 	t.shown()
 }
@@ -91,7 +90,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if !reflect.DeepEqual(checked.Parts, parts) { // what was typed must not be seen
 		parts, shown = checked.Parts, nil
 	}
-	now, err := c.BeginAs(t.ctx, t.id, parts...)
+	now, err := c.BeginAs(t.ctx, transcript.Prompt{Turn: t.id, Parts: parts, Shown: shown})
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
@@ -102,21 +101,19 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if files := s.instance.files(); files != nil {
 		files.Mark(t.id, titleOf(parts))
 	}
-	now.Views(c.proj.Records)
 	s.recording.Store(now)
 	if len(parts) > 0 {
 		s.told(t.ctx, c, t.id)
-		c.proj.Prompt(parts, shown)
 		t.shown()
 		if o.Titled, err = s.nameAfter(t.ctx, c, parts); err != nil {
 			s.logError("the session has no title", err)
 		}
 	}
-	c.proj.SetWindow(s.window())
+	c.SetWindow(s.window())
 	before := c.Messages()
 	history, err := t.runAgent(now, p, in, checked)
 	s.recording.Store(nil)
-	o.Err, o.Finish, o.Reason = err, c.proj.Finish(), reasonOf(t.ctx, err)
+	o.Err, o.Finish, o.Reason = err, c.Finish(), reasonOf(t.ctx, err)
 	ctx := context.WithoutCancel(t.ctx)
 	if history == nil || o.Reason == transcript.Refused {
 		history = before
@@ -179,27 +176,15 @@ func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *
 	}
 	return s.instance.run(t.ctx, in, func(e *agent.Event) {
 		if s.host.durable {
-			now.Observe(*e)
+			now.Observe(e)
+		} else {
+			c.Event(e)
 		}
-		c.proj.Event(e)
 		if p.Observe != nil {
 			p.Observe(e)
 		}
 		t.shown()
 	})
-}
-
-// keep records what was shown outside of a run.
-func (s *Session) keep(ctx context.Context, c *conversation, run string) error {
-	var entries []session.Entry
-	for _, data := range c.proj.Records() {
-		entries = append(entries, session.Entry{Kind: session.KindView, Run: run, Key: transcript.ViewKey, Data: data})
-	}
-	if len(entries) == 0 {
-		return nil
-	}
-	_, err := c.w.Append(ctx, entries...)
-	return err
 }
 
 // touch notes that the session has changed.

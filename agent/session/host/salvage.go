@@ -22,7 +22,7 @@ func Salvage(ctx context.Context, store session.Store, id string, n session.New)
 	if err != nil {
 		return info, err
 	}
-	_, err = transcript.Read(ctx, store, id)
+	_, err = transcript.Read(ctx, store, id, transcript.Options{})
 	var damage *session.Error
 	switch {
 	case err == nil:

@@ -105,11 +105,11 @@ func TestDamagedSessionsAreSalvaged(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, damage.Good, made.Head)
 		require.Nil(t, made.Values["approvals"], "what was allowed is asked about again")
-		history, err := transcript.Read(t.Context(), broken, made.ID)
+		history, err := transcript.Read(t.Context(), broken, made.ID, transcript.Options{})
 		require.NoError(t, err)
-		require.Empty(t, history.Interrupted, "whole turns only")
-		paired(t, history.Messages)
-		turns := len(history.Messages) / 4
+		require.Empty(t, history.Interrupted(), "whole turns only")
+		paired(t, history.Messages())
+		turns := len(history.Messages()) / 4
 		kept[turns]++
 		s, err := h.Open(t.Context(), made.ID, nil)
 		require.NoError(t, err)

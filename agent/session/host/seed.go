@@ -45,7 +45,7 @@ func (s *Session) Seed(ctx context.Context, claims ...Claim) error {
 	if c.w.Head() > 0 {
 		return fmt.Errorf("host: seed session %s: %w: it has a history", s.id, session.ErrInvalid)
 	}
-	now, err := c.BeginAs(ctx, messages[0].RunID)
+	now, err := c.BeginAs(ctx, transcript.Prompt{Turn: messages[0].RunID})
 	if err == nil {
 		err = now.Finish(ctx, messages, transcript.Done)
 	}

@@ -50,9 +50,7 @@ type Session struct {
 type conversation struct {
 	*transcript.Conversation
 	w     *session.Writer
-	fold  *view.Fold
-	proj  *transcript.Projector
-	epoch string // identifies the positions of fold
+	epoch string // identifies the positions of the fold
 }
 
 // ID returns the id of the session.
@@ -98,18 +96,15 @@ func (s *Session) read(ctx context.Context) error {
 	if s.conversation != nil {
 		return nil
 	}
-	c := &conversation{w: s.w, fold: new(view.Fold), epoch: rand.Text()}
-	c.proj = transcript.New(transcript.Options{
-		Fold: c.fold, Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, Changed: s.changed,
-		ErrorText: s.host.ErrorText,
-	})
-	s.showInfo(c)
-	s.showOffers(c)
+	c := &conversation{w: s.w, epoch: rand.Text()}
 	var err error
-	if c.Conversation, err = transcript.OpenWith(ctx, s.w, c.proj.Replay); err != nil {
+	c.Conversation, err = transcript.Open(ctx, s.w, transcript.Options{
+		Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, ErrorText: s.host.ErrorText,
+		First: s.own(),
+	})
+	if err != nil {
 		return err
 	}
-	c.proj.Replayed()
 	if err := c.Settle(ctx); err != nil {
 		return err
 	}
@@ -118,14 +113,16 @@ func (s *Session) read(ctx context.Context) error {
 	return nil
 }
 
-// showOffers shows settings and commands, if there are any.
-func (s *Session) showOffers(c *conversation) {
+// own returns what is shown of the session itself: its title, and settings and commands if there are any.
+func (s *Session) own() []*view.Entity {
+	all := []*view.Entity{s.infoEntity()}
 	if len(s.host.settings) > 0 {
-		c.proj.Show(s.settingsEntity())
+		all = append(all, s.settingsEntity())
 	}
-	if all := s.Commands(); len(all) > 0 {
-		c.proj.Show(&view.Entity{ID: transcript.CommandsID, Kind: view.Commands, Slash: all})
+	if slash := s.Commands(); len(slash) > 0 {
+		all = append(all, &view.Entity{ID: transcript.CommandsID, Kind: view.Commands, Slash: slash})
 	}
+	return all
 }
 
 // window is the size of the context of the model that answers.
@@ -147,13 +144,6 @@ func (s *Session) wake(ctx context.Context) error {
 	}
 	s.instance = i
 	return nil
-}
-
-// changed is called when the projection has something to record.
-func (s *Session) changed() {
-	if t := s.recording.Load(); t != nil {
-		t.Changed()
-	}
 }
 
 // enter acquires changing.
@@ -262,7 +252,7 @@ func (s *Session) drop(c *conversation) {
 	defer func() { <-s.changing }()
 	if s.conversation == c {
 		s.conversation = nil
-		c.fold.End(errDropped)
+		c.Fold().End(errDropped)
 	}
 }
 
@@ -304,7 +294,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	err := s.release(ctx)
 	if s.conversation != nil {
-		s.conversation.fold.End(ErrClosed)
+		s.conversation.Fold().End(ErrClosed)
 		s.conversation = nil
 	}
 	err = errors.Join(err, s.yield(ctx))

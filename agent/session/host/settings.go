@@ -205,7 +205,7 @@ func (s *Session) settingsEntity() *view.Entity {
 
 // announce shows an entity that belongs to the session as a whole.
 func (s *Session) announce(ctx context.Context, c *conversation, e *view.Entity) {
-	c.proj.Show(e)
+	c.Show(e)
 	if s.host.announce != nil {
 		s.host.announce(ctx, s, e)
 	}

@@ -88,7 +88,7 @@ func titleOf(parts []model.Part) string {
 // showInfo shows title and time of the session.
 func (s *Session) showInfo(c *conversation) {
 	e := s.infoEntity()
-	c.proj.Show(e)
+	c.Show(e)
 }
 
 func (s *Session) infoEntity() *view.Entity {

@@ -184,13 +184,13 @@ func (t *Turn) Cancel(cause error) { t.cancel(cause) }
 // Notice shows the user a message that is not part of the conversation. class is info, warning or error. Call it only
 // in Began or Ending.
 func (t *Turn) Notice(class, title string) {
-	t.c.proj.Notice(class, title)
+	t.c.Notice(class, title)
 	t.shown()
 }
 
 // Say shows a message of the agent that is not part of the conversation. Call it only in Began or Ending.
 func (t *Turn) Say(text string) {
-	t.c.proj.Say(text)
+	t.c.Say(text)
 	t.shown()
 }
 
@@ -202,13 +202,13 @@ func (t *Turn) shown() {
 
 // Fold returns what the session shows, for those who follow the turn. Call it only in Began and Show. It must not be
 // changed.
-func (t *Turn) Fold() *view.Fold { return t.c.fold }
+func (t *Turn) Fold() *view.Fold { return t.c.Fold() }
 
 // Emit shows a change that a tool has emitted in the words of a surface, with the event that has it. It reports false
 // if tools cannot show that, or the turn has ended. Any goroutine may call it.
 func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
 	now := t.live.Load()
-	return now != nil && now.proj.Emit(e, &c)
+	return now != nil && now.Emit(e, &c)
 }
 
 // Report adds what a surface knows about an entity: see [transcript.Projector.Report]. Any goroutine may call it
@@ -216,7 +216,7 @@ func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
 func (t *Turn) Report(e *view.Entity) bool {
 	c := t.live.Load()
 	if c != nil {
-		c.proj.Report(e)
+		c.Report(e)
 	}
 	return c != nil
 }
@@ -225,7 +225,7 @@ func (t *Turn) Report(e *view.Entity) bool {
 // whose call it is. Any goroutine may call it.
 func (t *Turn) Call(id string) (call *view.Entity, agent string) {
 	if c := t.live.Load(); c != nil {
-		return c.proj.Call(id)
+		return c.Call(id)
 	}
 	return nil, ""
 }
@@ -234,7 +234,7 @@ func (t *Turn) Call(id string) (call *view.Entity, agent string) {
 // goroutine may call it.
 func (t *Turn) Abandon() {
 	if c := t.live.Load(); c != nil {
-		c.proj.Abandon()
+		c.Abandon()
 	}
 }
 
@@ -244,7 +244,7 @@ func (t *Turn) Running() []string {
 	if c == nil {
 		return nil
 	}
-	return c.proj.Running()
+	return c.Running()
 }
 
 func (t *Turn) isEnded() bool {

@@ -43,9 +43,9 @@ func (s *Session) watch(ctx context.Context, from string, reset bool, yield func
 		return false
 	}
 	defer done()
-	sub := c.fold.Cursor(nil)
+	sub := c.Fold().Cursor(nil)
 	if pos, ok := c.known(from); ok {
-		sub, reset = c.fold.CursorAt(pos), false
+		sub, reset = c.Fold().CursorAt(pos), false
 	}
 	for {
 		u, err := sub.Update(ctx)
@@ -69,7 +69,7 @@ func (s *Session) Snapshot(ctx context.Context) (*view.Snapshot, string, error) 
 		return nil, "", err
 	}
 	defer done()
-	snapshot := c.fold.Snapshot()
+	snapshot := c.Fold().Snapshot()
 	return snapshot, c.position(snapshot), nil
 }
 
@@ -83,5 +83,5 @@ func (c *conversation) known(position string) (pos uint64, ok bool) {
 		return 0, false
 	}
 	pos, err := strconv.ParseUint(text, 10, 64)
-	return pos, err == nil && pos <= c.fold.Snapshot().Pos()
+	return pos, err == nil && pos <= c.Fold().Snapshot().Pos()
 }

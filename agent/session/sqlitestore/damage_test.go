@@ -34,9 +34,9 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close(t.Context()))
-	h, err := transcript.Read(t.Context(), s, "s")
+	h, err := transcript.Read(t.Context(), s, "s", transcript.Options{})
 	require.NoError(t, err)
-	require.Len(t, h.Messages, 3)
+	require.Len(t, h.Messages(), 3)
 	require.NoError(t, s.Compact(t.Context()))
 	require.NoError(t, s.Close())
 
@@ -49,7 +49,7 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 
 	s = store(t, dir)
-	_, err = transcript.Read(t.Context(), s, "s")
+	_, err = transcript.Read(t.Context(), s, "s", transcript.Options{})
 	var damage *session.Error
 	require.ErrorIs(t, err, session.ErrCorrupt)
 	require.ErrorAs(t, err, &damage)
@@ -59,10 +59,10 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 	require.ErrorContains(t, err, "(up to entry 2 it can be kept as a fork)")
 	_, err = s.Fork(t.Context(), "s", damage.Good, session.New{ID: "kept"})
 	require.NoError(t, err)
-	h, err = transcript.Read(t.Context(), s, "kept")
+	h, err = transcript.Read(t.Context(), s, "kept", transcript.Options{})
 	require.NoError(t, err)
-	require.Len(t, h.Messages, 1)
-	require.Equal(t, "first words", h.Messages[0].Parts[0].Text)
+	require.Len(t, h.Messages(), 1)
+	require.Equal(t, "first words", h.Messages()[0].Parts[0].Text)
 	good, damaged, _ := count(t, s, "s")
 	require.Equal(t, [2]int{5, 1}, [2]int{good, damaged}, "the rest is still there")
 }

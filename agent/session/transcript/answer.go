@@ -12,14 +12,11 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/engine"
 )
 
 // answerPrefix begins the keys of answers to the calls that a run has left pending.
 const answerPrefix = "pending/"
-
-// opAnswer is the operation of records that say how somebody has answered while a run waits. They are not the run's: it records the
-// decision itself as soon as it hears of it.
-const opAnswer = "answer"
 
 // isAnswer reports whether an entry is the answer to a pending call.
 func isAnswer(e *session.Entry) bool {
@@ -49,7 +46,7 @@ func answerEntry(conversation, run string, call *agent.PendingCall, answers agen
 	} else if d, ok := answers.Decisions[call.Key()]; ok {
 		b.Decision = encoded(d)
 	} else {
-		return session.Entry{}, fmt.Errorf("turn: answer: there is none for call %q", call.Key())
+		return session.Entry{}, fmt.Errorf("transcript: answer: there is none for call %q", call.Key())
 	}
 	b.Call, b.Tool, b.Conversation = call.Key(), call.Tool, conversation
 	if call.Approval != nil {
@@ -57,7 +54,7 @@ func answerEntry(conversation, run string, call *agent.PendingCall, answers agen
 	}
 	data, err := marshal(b)
 	if err != nil {
-		return session.Entry{}, fmt.Errorf("turn: answer: %w", err)
+		return session.Entry{}, fmt.Errorf("transcript: answer: %w", err)
 	}
 	return session.Entry{Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data}, nil
 }
@@ -69,29 +66,22 @@ func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
 // Decided records how somebody has decided about a call of a tool while a run waits for it: the turn's run, or one inside it. When it
 // returns, the decision survives the end of the process.
 func (t *Turn) Decided(ctx context.Context, run string, step int, call, tool string, d model.Decision) error {
-	data, err := marshal(answered{opAnswer, step, call, tool, now(), d})
+	data, err := marshal(engine.NewAnswer(step, call, tool, now(), &d))
 	if err != nil {
-		return fmt.Errorf("turn: answer: %w", err)
+		return fmt.Errorf("transcript: answer: %w", err)
 	}
-	key := fmt.Sprintf("%d/%s/%s", step, opAnswer, call)
+	key := fmt.Sprintf("%d/%s/%s", step, engine.RecordAnswer, call)
 	_, err = t.c.w.Append(ctx, session.Entry{Kind: session.KindStep, Run: run, Key: key, Data: data})
 	return err
 }
 
-// answered is the form of an answer while a run waits. It is that of a record.
-type answered struct {
-	Op       string         `json:"op"`
-	Step     int            `json:"step"`
-	Call     string         `json:"call"`
-	Tool     string         `json:"tool"`
-	At       time.Time      `json:"at"`
-	Decision model.Decision `json:"decision"`
-}
-
 // isAnswered reports whether the record of an entry is an answer.
 func isAnswered(e *session.Entry, line []byte) bool {
-	var r taskRecord
-	return e.Kind == session.KindStep && json.Unmarshal(line, &r) == nil && r.Op == opAnswer
+	if e.Kind != session.KindStep {
+		return false
+	}
+	r := engine.ReadRecord(line)
+	return r != nil && r.Op == engine.RecordAnswer
 }
 
 func encoded(value any) json.RawMessage {

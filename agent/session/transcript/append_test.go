@@ -109,9 +109,9 @@ func TestTurnsGoOnAfterAnAppendThatFailed(t *testing.T) {
 				_, err := prompt(t, c, new(worker).agent(), "Go on.")
 				require.NoError(t, err, name)
 				h := read(t, s)
-				require.Empty(t, h.Interrupted, name)
-				require.Equal(t, exact(t, c.Messages()), exact(t, h.Messages), name)
-				all := exact(t, h.Messages)
+				require.Empty(t, h.Interrupted(), name)
+				require.Equal(t, exact(t, c.Messages()), exact(t, h.Messages()), name)
+				all := exact(t, h.Messages())
 				if first != nil {
 					require.Equal(t, begun, strings.Contains(all, "Begin."), name)
 				}
@@ -146,8 +146,8 @@ func TestSettlingCanBeTriedAgain(t *testing.T) {
 				cancel()
 				require.NoError(t, c.Settle(t.Context()), name)
 				require.Empty(t, c.Interrupted(), name)
-				require.Equal(t, text(t, before.Messages), text(t, c.Messages()), name)
-				require.Equal(t, exact(t, c.Messages()), exact(t, read(t, s).Messages), name)
+				require.Equal(t, text(t, before.Messages()), text(t, c.Messages()), name)
+				require.Equal(t, exact(t, c.Messages()), exact(t, read(t, s).Messages()), name)
 				require.NoError(t, w.Close(t.Context()))
 			}
 		}
@@ -178,18 +178,18 @@ func TestCutOffEndLeavesTheHistoryAsItWas(t *testing.T) {
 		_, err = prompt(t, c, a, "Two.")
 		h := read(t, m)
 		if err == nil {
-			require.Equal(t, "A summary.", h.Messages[0].Parts[0].Text)
+			require.Equal(t, "A summary.", h.Messages()[0].Parts[0].Text)
 			require.Greater(t, left, 7)
 			break
 		}
-		require.Equal(t, before, exact(t, h.Messages[:2]), left)
-		require.NotContains(t, exact(t, h.Messages), "A summary.", left)
+		require.Equal(t, before, exact(t, h.Messages()[:2]), left)
+		require.NotContains(t, exact(t, h.Messages()), "A summary.", left)
 		if left >= 7 {
-			require.Equal(t, "answer two", h.Messages[len(h.Messages)-1].Text(), "what was recorded is there")
+			require.Equal(t, "answer two", h.Messages()[len(h.Messages())-1].Text(), "what was recorded is there")
 		}
 		c, w = open(t, m)
 		require.NoError(t, c.Settle(t.Context()))
-		require.Equal(t, text(t, h.Messages), text(t, read(t, m).Messages))
+		require.Equal(t, text(t, h.Messages()), text(t, read(t, m).Messages()))
 		require.NoError(t, w.Close(t.Context()))
 	}
 }

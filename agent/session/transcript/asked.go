@@ -14,7 +14,7 @@ import (
 // of a tool. When the call has a result, that is what is shown in its place. A diff stays, because it says what was changed.
 
 // askedAbout notes that somebody is asked about a call, or has answered.
-func (p *Projector) askedAbout(q *view.Entity) {
+func (p *Transcript) askedAbout(q *view.Entity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.calls[q.Parent]; c != nil {

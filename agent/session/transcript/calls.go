@@ -46,7 +46,7 @@ type edit struct {
 }
 
 // callID returns the entity of a call of the turn's run. A run that resumes calls numbers them with the step before its first request.
-func (p *Projector) callID(step int, id string) string {
+func (p *Transcript) callID(step int, id string) string {
 	if p.first == 0 || step < p.first {
 		p.mu.Lock()
 		known := p.latest[id]
@@ -68,7 +68,7 @@ type written struct {
 }
 
 // write shows a call while the model writes it, if that takes long and the tool's name is known.
-func (p *Projector) write(e *agent.Event) {
+func (p *Transcript) write(e *agent.Event) {
 	if e.Kind == agent.EventPartStart {
 		if e.Tool != "" && e.CallID != "" && !e.Output {
 			if p.writing == nil {
@@ -93,7 +93,7 @@ func (p *Projector) write(e *agent.Event) {
 }
 
 // settle is called with the complete response: a call that was shown and is not in it will not be made.
-func (p *Projector) settle(e *agent.Event) {
+func (p *Transcript) settle(e *agent.Event) {
 	p.mu.Lock()
 	clear(p.latest)
 	for i := range e.Message.Parts {
@@ -117,7 +117,7 @@ func (p *Projector) settle(e *agent.Event) {
 }
 
 // call shows a call with its complete arguments. It is pending until it starts to run.
-func (p *Projector) call(e *agent.Event) {
+func (p *Transcript) call(e *agent.Event) {
 	id := p.callID(e.Step, e.CallID)
 	if e.Output {
 		p.record(record{Op: view.Remove, ID: id})
@@ -135,7 +135,7 @@ func inputOf(e *agent.Event) json.RawMessage {
 }
 
 // announce shows a call, or what is new about it.
-func (p *Projector) announce(id, parent string, e *agent.Event, input json.RawMessage) {
+func (p *Transcript) announce(id, parent string, e *agent.Event, input json.RawMessage) {
 	p.known(id, parent, e.Tool)
 	own := edit{own: true}
 	own.Title, own.Class = e.ToolTitle, string(e.ToolKind)
@@ -145,7 +145,7 @@ func (p *Projector) announce(id, parent string, e *agent.Event, input json.RawMe
 }
 
 // known makes sure that a call is known.
-func (p *Projector) known(id, parent, tool string) {
+func (p *Transcript) known(id, parent, tool string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.calls[id] != nil {
@@ -165,7 +165,7 @@ func (p *Projector) known(id, parent, tool string) {
 }
 
 // started shows that a call has started, with the arguments that it runs with.
-func (p *Projector) started(id string, e *agent.Event) {
+func (p *Transcript) started(id string, e *agent.Event) {
 	if e.Output {
 		return
 	}
@@ -176,7 +176,7 @@ func (p *Projector) started(id string, e *agent.Event) {
 }
 
 // decided shows the effects of a decision on a call.
-func (p *Projector) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
+func (p *Transcript) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
 	if d == nil {
 		return
 	}
@@ -201,7 +201,7 @@ func AllowedBy(d *toolset.Decision) string {
 }
 
 // result shows how a call ended.
-func (p *Projector) result(id string, e *agent.Event) {
+func (p *Transcript) result(id string, e *agent.Event) {
 	if e.Output {
 		return
 	}
@@ -218,7 +218,7 @@ func (p *Projector) result(id string, e *agent.Event) {
 }
 
 // returned shows the result of a call, as the model sees it.
-func (p *Projector) returned(id string, r *model.Part) {
+func (p *Transcript) returned(id string, r *model.Part) {
 	if r.Kind == model.PartRetry || r.Outcome != model.OutcomeSuccess {
 		p.change(id, failed(Clip(r.Text), false))
 		return
@@ -241,7 +241,7 @@ func failed(why string, own bool) edit {
 }
 
 // failureText is what the user is shown of an error that ended the run.
-func (p *Projector) failureText(tool string, err error) string {
+func (p *Transcript) failureText(tool string, err error) string {
 	switch {
 	case err == nil:
 		return ""
@@ -256,7 +256,7 @@ func (p *Projector) failureText(tool string, err error) string {
 }
 
 // closeCalls marks the open calls of the turn as failed.
-func (p *Projector) closeCalls(why string) {
+func (p *Transcript) closeCalls(why string) {
 	for _, id := range p.openCalls("") {
 		p.change(id, failed(why, false))
 	}
@@ -265,7 +265,7 @@ func (p *Projector) closeCalls(why string) {
 // Waiting returns the id of the entity of a pending call of the last response, or the empty string. For a call of an
 // inner agent, it is that of the inner call, or of the call around it if the inner one is not shown. Call it from the
 // goroutine of Event.
-func (p *Projector) Waiting(pending *agent.PendingCall) string {
+func (p *Transcript) Waiting(pending *agent.PendingCall) string {
 	path := pending.Path
 	if len(path) == 0 {
 		path = []string{pending.ID}
@@ -289,7 +289,7 @@ func (p *Projector) Waiting(pending *agent.PendingCall) string {
 
 // openCalls returns the ids of the open calls of an agent, sorted. parent is the agent's entity. It is empty for
 // calls of the turn itself and of earlier turns.
-func (p *Projector) openCalls(parent string) []string {
+func (p *Transcript) openCalls(parent string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var open []string
@@ -303,7 +303,7 @@ func (p *Projector) openCalls(parent string) []string {
 }
 
 // Running returns the names of the tools of the turn's own calls that are open.
-func (p *Projector) Running() []string {
+func (p *Transcript) Running() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var names []string
@@ -317,7 +317,7 @@ func (p *Projector) Running() []string {
 }
 
 // change applies edits to a call and shows the result. After a call has ended, only base changes.
-func (p *Projector) change(id string, edits ...edit) {
+func (p *Transcript) change(id string, edits ...edit) {
 	p.mu.Lock()
 	c := p.calls[id]
 	if c == nil {
@@ -354,14 +354,15 @@ func (c *call) end() {
 }
 
 // put passes a call to the fold if it has changed. mu must be held.
-func (p *Projector) put(c *call, before *view.Entity) {
+func (p *Transcript) put(c *call, before *view.Entity) {
 	e := c.entity
-	if p.options.Fold.Get(e.ID) == nil {
-		c.after, p.last = p.last, e.ID
+	if p.fold.Get(e.ID) == nil {
+		c.after = p.last
+		p.appears(&e)
 	} else if reflect.DeepEqual(&e, before) {
 		return
 	}
-	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
+	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
 }
 
 // apply applies the edit to e. New content replaces content that was shown for a question (asked), and is dropped if
@@ -383,7 +384,7 @@ func (ed *edit) apply(e *view.Entity, asked []view.Content) {
 // Report adds what a surface or a tool knows about an entity. For a call, non-empty fields replace those of the
 // entity, but a status never goes back, and a call that has ended does not change. Other entities are created or
 // replaced, and recorded.
-func (p *Projector) Report(e *view.Entity) {
+func (p *Transcript) Report(e *view.Entity) {
 	if e.Kind == view.ToolCall {
 		p.merge(e)
 		return
@@ -392,25 +393,25 @@ func (p *Projector) Report(e *view.Entity) {
 		p.askedAbout(e)
 	}
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
-	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
+	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
 // Show shows an entity that is not recorded, because something else has it: a question of a pending run, which is in
 // the history, and what belongs to the session as a whole.
-func (p *Projector) Show(e *view.Entity) {
+func (p *Transcript) Show(e *view.Entity) {
 	shown := *e
-	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
+	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
 }
 
 // Remove removes an entity that Report has shown.
-func (p *Projector) Remove(id string) {
+func (p *Transcript) Remove(id string) {
 	p.record(record{Op: view.Remove, ID: id})
-	_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
+	_ = p.fold.Apply(view.Change{Op: view.Remove, ID: id})
 }
 
 // merge merges e into a call that has not ended. What a tool says about the end of its call is kept until the result
 // is recorded, and is then a part of the end: nobody is shown an end that a crash could undo.
-func (p *Projector) merge(e *view.Entity) {
+func (p *Transcript) merge(e *view.Entity) {
 	p.mu.Lock()
 	c := p.calls[e.ID]
 	if c == nil {
@@ -441,15 +442,15 @@ func (p *Projector) merge(e *view.Entity) {
 
 // Call returns a call as it is shown now, nil if it is not known, and the name of the agent inside another call
 // whose call it is.
-func (p *Projector) Call(id string) (call *view.Entity, agent string) {
+func (p *Transcript) Call(id string) (call *view.Entity, agent string) {
 	p.mu.Lock()
 	c := p.calls[id]
 	p.mu.Unlock()
-	e := p.options.Fold.Get(id)
+	e := p.fold.Get(id)
 	if c == nil || e == nil {
 		return nil, ""
 	}
-	if inside := p.options.Fold.Get(e.Parent); inside != nil {
+	if inside := p.fold.Get(e.Parent); inside != nil {
 		agent = inside.Name
 	}
 	return e, agent

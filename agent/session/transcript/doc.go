@@ -4,11 +4,11 @@
 // the next run, and the entities (see package view) that the conversation shows.
 //
 //	w, err := session.Open(ctx, store, id, session.Claim{Holder: "editor"})
-//	c, err := transcript.Open(ctx, w)
+//	c, err := transcript.Open(ctx, w, transcript.Options{})
 //	t, err := c.Begin(ctx, model.User(prompt))
 //	s := a.Stream(ctx, deps, prompt, t.Options()...)
 //	for ev := range s.Events() {
-//		t.Observe(ev)
+//		t.Observe(&ev)
 //	}
 //	res, err := s.Result()
 //	err = transcript.End(ctx, t, res, err)

@@ -11,7 +11,7 @@ import (
 
 // emitted shows an entity that a tool or a processor has emitted. Messages are not shown: a tool
 // speaks only for itself.
-func (p *Projector) emitted(e *agent.Event, c *view.Change) {
+func (p *Transcript) emitted(e *agent.Event, c *view.Change) {
 	if c.Entity != nil && c.Entity.Kind != view.Message && c.Entity.Kind != view.Thought {
 		p.Emit(e, c)
 	}
@@ -20,7 +20,7 @@ func (p *Projector) emitted(e *agent.Event, c *view.Change) {
 // Emit shows a change that a tool has emitted in the words of a surface, with its event: of plans, compactions,
 // notices, messages, and, without an id, of its call. It reports false for everything else, which is shown as the run
 // reports it.
-func (p *Projector) Emit(e *agent.Event, c *view.Change) bool {
+func (p *Transcript) Emit(e *agent.Event, c *view.Change) bool {
 	if c.Op == view.Append {
 		return p.emittedMore(c)
 	}
@@ -57,14 +57,14 @@ func (p *Projector) Emit(e *agent.Event, c *view.Change) bool {
 }
 
 // emittedID returns the id of a message of a tool.
-func (p *Projector) emittedID(id string) string {
+func (p *Transcript) emittedID(id string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return "emitted:" + escape(p.run) + "/" + id
 }
 
 // emittedMore adds to a message that a tool has emitted.
-func (p *Projector) emittedMore(c *view.Change) bool {
+func (p *Transcript) emittedMore(c *view.Change) bool {
 	id := p.emittedID(c.ID)
 	if !p.isThere(id) {
 		return false

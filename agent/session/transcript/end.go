@@ -22,6 +22,9 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 
 // endWith is like end, and records with it the answers to pending calls that are known already.
 func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults) error {
+	if t.c.recording.CompareAndSwap(t, nil) && t.c.run == t.id {
+		t.c.Stop(reason)
+	}
 	t.text.stop()
 	t.mu.Lock()
 	t.over = true
@@ -87,7 +90,7 @@ func (t *Turn) lookUp(ctx context.Context) error {
 }
 
 // common returns how many messages at the beginning are those of the history.
-func (h *History) common(messages []*model.Message) int {
+func (h *history) common(messages []*model.Message) int {
 	n := 0
 	for n < min(len(h.Messages), len(messages)) && h.Messages[n] == messages[n] {
 		n++
@@ -112,7 +115,7 @@ type ending struct {
 }
 
 // find looks for the entries of the messages: in the history before the turn, and among those that the turn has recorded.
-func (e *ending) find(h *History) error {
+func (e *ending) find(h *history) error {
 	known := map[*model.Message]int64{}
 	for i, m := range h.Messages[e.keep:] {
 		known[m] = h.seqs[e.keep+i]
@@ -124,7 +127,7 @@ func (e *ending) find(h *History) error {
 		}
 		data, err := m.MarshalJSON()
 		if err != nil {
-			return fmt.Errorf("turn: end: %w", err)
+			return fmt.Errorf("transcript: end: %w", err)
 		}
 		k := e.unused(func(k *keptMessage) bool { return bytes.Equal(k.data, data) })
 		if k < 0 {
@@ -207,7 +210,7 @@ func (e *ending) key(i, step int) string {
 func (e *ending) appendEnd(ctx context.Context, reason string) error {
 	data, err := json.Marshal(ended{Version: endVersion, Reason: reason, Keep: e.keep, Messages: e.seqs})
 	if err != nil {
-		return fmt.Errorf("turn: end: %w", err)
+		return fmt.Errorf("transcript: end: %w", err)
 	}
 	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
 	for _, call := range agent.PendingCalls(e.messages) {

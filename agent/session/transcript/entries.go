@@ -6,69 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/engine"
 )
-
-// taskRecord is what this package needs to know of a record of a journal.
-type taskRecord struct {
-	Op       string          `json:"op"`
-	Step     int             `json:"step"`
-	Call     string          `json:"call"`
-	Tool     string          `json:"tool"`
-	At       time.Time       `json:"at"`
-	Response json.RawMessage `json:"response"`
-	Decision json.RawMessage `json:"decision"`
-	Approval json.RawMessage `json:"approval"`
-	Return   *returned       `json:"return"`
-	Inbox    [][]model.Part  `json:"inbox"`
-}
-
-// returned is the result of a tool in a record.
-type returned struct {
-	Text     string          `json:"text"`
-	Retry    bool            `json:"retry"`
-	Outcome  model.Outcome   `json:"outcome"`
-	Content  []model.Part    `json:"content"`
-	Meta     json.RawMessage `json:"meta"`
-	Keep     string          `json:"keep"`
-	Approval json.RawMessage `json:"approval"`
-	Deferred bool            `json:"deferred"`
-	Pending  json.RawMessage `json:"pending"`
-}
-
-// waits reports whether the call has no result yet.
-func (r *returned) waits() bool { return r.Approval != nil || r.Deferred || r.Pending != nil }
-
-// answer returns the result of a call as the history has it. It reports false if the record has none.
-func (r *taskRecord) answer(call, tool string) (answer model.Part, ok bool) {
-	if r.Op != "tool" && r.Op != "check" || r.Return == nil || r.Return.waits() {
-		return answer, false
-	}
-	if r.Return.Retry {
-		return model.Retry(call, tool, r.Return.Text), true
-	}
-	answer = model.ToolReturn(call, tool, r.Return.Text)
-	answer.Outcome, answer.Meta, answer.Keep = r.Return.Outcome, r.Return.Meta, r.Return.Keep
-	return answer, true
-}
-
-// decisionOf reads a decision. A record of a journal has the arguments as a string.
-func decisionOf(data json.RawMessage, record bool) (*model.Decision, error) {
-	if !record {
-		d := new(model.Decision)
-		return d, json.Unmarshal(data, d)
-	}
-	var d struct {
-		model.Decision
-		Args model.RawArgs `json:"args"`
-	}
-	err := json.Unmarshal(data, &d)
-	d.Decision.Args = json.RawMessage(d.Args)
-	return &d.Decision, err
-}
 
 // body is the data of the entries of a turn, apart from steps, whose data is the record.
 type body struct {
@@ -134,55 +76,45 @@ const Claimed = "claimed"
 
 func responseKey(step int) string { return fmt.Sprintf("%d/response", step) }
 
-// split takes the last member out of a record. It reports whether join puts it back byte for byte.
-func split(line []byte, member string, value json.RawMessage) (rest json.RawMessage, ok bool) {
-	at := bytes.LastIndex(line, []byte(`,"`+member+`":`))
-	if at < 0 || value == nil {
-		return nil, false
-	}
-	rest = append(bytes.Clone(line[:at]), '}')
-	return rest, json.Valid(rest) && bytes.Equal(join(rest, member, value), line)
-}
-
-// join puts a member back at the end of a record.
-func join(rest []byte, member string, value json.RawMessage) []byte {
-	line := append(bytes.Clone(rest[:len(rest)-1]), `,"`+member+`":`...)
-	return append(append(line, value...), '}')
-}
-
 // entryOf returns the entry for a record. shown has what was last shown of each call.
-func entryOf(conversation, run string, line []byte, top bool, shown map[string]json.RawMessage) (session.Entry, *taskRecord) {
+func entryOf(conversation, run string, line []byte, top bool, shown map[string]*model.Approval) (session.Entry, *engine.Record) {
 	step := session.Entry{Kind: session.KindStep, Run: run, Data: bytes.Clone(line)}
-	var r taskRecord
-	if json.Unmarshal(line, &r) != nil || r.Op == "" {
+	r := engine.ReadRecord(line)
+	if r == nil {
 		return step, nil
 	}
 	step.Time, step.Key = r.At, fmt.Sprintf("%d/%s", r.Step, r.Op)
 	if r.Call != "" {
 		step.Key += "/" + r.Call
 	}
-	if r.Op == "ask" {
+	if r.Op == engine.RecordAsk {
 		shown[r.Call] = r.Approval
 	}
-	e := session.Entry{Time: r.At, Run: run, Key: step.Key}
-	var b body
-	var ok bool
-	switch {
-	case r.Op == "model" && top:
-		e.Kind, e.Key, b.Message, b.Conversation = session.KindMessage, responseKey(r.Step), r.Response, conversation
-		b.Record, ok = split(line, "response", r.Response)
-	case r.Op == "approve":
-		e.Kind, b.Decision, b.Call, b.Tool, b.Shown = session.KindDecision, r.Decision, r.Call, r.Tool, shown[r.Call]
-		b.Record, ok = split(line, "decision", r.Decision)
+	if r.Op == engine.RecordModel && !top {
+		return step, r
 	}
+	value, rest, ok := engine.SplitRecord(r, line)
 	if !ok {
-		return step, &r
+		return step, r
+	}
+	e, b := session.Entry{Kind: session.KindDecision, Time: r.At, Run: run, Key: step.Key}, body{Record: rest}
+	if r.Op == engine.RecordModel {
+		e.Kind, e.Key, b.Message, b.Conversation = session.KindMessage, responseKey(r.Step), value, conversation
+	} else {
+		b.Decision, b.Call, b.Tool, b.Shown = value, r.Call, r.Tool, encodedApproval(shown[r.Call])
 	}
 	var err error
 	if e.Data, err = marshal(b); err != nil {
-		return step, &r
+		return step, r
 	}
-	return e, &r
+	return e, r
+}
+
+func encodedApproval(a *model.Approval) json.RawMessage {
+	if a == nil {
+		return nil
+	}
+	return encoded(a)
 }
 
 // marshal writes JSON without escaping what HTML would need, so that raw JSON stays as it is.
@@ -203,11 +135,15 @@ func recordOf(e *session.Entry) []byte {
 		return nil
 	}
 	var b body
+	if json.Unmarshal(e.Data, &b) != nil || b.Record == nil {
+		return nil
+	}
+	r := engine.ReadRecord(b.Record)
 	switch {
-	case json.Unmarshal(e.Data, &b) != nil || b.Record == nil:
+	case r == nil:
 		return nil
 	case e.Kind == session.KindMessage:
-		return join(b.Record, "response", b.Message)
+		return engine.JoinRecord(r, b.Record, b.Message)
 	}
-	return join(b.Record, "decision", b.Decision)
+	return engine.JoinRecord(r, b.Record, b.Decision)
 }

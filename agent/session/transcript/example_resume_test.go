@@ -35,7 +35,7 @@ func ExampleConversation_Resume() {
 		if err != nil {
 			panic(err)
 		}
-		c, err := transcript.Open(ctx, w)
+		c, err := transcript.Open(ctx, w, transcript.Options{})
 		if err != nil {
 			panic(err)
 		}

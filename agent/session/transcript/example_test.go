@@ -14,22 +14,21 @@ import (
 )
 
 // A run can be shown without a session, too.
-func ExampleProjector() {
+func ExampleTranscript() {
 	a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("The Akerselva."))}))
-	var fold view.Fold
-	p := transcript.New(transcript.Options{Fold: &fold})
-	p.Begin("run")
-	client := fold.Cursor(nil)
+	t := transcript.New("session", transcript.Options{})
+	t.Start("run")
+	client := t.Fold().Cursor(nil)
 	var d view.Delta
-	p.Prompt([]model.Part{model.User("Name a river.")}, nil)
+	t.Prompt([]model.Part{model.User("Name a river.")}, nil)
 	for e := range a.Stream(context.Background(), struct{}{}, "Name a river.").Events() {
-		p.Event(&e)
+		t.Event(&e)
 		for client.Take(&d) {
 			fmt.Printf("%s %s %q\n", d.Op, d.ID, d.Text)
 		}
 	}
-	p.End(transcript.Done)
-	for e := range fold.Snapshot().All() {
+	t.Stop(transcript.Done)
+	for e := range t.Fold().Snapshot().All() {
 		fmt.Println(e.ID, e.Text())
 	}
 	// Output:

@@ -21,7 +21,7 @@ type innerRun struct {
 }
 
 // inside shows an event of the run inside a call. The inner run is known when it has its first response: until then it has no calls.
-func (p *Projector) inside(call, tool string, n *agent.Nested) {
+func (p *Transcript) inside(call, tool string, n *agent.Nested) {
 	e := &n.Event
 	run := p.inner[call]
 	if e.Kind == agent.EventResponse && e.Message != nil && e.Message.RunID != "" {
@@ -59,7 +59,7 @@ func (p *Projector) inside(call, tool string, n *agent.Nested) {
 }
 
 // began notes the agent inside a call.
-func (p *Projector) began(call string, run *innerRun) *innerRun {
+func (p *Transcript) began(call string, run *innerRun) *innerRun {
 	if p.inner == nil {
 		p.inner = map[string]*innerRun{}
 	}
@@ -68,7 +68,7 @@ func (p *Projector) began(call string, run *innerRun) *innerRun {
 }
 
 // callInside shows a call of an inner run.
-func (p *Projector) callInside(run *innerRun, e *agent.Event) {
+func (p *Transcript) callInside(run *innerRun, e *agent.Event) {
 	id := p.idInside(run, e)
 	if e.Output {
 		p.record(record{Op: view.Remove, ID: id})
@@ -78,7 +78,7 @@ func (p *Projector) callInside(run *innerRun, e *agent.Event) {
 }
 
 // idInside returns the entity of a call of an inner run. A call that is open belongs to the last response, which may be that of an earlier run.
-func (p *Projector) idInside(run *innerRun, e *agent.Event) string {
+func (p *Transcript) idInside(run *innerRun, e *agent.Event) string {
 	id := CallID(run.run, e.Step, e.CallID)
 	p.mu.Lock()
 	c := p.calls[id]
@@ -91,7 +91,7 @@ func (p *Projector) idInside(run *innerRun, e *agent.Event) string {
 }
 
 // openInside returns the entity of an open call of an inner run by the model's id of it, or the empty string if there is none.
-func (p *Projector) openInside(run *innerRun, call string) string {
+func (p *Transcript) openInside(run *innerRun, call string) string {
 	for _, id := range p.openCalls(run.agent.ID) {
 		if callOf(id) == call {
 			return id
@@ -101,7 +101,7 @@ func (p *Projector) openInside(run *innerRun, call string) string {
 }
 
 // endInside shows the end of an inner run. One that is pending waits, and so do its calls.
-func (p *Projector) endInside(run *innerRun, err error) {
+func (p *Transcript) endInside(run *innerRun, err error) {
 	if d := agent.DescribeError(err); d != nil && d.Kind == agent.ErrorPending {
 		p.agent(run, view.Pending)
 		return
@@ -118,7 +118,7 @@ func (p *Projector) endInside(run *innerRun, err error) {
 }
 
 // agent shows an inner run.
-func (p *Projector) agent(run *innerRun, status view.Status) {
+func (p *Transcript) agent(run *innerRun, status view.Status) {
 	run.agent.Status = status
 	e := run.agent
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: &e})
@@ -126,7 +126,7 @@ func (p *Projector) agent(run *innerRun, status view.Status) {
 }
 
 // closeRun ends the calls of an inner run with the agents inside them, and then the run.
-func (p *Projector) closeRun(run *innerRun, why string, status view.Status) {
+func (p *Transcript) closeRun(run *innerRun, why string, status view.Status) {
 	for _, id := range p.openCalls(run.agent.ID) {
 		p.change(id, failed(why, false))
 		p.closeWaiting(id, why)
@@ -138,7 +138,7 @@ func (p *Projector) closeRun(run *innerRun, why string, status view.Status) {
 const notResumed = "Not run: the agent was not resumed."
 
 // closeWaiting ends the agent inside a call that has ended while the agent waited.
-func (p *Projector) closeWaiting(call, why string) {
+func (p *Transcript) closeWaiting(call, why string) {
 	if run := p.inner[call]; run != nil && run.agent.Status == view.Pending {
 		delete(p.inner, call)
 		p.closeRun(run, why, view.Cancelled)
@@ -146,7 +146,7 @@ func (p *Projector) closeWaiting(call, why string) {
 }
 
 // closeInner ends the runs that have not ended.
-func (p *Projector) closeInner(why string) {
+func (p *Transcript) closeInner(why string) {
 	for _, call := range slices.Sorted(maps.Keys(p.inner)) {
 		if run := p.inner[call]; run != nil {
 			p.closeRun(run, why, view.Failed)

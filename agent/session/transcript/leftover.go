@@ -11,7 +11,9 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // What the model is told about calls that were not allowed when the process ended, or that had not been started.
@@ -26,13 +28,13 @@ const (
 type leftovers struct {
 	turn string
 	// own are the records of the turn's run, inner those of the runs inside it.
-	own   []*taskRecord
+	own   []*engine.Record
 	inner []innerRecord
 }
 
 // innerRecord is a record of a run inside a call.
 type innerRecord struct {
-	*taskRecord
+	*engine.Record
 	// path are the calls around the run, the outermost first. It is nil if the run is not the first one in each of them.
 	path []string
 	root string
@@ -40,15 +42,15 @@ type innerRecord struct {
 
 // add notes the record of an entry.
 func (l *leftovers) add(e *session.Entry) {
-	var r taskRecord
-	if json.Unmarshal(recordOf(e), &r) != nil {
+	r := engine.ReadRecord(recordOf(e))
+	if r == nil {
 		return
 	}
 	if e.Run == l.turn {
-		l.own = append(l.own, &r)
+		l.own = append(l.own, r)
 		return
 	}
-	in := innerRecord{taskRecord: &r}
+	in := innerRecord{Record: r}
 	in.root, in.path = callsOf(strings.TrimPrefix(e.Run, l.turn+"/"))
 	l.inner = append(l.inner, in)
 }
@@ -278,23 +280,22 @@ func (c *left) decide(d *model.Decision) {
 }
 
 // take takes a record about the call.
-func (c *left) take(r *taskRecord) {
+func (c *left) take(r *engine.Record) {
 	switch r.Op {
-	case "ask":
+	case engine.RecordAsk:
 		c.ask(r.Approval)
-	case "approve", opAnswer:
-		if d, err := decisionOf(r.Decision, r.Op == "approve"); err == nil {
+	case engine.RecordApprove, engine.RecordAnswer:
+		if d := r.Decided(); d != nil {
 			c.decide(d)
 		}
-	case "check", "tool":
+	case engine.RecordCheck, engine.RecordTool:
 		c.returned(r)
 	}
 }
 
 // ask notes that the call is asked about. Before a call runs that was allowed, it is looked at once more.
-func (c *left) ask(shown json.RawMessage) {
-	var a *model.Approval
-	if json.Unmarshal(shown, &a) != nil || a == nil {
+func (c *left) ask(a *model.Approval) {
+	if a == nil {
 		return
 	}
 	if before := c.pending.Approval; c.decision != nil && before != nil && before.Basis == a.Basis {
@@ -304,11 +305,11 @@ func (c *left) ask(shown json.RawMessage) {
 }
 
 // returned takes what the tool, or a check of its arguments, has returned.
-func (c *left) returned(r *taskRecord) {
+func (c *left) returned(r *engine.Record) {
 	if r.Return == nil {
 		return
 	}
-	if answer, ok := r.answer(r.Call, r.Tool); ok {
+	if answer, ok := r.Answer(); ok {
 		if answer.Decision = c.decision; c.pending.Changed {
 			answer.Text = loop.WithChange(model.RawArgs(c.pending.Args), answer.Text)
 		}
@@ -327,14 +328,7 @@ func (c *left) returned(r *taskRecord) {
 }
 
 // suspend notes that the call waits for calls inside it.
-func (c *left) suspend(pending json.RawMessage) {
-	var p struct {
-		Calls []model.PendingCall `json:"calls"`
-		State json.RawMessage     `json:"state"`
-	}
-	if json.Unmarshal(pending, &p) != nil {
-		return
-	}
+func (c *left) suspend(p *toolset.PendingError) {
 	c.suspended = &model.SuspendedCall{
 		ID: c.part.CallID, Tool: c.part.Tool, Args: c.pending.Args, Changed: c.pending.Changed, Approved: c.decision != nil,
 		Approval: c.pending.Approval, Decision: c.decision, State: p.State,
@@ -358,7 +352,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 		if in.root != id {
 			continue
 		}
-		if in.Op == "model" {
+		if in.Op == engine.RecordModel {
 			text := textUnknown
 			if c.mayHaveRun() {
 				text = loop.TextLost
@@ -366,7 +360,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 			c.answer = new(c.notRun(text))
 			return
 		}
-		if answer, ok := in.answer(in.Call, in.Tool); ok && in.path != nil && answers != nil {
+		if answer, ok := in.Answer(); ok && in.path != nil && answers != nil {
 			key := model.PendingCall{ID: in.Call, Path: append(slices.Clone(in.path), in.Call)}.Key()
 			if slices.ContainsFunc(c.inside, func(p model.PendingCall) bool { return p.Key() == key }) {
 				delete(answers.Decisions, key)
@@ -379,7 +373,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 }
 
 // reason is why the turn that was cut off ends.
-func (h *History) reason() string {
+func (h *history) reason() string {
 	if len(agent.PendingCalls(h.Messages)) > 0 {
 		return Pending
 	}
@@ -387,7 +381,7 @@ func (h *History) reason() string {
 }
 
 // dropPending removes the request with the pending calls that the turn has begun with: there is one with their results.
-func (h *History) dropPending() {
+func (h *history) dropPending() {
 	if n := h.settled; n > 0 && h.before == nil && h.Messages[n-1].Pending {
 		h.before, h.beforeSeqs = h.Messages[:n:n], h.seqs[:n:n]
 		h.Messages, h.seqs = slices.Delete(slices.Clone(h.Messages), n-1, n), slices.Delete(slices.Clone(h.seqs), n-1, n)
@@ -396,7 +390,7 @@ func (h *History) dropPending() {
 }
 
 // resumed takes what is known of a turn that was cut off while it went on with pending calls. It returns the request with their results.
-func (h *History) resumed(id string, l *leftovers) *model.Message {
+func (h *history) resumed(id string, l *leftovers) *model.Message {
 	n := h.settled
 	switch {
 	case n < 1 || len(agent.PendingCalls(h.Messages[:n])) == 0:
@@ -449,7 +443,7 @@ func giveUp(m, response *model.Message) {
 
 // unstarted takes up a turn that was to go on with pending calls, all of which have been answered: the process ended before it did, or at
 // once. Those that were allowed are asked about again.
-func (h *History) unstarted() {
+func (h *history) unstarted() {
 	calls := agent.PendingCalls(h.Messages)
 	allowed := 0
 	for i := range calls {
@@ -479,7 +473,7 @@ func (h *History) unstarted() {
 
 // takeAnswers reads the answers to the calls that the history ends with. What was allowed in the session that this one was forked from may have run
 // there, and holds there alone.
-func (h *History) takeAnswers(id string, entries []session.Entry) {
+func (h *history) takeAnswers(id string, entries []session.Entry) {
 	pending := agent.PendingCalls(h.Messages)
 	var none, elsewhere agent.DeferredResults
 	for i := range entries {

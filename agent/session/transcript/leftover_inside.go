@@ -3,13 +3,13 @@
 package transcript
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
@@ -36,17 +36,16 @@ func (l *leftovers) withoutCall(conversation string, waited ...string) *model.Me
 		if len(in.path) != 1 {
 			continue
 		}
-		if in.Op == "model" {
+		if in.Op == engine.RecordModel {
 			tell()
-			step, response = &leftovers{turn: l.turn}, new(model.Message)
-			if json.Unmarshal(in.Response, response) != nil {
-				response = nil
+			step, response = &leftovers{turn: l.turn}, nil
+			if in.Response == nil {
 				continue
 			}
-			response, m.Time = loop.Normalise(response, in.Step), in.At
+			response, m.Time = loop.Normalise(in.Response, in.Step), in.At
 		}
 		if step != nil {
-			step.own = append(step.own, in.taskRecord)
+			step.own = append(step.own, in.Record)
 		}
 	}
 	if tell(); lines == nil {
@@ -85,7 +84,7 @@ func (l *leftovers) line(p *model.Part, m *model.Message) string {
 
 // resumedWithoutCall takes what is known of a turn that was cut off while it went on with an agent that no call of the model has started. It returns the
 // request with the calls that the agent waits for, nil if the agent cannot go on.
-func (h *History) resumedWithoutCall(id string, l *leftovers) *model.Message {
+func (h *history) resumedWithoutCall(id string, l *leftovers) *model.Message {
 	n := h.settled
 	prompted, answers, before := len(h.Messages) > n, h.answers, h.Messages[n-1]
 	if len(before.SuspendedCalls) != 1 {

@@ -23,7 +23,7 @@ const (
 
 // native shows what the provider did itself while it answered: summaries of the conversation, the calls of its own tools, and the sources that it names. The message says
 // it, so nothing is recorded.
-func (p *Projector) native(step int, m *model.Message) {
+func (p *Transcript) native(step int, m *model.Message) {
 	beyond := false
 	for i := range m.Parts {
 		beyond = beyond || m.Parts[i].Kind == model.PartOpaque || m.Parts[i].Kind == model.PartCitation

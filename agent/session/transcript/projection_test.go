@@ -32,7 +32,6 @@ type shown struct {
 	c       *transcript.Conversation
 	w       *session.Writer
 	fold    *view.Fold
-	p       *transcript.Projector
 	journal bool
 	turn    *transcript.Turn
 }
@@ -44,13 +43,14 @@ func openShown(t *testing.T, store *session.Memory, journal bool) *shown {
 	}
 	w, err := session.Open(t.Context(), store, "s", session.Claim{Force: true})
 	require.NoError(t, err)
-	s := &shown{t: t, store: store, w: w, fold: new(view.Fold), journal: journal}
-	s.p = transcript.New(transcript.Options{Fold: s.fold, Render: render, Window: 1000, Prices: perRequest(0.1), Currency: "EUR"})
-	s.c, err = transcript.OpenWith(t.Context(), w, s.p.Replay)
+	s := &shown{t: t, store: store, w: w, journal: journal}
+	s.c, err = transcript.Open(t.Context(), w, options)
 	require.NoError(t, err)
-	s.p.Replayed()
+	s.fold = s.c.Fold()
 	return s
 }
+
+var options = transcript.Options{Render: render, Window: 1000, Prices: perRequest(0.1), Currency: "EUR"}
 
 func render(v any) (string, error) {
 	data, err := json.Marshal(v)
@@ -67,33 +67,19 @@ func promptShown[O any](s *shown, a *agent.Agent[none, O], text string, each fun
 	}
 	now, err := s.c.Begin(ctx, parts...)
 	require.NoError(s.t, err)
-	now.Views(s.p.Records)
 	s.turn = now
-	s.p.Begin(now.ID())
-	if parts != nil {
-		s.p.Prompt(parts, nil)
-	}
 	opts = append(opts, agent.WithRunID(now.ID()), agent.WithHistory(s.c.Messages()))
 	if s.journal {
 		opts = append(opts, now.Options()...)
 	}
 	stream := a.Stream(ctx, none{}, text, opts...)
 	for ev := range stream.Events() {
-		now.Observe(ev)
-		s.p.Event(&ev)
+		now.Observe(&ev)
 		if each != nil && !each(&ev) {
 			return nil
 		}
 	}
 	res, err := stream.Result()
-	reason := transcript.Done
-	switch {
-	case errors.As(err, new(*agent.PendingError)):
-		reason = transcript.Pending
-	case err != nil:
-		reason = transcript.Failed
-	}
-	s.p.End(reason)
 	require.NoError(s.t, transcript.End(ctx, now, res, err))
 	return err
 }
@@ -121,12 +107,9 @@ func requireSame(t *testing.T, s *shown) {
 // read returns what a process shows that only reads.
 func readShown(t *testing.T, store session.Store) *view.Fold {
 	t.Helper()
-	fold := new(view.Fold)
-	p := transcript.New(transcript.Options{Fold: fold, Render: render, Window: 1000, Prices: perRequest(0.1), Currency: "EUR"})
-	_, err := transcript.ReadWith(t.Context(), store, "s", p.Replay)
+	all, err := transcript.Read(t.Context(), store, "s", options)
 	require.NoError(t, err)
-	p.Replayed()
-	return fold
+	return all.Fold()
 }
 
 func travel(steps ...modeltest.Step) *agent.Agent[none, string] {
@@ -254,9 +237,6 @@ func TestStreamedTextOfCutOffTurnIsShown(t *testing.T) {
 	s := openShown(t, store, true)
 	now, err := s.c.Begin(t.Context(), model.User("Go"))
 	require.NoError(t, err)
-	now.Views(s.p.Records)
-	s.p.Begin(now.ID())
-	s.p.Prompt([]model.Part{model.User("Go")}, nil)
 	_, err = s.w.Append(t.Context(),
 		session.Entry{Kind: session.KindView, Run: now.ID(), Key: "1/response", Data: json.RawMessage(`{"part":0,"kind":"thinking","text":"Hm. "}`)},
 		session.Entry{Kind: session.KindView, Run: now.ID(), Key: "1/response", Data: json.RawMessage(`{"part":1,"kind":"text","text":"It "}`)},
@@ -282,7 +262,6 @@ func TestRewindShowsWhatWasBefore(t *testing.T) {
 	gone, err := s.c.Rewind(t.Context(), second)
 	require.NoError(t, err)
 	require.Equal(t, []string{second, third}, gone)
-	s.p.Rewind(second)
 	paid := strings.Replace(before, `"cost":0.1`, `"cost":0.4`, 1) // and is not given back
 	require.Equal(t, paid, textOf(s.fold))
 	requireSame(t, s)
@@ -299,7 +278,7 @@ func TestRecordsBehindTheEndOfATurnAreShown(t *testing.T) {
 	s := openShown(t, store, true)
 	require.NoError(t, promptShown(s, travel(modeltest.SayText("One.")), "First", nil))
 	record := func(data string) session.Entry {
-		return session.Entry{Kind: session.KindView, Run: s.turn.ID(), Key: transcript.ViewKey, Data: json.RawMessage(data)}
+		return session.Entry{Kind: session.KindView, Run: s.turn.ID(), Key: "view", Data: json.RawMessage(data)}
 	}
 	_, err := s.w.Append(t.Context(),
 		record(`{"v":1,"op":"upsert","id":"note:late","entity":{"kind":"message","role":"assistant","content":[{"kind":"text","text":"late"}]}}`),

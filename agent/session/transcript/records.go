@@ -60,7 +60,7 @@ func (r *records) of(id string) *queued {
 func (r *records) touch(id string) { r.of(id) }
 
 // record queues a record. While entries are read there is nothing to record.
-func (p *Projector) record(rec record) {
+func (p *Transcript) record(rec record) {
 	if p.replay != nil {
 		return
 	}
@@ -88,14 +88,14 @@ func (p *Projector) record(rec record) {
 	p.changed()
 }
 
-func (p *Projector) changed() {
-	if p.options.Changed != nil && p.replay == nil {
-		p.options.Changed()
+func (p *Transcript) changed() {
+	if p.tell != nil && p.replay == nil {
+		p.tell()
 	}
 }
 
-// Records returns what is to be recorded of what was shown since the last call, in order. See [Turn.Views].
-func (p *Projector) Records() []json.RawMessage {
+// unrecorded returns what is to be recorded of what was shown since the last call, in order, each once.
+func (p *Transcript) unrecorded() []json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	queue := p.records.queue

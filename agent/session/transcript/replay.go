@@ -40,9 +40,8 @@ func (r *replay) overlay(id string) *view.Entity {
 	return e
 }
 
-// Replay shows an entry of the session. Entries are given in order, before the first turn begins. [Projector.Replayed] must follow the last
-// one.
-func (p *Projector) Replay(i *Item) {
+// read shows an entry of the session. replayed must follow the last one.
+func (p *Transcript) read(i *item) {
 	if p.replay == nil {
 		p.replay = &replay{overlays: map[string]*view.Entity{}, ends: map[string]string{}}
 	}
@@ -52,17 +51,18 @@ func (p *Projector) Replay(i *Item) {
 	}
 	if i.Kind == session.KindEnd && i.Reason == Rewound {
 		p.leaveReplayed()
-		p.Rewind(i.To)
+		p.rewind(i.To)
 		return
 	}
 	if !p.replay.turn.open || root != p.run {
 		if p.replay.turn.open {
 			p.leaveReplayed()
 		}
-		p.Begin(root)
+		p.Start(root)
 		there := p.isThere(PromptID(root)) // what is recorded after the end of a turn belongs to it
 		p.replay.turn = replayedTurn{open: true, prompted: there, filled: there}
 	}
+	p.begun = p.begun || i.Kind == session.KindEnd || goes(i.Kind)
 	switch i.Kind {
 	case session.KindMessage:
 		p.replayMessage(i)
@@ -73,7 +73,6 @@ func (p *Projector) Replay(i *Item) {
 		if i.Result != nil && i.Run == root {
 			p.returnedBy(i.Result)
 		}
-	case session.KindDecision:
 	case session.KindEnd:
 		p.replay.ends[root] = i.Reason
 		p.endReplayed(i.Reason)
@@ -83,7 +82,7 @@ func (p *Projector) Replay(i *Item) {
 }
 
 // placeWaiting shows what waits for other entities, if they are there or whether or not they are.
-func (p *Projector) placeWaiting(all bool) {
+func (p *Transcript) placeWaiting(all bool) {
 	waiting := p.replay.waiting
 	p.replay.waiting = nil
 	for n := range waiting {
@@ -91,8 +90,8 @@ func (p *Projector) placeWaiting(all bool) {
 	}
 }
 
-// Replayed must follow the last entry. A turn without an end has been interrupted.
-func (p *Projector) Replayed() {
+// replayed ends the reading of entries. A turn without an end has been interrupted.
+func (p *Transcript) replayed() {
 	if p.replay == nil {
 		return
 	}
@@ -106,11 +105,11 @@ func (p *Projector) Replayed() {
 }
 
 // leaveReplayed ends the turn in hand without an entry that says so. It was interrupted, unless it has ended before.
-func (p *Projector) leaveReplayed() {
+func (p *Transcript) leaveReplayed() {
 	p.endReplayed(cmp.Or(p.replay.ends[p.run], Interrupted))
 }
 
-func (p *Projector) endReplayed(reason string) {
+func (p *Transcript) endReplayed(reason string) {
 	t := &p.replay.turn
 	if !t.open {
 		return
@@ -131,7 +130,7 @@ func (p *Projector) endReplayed(reason string) {
 		}
 		p.replay.asked = nil
 	}
-	p.End(reason)
+	p.Stop(reason)
 	p.mu.Lock()
 	p.records = records{}
 	p.mu.Unlock()
@@ -139,7 +138,7 @@ func (p *Projector) endReplayed(reason string) {
 }
 
 // replayMessage shows a message.
-func (p *Projector) replayMessage(i *Item) {
+func (p *Transcript) replayMessage(i *item) {
 	m := i.Message
 	if m.Kind == model.KindResponse {
 		p.response(i)
@@ -163,7 +162,7 @@ func (p *Projector) replayMessage(i *Item) {
 }
 
 // prompt fills the prompt of the turn.
-func (p *Projector) prompt(c []view.Content) {
+func (p *Transcript) prompt(c []view.Content) {
 	t := &p.replay.turn
 	t.prompted, t.filled = true, true
 	if t.typed != nil {
@@ -173,7 +172,7 @@ func (p *Projector) prompt(c []view.Content) {
 }
 
 // place gives the prompt its place before what was recorded of the turn.
-func (p *Projector) place() {
+func (p *Transcript) place() {
 	if t := &p.replay.turn; !t.prompted {
 		t.prompted = true
 		p.upsert(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User})
@@ -181,7 +180,7 @@ func (p *Projector) place() {
 }
 
 // response shows a response as its events did.
-func (p *Projector) response(i *Item) {
+func (p *Transcript) response(i *item) {
 	t := &p.replay.turn
 	step := i.Step
 	if step == 0 {
@@ -212,10 +211,10 @@ func (p *Projector) response(i *Item) {
 	p.showUsed()
 }
 
-func (p *Projector) isThere(id string) bool { return p.options.Fold.Get(id) != nil }
+func (p *Transcript) isThere(id string) bool { return p.fold.Get(id) != nil }
 
 // returnedBy shows the result of a call of the last response.
-func (p *Projector) returnedBy(part *model.Part) {
+func (p *Transcript) returnedBy(part *model.Part) {
 	p.mu.Lock()
 	id := p.latest[part.CallID]
 	c := p.calls[id]
@@ -235,7 +234,7 @@ func (p *Projector) returnedBy(part *model.Part) {
 }
 
 // view shows what was recorded, or a piece of a response that is not complete.
-func (p *Projector) view(i *Item) {
+func (p *Transcript) view(i *item) {
 	t := &p.replay.turn
 	if i.Piece != "" {
 		if i.Step != p.step {
@@ -250,7 +249,7 @@ func (p *Projector) view(i *Item) {
 		return
 	}
 	var rec record
-	if i.Key != ViewKey || json.Unmarshal(i.Data, &rec) != nil || rec.ID == "" || rec.Version > recordVersion {
+	if i.Key != viewKey || json.Unmarshal(i.Data, &rec) != nil || rec.ID == "" || rec.Version > recordVersion {
 		return
 	}
 	if rec.ID == PromptID(p.run) {
@@ -268,7 +267,7 @@ func (p *Projector) view(i *Item) {
 }
 
 // showRecord shows what was recorded, unless what it was shown after is not there yet.
-func (p *Projector) showRecord(rec *record, anyway bool) {
+func (p *Transcript) showRecord(rec *record, anyway bool) {
 	if !anyway && (rec.After != "" && !p.isThere(rec.After) && !p.isThere(rec.ID) || slices.ContainsFunc(p.replay.waiting, func(w record) bool { return w.ID == rec.ID })) {
 		p.replay.waiting = append(p.replay.waiting, *rec)
 		return
@@ -295,7 +294,7 @@ func (p *Projector) showRecord(rec *record, anyway bool) {
 }
 
 // recorded shows an entity that no message has.
-func (p *Projector) recorded(e *view.Entity) {
+func (p *Transcript) recorded(e *view.Entity) {
 	if e.Kind == view.ToolCall {
 		p.mu.Lock()
 		p.calls[e.ID] = &call{entity: *e}
@@ -314,7 +313,7 @@ func (p *Projector) recorded(e *view.Entity) {
 }
 
 // recordedAgent notes an agent inside a call. The call has started.
-func (p *Projector) recordedAgent(e *view.Entity) {
+func (p *Transcript) recordedAgent(e *view.Entity) {
 	if e.Status.Ended() {
 		maps.DeleteFunc(p.inner, func(_ string, r *innerRun) bool { return r.agent.ID == e.ID })
 		return
@@ -326,7 +325,7 @@ func (p *Projector) recordedAgent(e *view.Entity) {
 }
 
 // overlay notes what was recorded of a call.
-func (p *Projector) overlay(id string, over *view.Entity) {
+func (p *Transcript) overlay(id string, over *view.Entity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.calls[id]
@@ -341,18 +340,18 @@ func (p *Projector) overlay(id string, over *view.Entity) {
 }
 
 // hide shows a call no more.
-func (p *Projector) hide(id string) {
+func (p *Transcript) hide(id string) {
 	p.mu.Lock()
 	delete(p.calls, id)
 	p.mu.Unlock()
 	if p.isThere(id) {
-		_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
+		_ = p.fold.Apply(view.Change{Op: view.Remove, ID: id})
 	}
 }
 
-// Rewind removes what was shown since a turn began, apart from what belongs to the session as a whole.
-func (p *Projector) Rewind(run string) {
-	all := slices.Collect(p.options.Fold.Snapshot().All())
+// rewind removes what was shown since a turn began, apart from what belongs to the session as a whole.
+func (p *Transcript) rewind(run string) {
+	all := slices.Collect(p.fold.Snapshot().All())
 	from := slices.IndexFunc(all, func(e *view.Entity) bool { return e.ID == PromptID(run) })
 	if from < 0 {
 		return
@@ -370,7 +369,7 @@ func (p *Projector) Rewind(run string) {
 }
 
 // claimed marks what is shown of a message that a client has claimed.
-func (p *Projector) claimed(m *model.Message) {
+func (p *Transcript) claimed(m *model.Message) {
 	if m.Metadata[Claimed] == "" {
 		return
 	}
@@ -380,7 +379,7 @@ func (p *Projector) claimed(m *model.Message) {
 			id = saidID(p.run, p.numbers.said)
 		}
 	}
-	if e := p.options.Fold.Get(id); e != nil {
+	if e := p.fold.Get(id); e != nil {
 		marked := *e
 		marked.Meta = json.RawMessage(`{"claimed":true}`)
 		p.upsert(&marked)

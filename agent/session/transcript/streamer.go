@@ -21,9 +21,10 @@ const interval = 250 * time.Millisecond
 type streamer struct {
 	w   *session.Writer
 	run string
+	// views returns what was shown and has not been recorded.
+	views func() []json.RawMessage
 
 	mu     sync.Mutex
-	views  func() []json.RawMessage // nil if there are none
 	pieces []*growing
 	step   int // of the pieces
 	last   int // step with a recorded response
@@ -40,8 +41,8 @@ type growing struct {
 	text []byte
 }
 
-func (s *streamer) init(w *session.Writer, run string) {
-	s.w, s.run, s.writing = w, run, make(chan struct{}, 1)
+func (s *streamer) init(w *session.Writer, run string, views func() []json.RawMessage) {
+	s.w, s.run, s.views, s.writing = w, run, views, make(chan struct{}, 1)
 }
 
 func (s *streamer) observe(ev *agent.Event) {
@@ -81,15 +82,9 @@ func (s *streamer) changed() {
 
 // shown returns entries for the views that have not been written.
 func (s *streamer) shown() []session.Entry {
-	s.mu.Lock()
-	views := s.views
-	s.mu.Unlock()
-	if views == nil {
-		return nil
-	}
 	var entries []session.Entry
-	for _, data := range views() {
-		entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: ViewKey, Data: data})
+	for _, data := range s.views() {
+		entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: viewKey, Data: data})
 	}
 	return entries
 }

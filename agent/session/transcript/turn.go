@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
 )
 
 // promptKey is the key of the prompt until the first request has been recorded.
@@ -34,7 +35,7 @@ type Turn struct {
 
 	mu     sync.Mutex
 	opened map[string]bool
-	shown  map[string]json.RawMessage
+	shown  map[string]*model.Approval
 	// sent are the requests that the next response answers, prompt is what the turn began with.
 	sent   []session.Entry
 	prompt []byte
@@ -56,19 +57,46 @@ type keptMessage struct {
 }
 
 func (c *Conversation) turn(id string) *Turn {
-	t := &Turn{c: c, id: id, past: map[string][][]byte{}, opened: map[string]bool{}, shown: map[string]json.RawMessage{}}
-	t.text.init(c.w, id)
+	t := &Turn{c: c, id: id, past: map[string][][]byte{}, opened: map[string]bool{}, shown: map[string]*model.Approval{}}
+	t.text.init(c.w, id, c.unrecorded)
 	return t
 }
 
-// Begin begins a turn and records its prompt. The run must be given the same prompt. A turn without parts resumes the
-// history, for example a pending run. If the last turn was interrupted, Begin settles it first.
+// Begin begins a turn, records its prompt and shows it. The run must be given the same prompt. A turn without parts
+// resumes the history, for example a pending run. If the last turn was interrupted, Begin settles it first.
 func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, error) {
-	return c.BeginAs(ctx, rand.Text(), prompt...)
+	return c.BeginAs(ctx, Prompt{Turn: rand.Text(), Parts: prompt})
 }
 
-// BeginAs is like [Conversation.Begin], with an id for the turn, which must be new and must not have a slash.
-func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.Part) (*Turn, error) {
+// Prompt is what a turn begins with.
+type Prompt struct {
+	// Turn is the id of the turn. It must be new, and must not be empty or have a slash.
+	Turn string
+	// Parts are what the model is given.
+	Parts []model.Part
+	// Shown is what the user wrote, if that is not Parts.
+	Shown []view.Content
+}
+
+// BeginAs is like [Conversation.Begin]. The turn may have been shown before, with [Transcript.Start].
+func (c *Conversation) BeginAs(ctx context.Context, p Prompt) (*Turn, error) {
+	t, err := c.record(ctx, p.Turn, p.Parts)
+	if err != nil {
+		return nil, err
+	}
+	c.recording.Store(t)
+	if c.run != t.id {
+		c.Start(t.id)
+	}
+	c.begun = true
+	if len(p.Parts) > 0 {
+		c.Prompt(p.Parts, p.Shown)
+	}
+	return t, nil
+}
+
+// record records the prompt of a turn.
+func (c *Conversation) record(ctx context.Context, id string, prompt []model.Part) (*Turn, error) {
 	if id == "" || strings.Contains(id, "/") {
 		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, id)}
 	}
@@ -107,6 +135,9 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	if err := t.load(c.h.open); err != nil {
 		return nil, err
 	}
+	c.recording.Store(t)
+	c.Start(t.id)
+	c.begun = true
 	h := c.h
 	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
 	if h.before != nil {
@@ -186,12 +217,12 @@ func (t *Turn) entryOf(m *model.Message, key string, data []byte) session.Entry 
 // Open implements [journal.Journal], for the run of the turn and the runs inside it.
 func (t *Turn) Open(_ context.Context, runID string) (journal.Log, error) {
 	if runID != t.id && !strings.HasPrefix(runID, t.id+"/") {
-		return nil, fmt.Errorf("turn: run %q does not belong to turn %s: pass the turn's Options to the run", runID, t.id)
+		return nil, fmt.Errorf("transcript: run %q does not belong to turn %s: pass the turn's Options to the run", runID, t.id)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
-		return nil, errors.New("turn: the turn has ended")
+		return nil, errors.New("transcript: the turn has ended")
 	}
 	if t.opened[runID] {
 		return nil, fmt.Errorf("%w: %q", journal.ErrInUse, runID)
@@ -274,7 +305,7 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 		return err
 	}
 	if len(line) == 0 || bytes.ContainsAny(line, "\n\x00") {
-		return errors.New("turn: a record must be a JSON document on a single line")
+		return errors.New("transcript: a record must be a JSON document on a single line")
 	}
 	if l.closed() {
 		return journal.ErrClosed
@@ -328,24 +359,15 @@ func (t *Turn) keep(k keptMessage) {
 	t.kept = append(t.kept, k)
 }
 
-// Observe records the text of responses while they are streamed. Pass it all events of the run. It never blocks.
-func (t *Turn) Observe(ev agent.Event) { t.text.observe(&ev) }
-
-// ViewKey is the key of the entries that [Turn.Views] makes.
-const ViewKey = "view"
-
-// Views sets a function that returns JSON documents with what is shown and is not in the messages, such as titles,
-// each once. They become entries of kind [session.KindView] with the key [ViewKey], before the next record. next is
-// called before every record, and a quarter of a second after [Turn.Changed], possibly concurrently. It must not
-// block.
-func (t *Turn) Views(next func() []json.RawMessage) {
-	t.text.mu.Lock()
-	defer t.text.mu.Unlock()
-	t.text.views = next
+// Observe shows an event of the run, and records the text of responses while they are streamed. Pass it all events of
+// the run. It never blocks, and does not keep the event.
+func (t *Turn) Observe(e *agent.Event) {
+	t.text.observe(e)
+	t.c.Event(e)
 }
 
-// Changed says that the function of [Turn.Views] has something to record. It never blocks.
-func (t *Turn) Changed() { t.text.changed() }
+// viewKey is the key of entries of kind [session.KindView] with what is shown and is not in the messages.
+const viewKey = "view"
 
 // Finish ends a turn, with the messages of the resulting history and a reason, which is one of the constants. With
 // [Refused], the messages are those from before the turn. For runs of an agent use [End].

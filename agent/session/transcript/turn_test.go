@@ -63,7 +63,7 @@ func open(t *testing.T, s session.Store) (*transcript.Conversation, *session.Wri
 	}
 	w, err := session.Open(t.Context(), s, "s", session.Claim{Force: true})
 	require.NoError(t, err)
-	c, err := transcript.Open(t.Context(), w)
+	c, err := transcript.Open(t.Context(), w, transcript.Options{})
 	require.NoError(t, err)
 	return c, w
 }
@@ -90,9 +90,9 @@ func exact(t *testing.T, messages []*model.Message) string {
 	return string(data)
 }
 
-func read(t *testing.T, s session.Store) *transcript.History {
+func read(t *testing.T, s session.Store) *transcript.Transcript {
 	t.Helper()
-	h, err := transcript.Read(t.Context(), s, "s")
+	h, err := transcript.Read(t.Context(), s, "s", transcript.Options{})
 	require.NoError(t, err)
 	return h
 }
@@ -172,10 +172,10 @@ func TestTurnsAreReadAsTheyWere(t *testing.T) {
 	for n := range 3 {
 		res, err := prompt(t, c, wk.agent(), fmt.Sprint("Prompt ", n))
 		require.NoError(t, err)
-		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages))
+		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages()))
 		require.Equal(t, exact(t, res.Messages), exact(t, c.Messages()))
 	}
-	require.Empty(t, read(t, m).Interrupted)
+	require.Empty(t, read(t, m).Interrupted())
 	require.NoError(t, w.Close(t.Context()))
 	all := export(t, m)
 	require.Equal(t, 3, strings.Count(all, "I begin."), "a response is kept once")
@@ -197,8 +197,8 @@ func TestCutOffTurnsAreSettled(t *testing.T) {
 		}
 		require.ErrorIs(t, err, errDied)
 		h := read(t, m)
-		require.NotEmpty(t, h.Interrupted)
-		all := text(t, h.Messages)
+		require.NotEmpty(t, h.Interrupted())
+		all := text(t, h.Messages())
 		require.Contains(t, all, "Begin.", "the prompt is there")
 		recorded := export(t, m)
 		for _, what := range []string{"I begin.", "result of one", "result of two", "inner answer", "It is done."} {
@@ -206,18 +206,18 @@ func TestCutOffTurnsAreSettled(t *testing.T) {
 				require.Equal(t, strings.Contains(recorded, what), strings.Contains(all, what), "%d: %s, in\n%s", left, what, recorded)
 			}
 		}
-		last := h.Messages[len(h.Messages)-1]
+		last := h.Messages()[len(h.Messages())-1]
 		require.False(t, last.HasToolCalls(), "its calls are answered")
 
 		// The next prompt works in another process, and what was settled stays so.
 		c, w := open(t, m)
-		require.Equal(t, h.Interrupted, c.Interrupted())
+		require.Equal(t, h.Interrupted(), c.Interrupted())
 		res, err := prompt(t, c, wk.agent(), "Go on.")
 		require.NoError(t, err)
 		require.Equal(t, "It is done.", res.Output)
-		settled := slices.DeleteFunc(slices.Clone(h.Messages), func(m *model.Message) bool { return m.Interrupted && m.Kind == model.KindRequest })
+		settled := slices.DeleteFunc(slices.Clone(h.Messages()), func(m *model.Message) bool { return m.Interrupted && m.Kind == model.KindRequest })
 		require.True(t, strings.HasPrefix(text(t, c.Messages()), text(t, settled)), "but for the request that the next prompt completes")
-		require.Equal(t, exact(t, c.Messages()), exact(t, read(t, m).Messages))
+		require.Equal(t, exact(t, c.Messages()), exact(t, read(t, m).Messages()))
 		require.NotContains(t, export(t, m), `"kind":"step"`)
 		require.NoError(t, w.Close(t.Context()))
 	}
@@ -246,7 +246,7 @@ func TestCutOffTurnsResume(t *testing.T) {
 		require.NoError(t, err, "after %d appends", left)
 		require.NoError(t, transcript.End(t.Context(), now, res, err))
 		require.Equal(t, text(t, want.Messages), text(t, res.Messages))
-		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages))
+		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages()))
 		for _, again := range wk.done[before:] {
 			for name, in := range map[string]string{"one": `"text":"result of one"`, "two": `"text":"result of two"`, "deep": `"text":"result of deep"`, "outer0": "I begin."} {
 				if again == name {
@@ -293,7 +293,7 @@ func TestStreamedTextSurvives(t *testing.T) {
 		defer cancel()
 		s := a.Stream(ctx, none{}, "Talk.", now.Options()...)
 		for ev := range s.Events() {
-			now.Observe(ev)
+			now.Observe(&ev)
 			if ev.Kind == agent.EventPartDelta && ev.Text == "word12 " {
 				store.left.Store(0) // nothing is written any more
 				cancel()
@@ -304,9 +304,9 @@ func TestStreamedTextSurvives(t *testing.T) {
 		require.Error(t, transcript.End(t.Context(), now, (*agent.Result[string])(nil), err))
 
 		h := read(t, m)
-		require.Len(t, h.Messages, 2)
-		require.True(t, h.Messages[1].Interrupted)
-		shown := h.Messages[1].Text()
+		require.Len(t, h.Messages(), 2)
+		require.True(t, h.Messages()[1].Interrupted)
+		shown := h.Messages()[1].Text()
 		require.True(t, strings.HasPrefix("word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11 word12 ", shown))
 		require.GreaterOrEqual(t, strings.Count(shown, "word"), 13-4, "what was shown more than a quarter of a second ago is there")
 		views := strings.Count(export(t, m), `"kind":"view"`)
@@ -315,7 +315,7 @@ func TestStreamedTextSurvives(t *testing.T) {
 		c, w := open(t, m)
 		_, err = prompt(t, c, agent.Must(agent.New(agent.Config[none, string]{Model: slow(1)})), "Go on.")
 		require.NoError(t, err)
-		require.Equal(t, shown, read(t, m).Messages[1].Text())
+		require.Equal(t, shown, read(t, m).Messages()[1].Text())
 		require.NoError(t, w.Close(t.Context()))
 	})
 }
@@ -331,7 +331,7 @@ func TestResponseReplacesStreamedText(t *testing.T) {
 			defer cancel()
 			s := agent.Must(agent.New(agent.Config[none, string]{Model: slow(20)})).Stream(ctx, none{}, "Talk.", now.Options()...)
 			for ev := range s.Events() {
-				now.Observe(ev)
+				now.Observe(&ev)
 				if ev.Text == "word10 " {
 					require.Contains(t, export(t, m), `"kind":"view"`)
 					if cancelled {
@@ -345,7 +345,7 @@ func TestResponseReplacesStreamedText(t *testing.T) {
 			require.NotContains(t, all, `"kind":"view"`)
 			require.Equal(t, 1, strings.Count(all, "word7"))
 			h := read(t, m)
-			require.Equal(t, cancelled, h.Messages[1].Interrupted)
+			require.Equal(t, cancelled, h.Messages()[1].Interrupted)
 			require.Contains(t, all, `"reason":"`+map[bool]string{false: transcript.Done, true: transcript.Cancelled}[cancelled])
 			require.NoError(t, w.Close(t.Context()))
 		})
@@ -401,7 +401,7 @@ func TestDecisionsSayWhatWasShown(t *testing.T) {
 	res, err = a.Run(t.Context(), none{}, "", append(now.Options(), agent.WithResults(answers))...)
 	require.NoError(t, err)
 	require.NoError(t, transcript.End(t.Context(), now, res, err))
-	require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages))
+	require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages()))
 	require.Equal(t, "Paid.", res.Output)
 	require.NoError(t, w.Close(t.Context()))
 }
@@ -414,9 +414,9 @@ func TestProcessedHistoriesStaySo(t *testing.T) {
 			History: []agent.HistoryProcessor[none]{history.KeepLast[none](2, 0)}}))
 		res, err := prompt(t, c, a, fmt.Sprint("prompt ", n))
 		require.NoError(t, err)
-		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages))
+		require.Equal(t, exact(t, res.Messages), exact(t, read(t, m).Messages()))
 	}
-	require.NotContains(t, text(t, read(t, m).Messages), "answer 1")
+	require.NotContains(t, text(t, read(t, m).Messages()), "answer 1")
 	require.Contains(t, export(t, m), "answer 1", "what was lost stays in the session")
 	require.NoError(t, w.Close(t.Context()))
 }
@@ -433,10 +433,10 @@ func TestForkHasTheHistoryUpToThere(t *testing.T) {
 	}
 	_, err := m.Fork(t.Context(), "s", heads[1], session.New{ID: "fork"})
 	require.NoError(t, err)
-	h, err := transcript.Read(t.Context(), m, "fork")
+	h, err := transcript.Read(t.Context(), m, "fork", transcript.Options{})
 	require.NoError(t, err)
-	require.Equal(t, exact(t, c.Messages()[:len(h.Messages)]), exact(t, h.Messages))
-	require.Equal(t, 2, strings.Count(text(t, h.Messages), "I begin"))
+	require.Equal(t, exact(t, c.Messages()[:len(h.Messages())]), exact(t, h.Messages()))
+	require.Equal(t, 2, strings.Count(text(t, h.Messages()), "I begin"))
 	require.NoError(t, w.Close(t.Context()))
 }
 
@@ -481,7 +481,7 @@ func TestDamagedTurnsAreErrors(t *testing.T) {
 			_, w := open(t, m)
 			_, err := w.Append(t.Context(), e)
 			require.NoError(t, err)
-			_, err = transcript.Read(t.Context(), m, "s")
+			_, err = transcript.Read(t.Context(), m, "s", transcript.Options{})
 			require.ErrorIs(t, err, session.ErrCorrupt)
 			require.ErrorContains(t, err, "entry 1")
 		})
@@ -490,7 +490,7 @@ func TestDamagedTurnsAreErrors(t *testing.T) {
 	_, w := open(t, m)
 	_, err := w.Append(t.Context(), session.Entry{Kind: session.KindEnd, Run: "r", Data: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	_, err = transcript.Read(t.Context(), m, "s")
+	_, err = transcript.Read(t.Context(), m, "s", transcript.Options{})
 	require.ErrorIs(t, err, session.ErrVersion)
 }
 
@@ -516,7 +516,7 @@ func TestResponseOfAResumedTurnReplacesStreamedText(t *testing.T) {
 		now, err := c.Begin(t.Context(), model.User("Talk."))
 		require.NoError(t, err)
 		_, err = until(now, "word12 ", func(ev agent.Event) {
-			if now.Observe(ev); ev.Text == "word12 " {
+			if now.Observe(&ev); ev.Text == "word12 " {
 				store.left.Store(0) // the process ends
 			}
 		})
@@ -530,7 +530,7 @@ func TestResponseOfAResumedTurnReplacesStreamedText(t *testing.T) {
 		res, err := until(now, "word3 ", func(agent.Event) {})
 		require.NoError(t, transcript.End(t.Context(), now, res, err))
 		h := read(t, m)
-		require.Equal(t, "word0 word1 word2 word3 ", h.Messages[len(h.Messages)-1].Text())
+		require.Equal(t, "word0 word1 word2 word3 ", h.Messages()[len(h.Messages())-1].Text())
 		require.Equal(t, 1, strings.Count(export(t, m), "word0"))
 		require.NotContains(t, export(t, m), `"kind":"view"`)
 		require.NoError(t, w.Close(t.Context()))

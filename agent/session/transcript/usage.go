@@ -13,7 +13,7 @@ import (
 const opSpent view.Op = "spent"
 
 // usage shows how full the context is, and what the session has cost. What the model has read and written last is what it will read next.
-func (p *Projector) usage(m *model.Message) {
+func (p *Transcript) usage(m *model.Message) {
 	p.spent += p.costOf(m)
 	if used := m.Usage.TotalTokens(); used > 0 {
 		p.full, p.used = uint64(used), true
@@ -21,7 +21,7 @@ func (p *Projector) usage(m *model.Message) {
 }
 
 // showUsed shows the usage of a response.
-func (p *Projector) showUsed() {
+func (p *Transcript) showUsed() {
 	if p.used {
 		p.used = false
 		p.showUsage()
@@ -29,7 +29,7 @@ func (p *Projector) showUsed() {
 }
 
 // usedInside counts a response of an agent inside a call.
-func (p *Projector) usedInside(m *model.Message) {
+func (p *Transcript) usedInside(m *model.Message) {
 	if cost := p.costOf(m); cost > 0 {
 		p.spent += cost
 		p.spentInner += cost
@@ -37,7 +37,7 @@ func (p *Projector) usedInside(m *model.Message) {
 	}
 }
 
-func (p *Projector) costOf(m *model.Message) float64 {
+func (p *Transcript) costOf(m *model.Message) float64 {
 	if p.options.Prices == nil || m == nil {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (p *Projector) costOf(m *model.Message) float64 {
 	return price.Of(m.Usage)
 }
 
-func (p *Projector) showUsage() {
+func (p *Transcript) showUsage() {
 	if p.options.Window <= 0 || p.full == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (p *Projector) showUsage() {
 }
 
 // recordSpent records what no message says.
-func (p *Projector) recordSpent() {
+func (p *Transcript) recordSpent() {
 	if cost := p.spentInner; cost > 0 {
 		p.spentInner = 0
 		p.record(record{Op: opSpent, ID: UsageID + ":" + p.run, Entity: &view.Entity{Usage: &view.Tokens{Cost: cost, Currency: p.options.Currency}}})
@@ -68,7 +68,7 @@ func (p *Projector) recordSpent() {
 }
 
 // replaySpent counts what was recorded. A cost in another currency is left out.
-func (p *Projector) replaySpent(u *view.Tokens) {
+func (p *Transcript) replaySpent(u *view.Tokens) {
 	if u != nil && u.Cost > 0 && u.Currency == p.options.Currency {
 		p.spent += u.Cost
 		p.showUsage()

@@ -112,11 +112,11 @@ func TestQuestionsNameTheWaitingCall(t *testing.T) {
 	again := openShown(t, s.store, true)
 	for i := range pending.Calls {
 		c := &pending.Calls[i]
-		id := s.p.Waiting(c)
+		id := s.c.Waiting(c)
 		require.True(t, strings.HasSuffix(id, "/1/"+c.ID), id)
 		e := s.fold.Get(id)
 		require.Equal(t, "clerk", s.fold.Get(e.Parent).Name)
-		require.Equal(t, id, again.p.Waiting(c), "another process finds it too")
+		require.Equal(t, id, again.c.Waiting(c), "another process finds it too")
 	}
 }
 

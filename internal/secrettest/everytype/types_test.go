@@ -62,7 +62,6 @@ var harmless = map[string]string{
 	"session.Entry.Key":                "names a record",
 	"spend.Error.Key":                  "names who spends",
 	"toolset.Question.URL":             content,
-	"transcript.Item.Key":              "names a record",
 	"transcript.keptMessage.key":       "names a record",
 	"unstable.PlanFile.URI":            content,
 	"view.Content.URI":                 content,

@@ -208,14 +208,11 @@ func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sess
 	if err != nil {
 		return err
 	}
-	var fold view.Fold
-	p := transcript.New(transcript.Options{Fold: &fold})
-	_, damaged := transcript.ReadWith(ctx, store, info.ID, p.Replay)
+	t, damaged := transcript.Read(ctx, store, info.ID, transcript.Options{}) // what is before the damage
 	if damaged != nil && !errors.Is(damaged, sessions.ErrCorrupt) {
 		return damaged
 	}
-	p.Replayed() // what is before the damage
-	snapshot := fold.Snapshot()
+	snapshot := t.Fold().Snapshot()
 	if f.json {
 		shown := shownSession{Session: info, Entities: []*view.Entity{}}
 		for e := range snapshot.All() {

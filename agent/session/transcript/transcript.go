@@ -3,19 +3,21 @@
 package transcript
 
 import (
+	"context"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Options are the options of a [Projector].
+// Options are the options of a [Transcript].
 type Options struct {
-	// Fold gets all changes. It must not be nil.
-	Fold *view.Fold
 	// Render returns the Markdown text of an output that the model did not write as text. If it is nil, such outputs
 	// are not shown.
 	Render func(output any) (string, error)
@@ -26,19 +28,26 @@ type Options struct {
 	// before the turn.
 	Prices   model.PriceTable
 	Currency string
-	// Changed, if not nil, is called when [Projector.Records] has something new. It must not block.
-	Changed func()
+	// First are shown before the entries, and belong to the session as a whole.
+	First []*view.Entity
 	// ErrorText returns what users are told of an error that ended a run. Nil is a text that quotes nothing of it.
 	ErrorText func(err error) string
 }
 
-// Projector makes the entities of a conversation. Begin, Prompt, Event, Notice, End and Replay must be called by one
-// goroutine at a time. Report, Records, Running and Hidden may be called at any time, by any goroutine.
-type Projector struct {
+// Transcript is what a session's entries say: the messages for the next run, and the entities that the conversation
+// shows. Report, Running, Call, Emit and Abandon may be called at any time, by any goroutine. All other methods must be
+// called by one goroutine at a time.
+type Transcript struct {
+	session string
 	options Options
+	fold    view.Fold
+	h       *history
+	reading *folding // while entries are appended
+	tell    func()   // called when there is something to record; nil if nobody records
 
 	// The rest is the turn's.
 	run              string
+	begun            bool // the turn has entries
 	message, thought stream
 	step             int
 	first            int // the step of the run's first request, 0 before it
@@ -60,6 +69,7 @@ type Projector struct {
 	mu      sync.Mutex
 	calls   map[string]*call  // by entity, as far as they can still change
 	last    string            // the entity that was shown last
+	lastOf  string            // and that of the turn's answer: a message, a thought, or a call
 	latest  map[string]string // entities of the calls of the last response, by the model's id
 	records records
 }
@@ -72,19 +82,82 @@ type stream struct {
 	added bool // no message has it, so that it is recorded
 }
 
-// New returns a projector.
-func New(options Options) *Projector {
-	return &Projector{options: options, calls: map[string]*call{}, latest: map[string]string{}}
+// New returns an empty transcript of a session.
+func New(session string, o Options) *Transcript {
+	t := &Transcript{session: session, options: o, h: new(history), calls: map[string]*call{}, latest: map[string]string{}}
+	for _, e := range o.First {
+		t.Show(e)
+	}
+	return t
 }
 
-// Begin begins a turn.
-func (p *Projector) Begin(run string) {
+// Read folds the entries of a session. A turn without an end counts as interrupted. After damage, the transcript has
+// what is before it, and the error wraps [session.ErrCorrupt]: its Good says what [session.Store.Fork] can keep.
+func Read(ctx context.Context, s session.Store, id string, o Options) (*Transcript, error) {
+	t := New(id, o)
+	if s == nil {
+		return t, &session.Error{Op: "read", Session: id, Err: fmt.Errorf("%w: the store is nil", session.ErrInvalid)}
+	}
+	return t, t.load(ctx, s)
+}
+
+func (p *Transcript) load(ctx context.Context, s session.Store) error {
+	defer p.Cut()
+	p.reading = newFolding(p.session)
+	for e, err := range s.Load(ctx, p.session, 0) {
+		if err != nil {
+			return salvageable(err, p.reading.good)
+		}
+		if err := p.Append(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Append folds the next entry of the session. The messages of a turn are there when it has ended. After the last entry,
+// call Cut. An error is that of [Read], and then the transcript stays as it is.
+func (p *Transcript) Append(e session.Entry) error {
+	if p.reading == nil {
+		p.reading = newFolding(p.session)
+	}
+	i, err := p.reading.take(&e)
+	if err != nil {
+		return err
+	}
+	p.h = p.reading.history
+	p.read(i)
+	return nil
+}
+
+// Cut says that nothing follows the entries that were appended. If the last turn has no end, it counts as interrupted.
+func (p *Transcript) Cut() {
+	if p.reading == nil {
+		return
+	}
+	p.h = p.reading.history
+	p.reading.cut(p.read)
+	p.reading = nil
+	p.replayed()
+}
+
+// Messages returns the messages for the next run. They must not be changed.
+func (p *Transcript) Messages() []*model.Message { return slices.Clip(p.h.Messages) }
+
+// Interrupted returns the id of the turn that was cut off, or the empty string.
+func (p *Transcript) Interrupted() string { return p.h.Interrupted }
+
+// Fold returns what the conversation shows. It must not be changed.
+func (p *Transcript) Fold() *view.Fold { return &p.fold }
+
+// Start begins to show a turn. [Conversation.Begin] calls it.
+func (p *Transcript) Start(run string) {
 	p.mu.Lock()
-	p.run, p.numbers.notice = run, 0
+	p.run, p.numbers.notice, p.lastOf = run, 0, ""
 	p.mu.Unlock()
 	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
 	clear(p.writing)
-	p.numbers.said = 0
+	p.numbers.said, p.begun = 0, false
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
@@ -95,7 +168,8 @@ func (p *Projector) Begin(run string) {
 }
 
 // Prompt shows the prompt of the turn. shown is what the user wrote. If it is nil, the parts are shown.
-func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
+func (p *Transcript) Prompt(parts []model.Part, shown []view.Content) {
+	p.begun = true
 	said := Contents(parts)
 	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
 	if shown != nil && !reflect.DeepEqual(shown, said) {
@@ -106,17 +180,17 @@ func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
 }
 
 // Typed shows what the user typed in a turn without a prompt, such as a slash command.
-func (p *Projector) Typed(shown []view.Content) {
+func (p *Transcript) Typed(shown []view.Content) {
 	p.add(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: shown})
 }
 
 // Notice shows the user a message that is not part of the conversation. class is info, warning or error.
-func (p *Projector) Notice(class, title string) {
+func (p *Transcript) Notice(class, title string) {
 	p.add(&view.Entity{ID: "notice:" + p.nextNotice(), Kind: view.Notice, Class: class, Title: title})
 }
 
 // nextNotice returns what makes the id of a notice unique.
-func (p *Projector) nextNotice() string {
+func (p *Transcript) nextNotice() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.numbers.notice++
@@ -124,7 +198,7 @@ func (p *Projector) nextNotice() string {
 }
 
 // Say shows a message of the agent that is not part of the conversation.
-func (p *Projector) Say(text string) {
+func (p *Transcript) Say(text string) {
 	if text == "" {
 		return
 	}
@@ -133,13 +207,13 @@ func (p *Projector) Say(text string) {
 }
 
 // SetWindow sets the size of the model's context from now on: see [Options].Window.
-func (p *Projector) SetWindow(tokens int) { p.options.Window = tokens }
+func (p *Transcript) SetWindow(tokens int) { p.options.Window = tokens }
 
 // Finish returns the finish reason of the last response of the turn.
-func (p *Projector) Finish() model.FinishReason { return p.finish }
+func (p *Transcript) Finish() model.FinishReason { return p.finish }
 
 // Event shows an event of the run.
-func (p *Projector) Event(e *agent.Event) {
+func (p *Transcript) Event(e *agent.Event) {
 	if e.Kind != agent.EventToolCall {
 		p.showUsed()
 	}
@@ -184,7 +258,7 @@ func (p *Projector) Event(e *agent.Event) {
 }
 
 // requested notes a request of the run.
-func (p *Projector) requested(step int) {
+func (p *Transcript) requested(step int) {
 	p.newStep(p.run, step)
 	if p.first == 0 {
 		p.first = step
@@ -192,14 +266,14 @@ func (p *Projector) requested(step int) {
 }
 
 // newStep gives what follows entities of its own: a response of the model is a message, what it thinks beside it another.
-func (p *Projector) newStep(run string, step int) {
+func (p *Transcript) newStep(run string, step int) {
 	p.step = step
 	p.message = stream{id: MessageID(run, step), kind: view.Message}
 	p.thought = stream{id: ThoughtID(run, step), kind: view.Thought}
 }
 
 // say appends to a message or thought.
-func (p *Projector) say(s *stream, text string) {
+func (p *Transcript) say(s *stream, text string) {
 	if text == "" || s.id == "" {
 		return
 	}
@@ -211,7 +285,7 @@ func (p *Projector) say(s *stream, text string) {
 }
 
 // open makes the entity of a message or thought.
-func (p *Projector) open(s *stream) {
+func (p *Transcript) open(s *stream) {
 	if s.open {
 		return
 	}
@@ -232,7 +306,7 @@ func roleOf(kind view.Kind) view.Role {
 }
 
 // media shows what a response holds beside text: images, sounds, files. They come with the complete response.
-func (p *Projector) media(m *model.Message) {
+func (p *Transcript) media(m *model.Message) {
 	for i := range m.Parts {
 		if part := &m.Parts[i]; part.Kind == model.PartMedia && (len(part.Data) > 0 || part.URL != "") && p.message.id != "" {
 			p.open(&p.message)
@@ -246,7 +320,7 @@ func (p *Projector) media(m *model.Message) {
 }
 
 // said shows a message that arrived during the run.
-func (p *Projector) said(m *model.Message) {
+func (p *Transcript) said(m *model.Message) {
 	if c := Contents(m.Parts); len(c) > 0 {
 		p.numbers.said++
 		p.upsert(&view.Entity{ID: saidID(p.run, p.numbers.said), Kind: view.Message, Role: view.User, Content: c})
@@ -254,7 +328,7 @@ func (p *Projector) said(m *model.Message) {
 }
 
 // output shows an output that has not been shown as text.
-func (p *Projector) output(e *agent.Event) {
+func (p *Transcript) output(e *agent.Event) {
 	if p.textual || p.options.Render == nil {
 		return
 	}
@@ -268,7 +342,7 @@ func (p *Projector) output(e *agent.Event) {
 }
 
 // custom shows what tools and processors emit: the events of agents inside them, and changes of what the conversation shows.
-func (p *Projector) custom(e *agent.Event) {
+func (p *Transcript) custom(e *agent.Event) {
 	switch v := e.Value.(type) {
 	case agent.Nested:
 		if v.HandOver {
@@ -287,7 +361,7 @@ func (p *Projector) custom(e *agent.Event) {
 }
 
 // handedOver shows what an agent says that the run was handed over to. Its tool calls are shown as those of any agent inside a call.
-func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
+func (p *Transcript) handedOver(around *agent.Event, e *agent.Event) {
 	switch e.Kind {
 	case agent.EventRequestStart:
 		p.newStep(stepOf(p.run, around.Step)+"/"+around.CallID, e.Step)
@@ -314,8 +388,9 @@ func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
 	}
 }
 
-// End ends the turn, for one of the reasons of this package: calls that are open have failed then, unless the turn is pending.
-func (p *Projector) End(reason string) {
+// Stop shows the end of the turn, for one of the reasons of this package: calls that are open have failed then, unless
+// the turn is pending. [Turn.Finish] calls it.
+func (p *Transcript) Stop(reason string) {
 	p.showUsed()
 	p.recordSpent()
 	if reason != Pending {
@@ -324,11 +399,15 @@ func (p *Projector) End(reason string) {
 		p.closeCalls(why)
 	}
 	p.early = nil
+	if p.begun {
+		p.ended(reason)
+	}
+	p.begun = false
 }
 
 // Abandon shows the open calls of the turn as cancelled, although they still run. Any goroutine may
 // call it.
-func (p *Projector) Abandon() { p.closeCalls(whyUnfinished(Cancelled)) }
+func (p *Transcript) Abandon() { p.closeCalls(whyUnfinished(Cancelled)) }
 
 // whyUnfinished returns the text for calls that are open when a turn ends.
 func whyUnfinished(reason string) string {
@@ -339,25 +418,25 @@ func whyUnfinished(reason string) string {
 }
 
 // upsert makes or replaces an entity that messages have.
-func (p *Projector) upsert(e *view.Entity) {
+func (p *Transcript) upsert(e *view.Entity) {
 	p.apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
 // add makes an entity that no message has, and records it.
-func (p *Projector) add(e *view.Entity) {
+func (p *Transcript) add(e *view.Entity) {
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
 	p.upsert(e)
 }
 
-func (p *Projector) apply(c view.Change) {
+func (p *Transcript) apply(c view.Change) {
 	if c.Op == view.Upsert {
 		p.mu.Lock()
-		if p.options.Fold.Get(c.ID) == nil {
-			p.last = c.ID
+		if p.fold.Get(c.ID) == nil {
+			p.appears(c.Entity)
 		}
 		p.mu.Unlock()
 	}
-	_ = p.options.Fold.Apply(c) // an unknown entity cannot be appended to
+	_ = p.fold.Apply(c) // an unknown entity cannot be appended to
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
