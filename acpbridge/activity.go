@@ -29,7 +29,8 @@ type activity struct {
 	id    acp.ToolCallID
 	about ws.Subject
 
-	live bool // the user sees commands in terminals of the client
+	live   bool           // the user sees commands in terminals of the client
+	output *growingOutput // what the call has shown of a command on this machine; nil if nothing
 }
 
 type activityKey struct{}
@@ -110,9 +111,19 @@ func (a *activity) showTerminal(ctx context.Context, id acp.TerminalID) {
 	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: id}}}, a.notes()...)})
 }
 
-// showOutput shows the end of what a command has written so far.
-func (a *activity) showOutput(ctx context.Context, c *ws.Chunk) {
-	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{verbatim(endOfOutput(c))}, a.notes()...)})
+// showOutput shows what a command has written so far.
+func (a *activity) showOutput(ctx context.Context, o *growingOutput) {
+	a.output = o
+	a.update(ctx, acp.ToolCallUpdate{Content: append(a.notes(), deps.TextContent(o.shown()))})
+}
+
+// outputOf returns the output of a command on this machine with how it ended. What has been shown of it only grows.
+func (a *activity) outputOf(res *toolset.Result) acp.ToolCallContent {
+	if a.output == nil {
+		return verbatim(transcript.Clip(res.Text))
+	}
+	how := res.Text[strings.LastIndexByte(res.Text, '\n')+1:]
+	return deps.TextContent(a.output.ended(how))
 }
 
 // notes are what stays when the content of a call is replaced: who allowed it.
@@ -133,12 +144,12 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 		if json.Unmarshal(res.Meta, &state) != nil {
 			break
 		}
-		u.RawOutput = rawOutput(&state, res.Text)
+		u.RawOutput = rawOutput(&state, res.Text, a.live)
 		if a.tool == ToolRunCommand && !state.Running && !state.Succeeded() { // the model gets an ordinary result
 			u.Status = acp.ToolCallStatusFailed
 		}
 		if !a.live {
-			u.Content = append([]acp.ToolCallContent{verbatim(transcript.Clip(res.Text))}, a.notes()...)
+			u.Content = append(a.notes(), a.outputOf(res))
 		}
 	}
 	return u
@@ -152,22 +163,24 @@ type commandEnd struct {
 	TimedOut   bool    `json:"timedOut,omitempty"`
 	Running    bool    `json:"running,omitempty"`
 	Truncated  bool    `json:"truncated,omitempty"`
-	Output     string  `json:"output"`
+	Output     *string `json:"output,omitempty"`
 }
 
-// rawOutput is for the client's programs. text is what the model is told: the output, and behind it in a line of its own how the command is.
-func rawOutput(s *ws.CommandState, text string) json.RawMessage {
+// rawOutput is for the client's programs. text is what the model is told: the output, and behind it in a line of its own how the command is. The
+// output of a command on this machine is not in it, because the content has it.
+func rawOutput(s *ws.CommandState, text string, live bool) json.RawMessage {
 	end := commandEnd{TerminalID: s.Terminal, TimedOut: s.TimedOut, Running: s.Running, Truncated: s.Truncated}
 	if s.Exit != nil && s.Exit.Signal != "" {
 		end.Signal = &s.Exit.Signal
 	} else if s.Exit != nil && s.Exit.Code >= 0 {
 		end.ExitCode = &s.Exit.Code
 	}
-	if i := strings.LastIndex(text, "\n["); i >= 0 {
-		end.Output = text[:i+1]
-	}
-	if end.Output == noOutput {
-		end.Output = ""
+	if live {
+		output := ""
+		if i := strings.LastIndex(text, "\n["); i >= 0 && text[:i+1] != noOutput {
+			output = text[:i+1]
+		}
+		end.Output = &output
 	}
 	data, err := json.Marshal(end)
 	if err != nil { // only strings and numbers

@@ -124,7 +124,7 @@ func (s *server) makeSession(id acp.SessionID, dir string, more []string) *sessi
 	client := newSessionClient(s.client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &session{id: id, client: client, gone: make(chan struct{}), tracker: deps.NewTracker(client, id, &deps.TrackerOptions{Transcript: client}), local: s.local, stored: s.stored, takes: s.takes.options(s.peer.ClientCapabilities), info: &deps.Session{
+	return &session{id: id, client: client, gone: make(chan struct{}), tracker: deps.NewTracker(client, id, &deps.TrackerOptions{Transcript: client}), local: s.local, stored: s.stored, takes: s.takes.options(s.peer.ClientCapabilities, s.local.runs(s.peer.ClientCapabilities)), info: &deps.Session{
 		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
 	}}
 }

@@ -59,9 +59,14 @@ func (s *server) extendUnstable(opts *acp.ConnOptions) {
 // clientUpdates are the updates that are not stable and that a client takes.
 type clientUpdates struct{ subagents, plans bool }
 
-// options returns what a client takes.
-func (t clientUpdates) options(can acp.ClientCapabilities) acpview.Options {
+// options returns what a client takes. here is set if commands run on this machine.
+func (t clientUpdates) options(can acp.ClientCapabilities, here bool) acpview.Options {
 	o := acpview.Options{Plans: t.plans, Subagents: t.subagents}
+	for _, name := range []string{"terminal_output_delta", "terminal_output"} {
+		if here && o.Terminal == "" && string(can.Meta[name]) == "true" {
+			o.Terminal = name
+		}
+	}
 	if takes := can.Session; takes != nil {
 		o.Notices, o.Compactions = takes.Notices != nil, takes.Compaction != nil
 	}

@@ -32,6 +32,11 @@ type LocalFallback struct {
 	Config local.Config
 }
 
+// runs reports whether commands of a client with these abilities run on this machine.
+func (f *LocalFallback) runs(can acp.ClientCapabilities) bool {
+	return f != nil && f.Commands && (!can.Terminal || f.Prefer.Commands)
+}
+
 // Prefer says what this machine does although the client could. What is not allowed by a [LocalFallback] is done by the client all the same.
 type Prefer struct {
 	// Files has files read and written on this machine.

@@ -21,6 +21,9 @@ type Options struct {
 	Notices, Compactions, Plans, Subagents bool
 	// Prompts shows what the user has said, to clients that have not sent it.
 	Prompts bool
+	// Terminal is set for clients that append the output of commands to a terminal. It names the metadata for what is new:
+	// "terminal_output" or "terminal_output_delta".
+	Terminal string
 	// Late announces a call when it needs approval, when it or another call starts or ends, or when its arguments take
 	// long to write, and not before.
 	Late bool
@@ -38,6 +41,7 @@ type table struct {
 	sent, got        int                     // updates of the delta in hand, and of it when it failed
 	late             []string                // calls that have not been announced
 	agents           map[string]*view.Entity // inside calls, by the calls, for Subagents
+	outputs          map[string]*running     // of commands, by their calls
 }
 
 // chunk is an update with text, which is made once: the client has written it down when SessionUpdate returns.
@@ -92,6 +96,7 @@ func (v *table) show(d *view.Delta) error {
 func (v *table) removed(d *view.Delta) error {
 	if d.Kind == view.ToolCall {
 		v.forget(d.ID)
+		v.forgetOutput(d.ID)
 		delete(v.agents, d.ID)
 	}
 	return nil
@@ -227,17 +232,29 @@ func (v *table) one(d *view.Delta, e *view.Entity) error {
 		}
 	case d.Op == view.Append:
 		u := &acp.ToolCallUpdate{ToolCallID: toolCallID(e.ID), Content: callContents(e)}
-		return v.update(acp.SessionUpdate{ToolCallUpdate: u})
+		return v.updated(u, e)
 	default:
-		u := changed(e, d.Known, v.agentOf(e))
-		if reflect.DeepEqual(u, &acp.ToolCallUpdate{ToolCallID: u.ToolCallID}) {
-			return nil
-		}
-		if err := v.update(acp.SessionUpdate{ToolCallUpdate: u}); err != nil {
+		if err := v.updated(changed(e, d.Known, v.agentOf(e)), e); err != nil {
 			return err
 		}
 	}
 	return v.reported(e, d.Known)
+}
+
+// updated sends an update of a call, with what is new of its output, unless it says nothing.
+func (v *table) updated(u *acp.ToolCallUpdate, e *view.Entity) error {
+	sent := func() {}
+	if u.Content != nil || e.Status.Ended() {
+		sent = v.withOutput(u, e)
+	}
+	if reflect.DeepEqual(u, &acp.ToolCallUpdate{ToolCallID: u.ToolCallID}) {
+		return nil
+	}
+	err := v.update(acp.SessionUpdate{ToolCallUpdate: u})
+	if err == nil {
+		sent()
+	}
+	return err
 }
 
 // waits reports whether there is nothing about a call yet but that it will be made.
@@ -284,11 +301,16 @@ func (v *table) forget(id string) {
 }
 
 func (v *table) announced(e *view.Entity) error {
-	if err := v.update(acp.SessionUpdate{ToolCall: announced(released(e), v.agentOf(e))}); err != nil {
+	call := announced(released(e), v.agentOf(e))
+	v.opened(call, e)
+	if err := v.update(acp.SessionUpdate{ToolCall: call}); err != nil {
 		return err
 	}
 	v.forget(e.ID)
-	return nil
+	if at, _, _ := command(e); at < 0 || !v.hasTerminal(e) {
+		return nil
+	}
+	return v.updated(&acp.ToolCallUpdate{ToolCallID: call.ToolCallID, Content: []acp.ToolCallContent{}}, e)
 }
 
 // agentOf returns the name of the agent whose call it is, if that is inside another call.
