@@ -189,6 +189,10 @@ func (w *Workspace) glance(ctx context.Context, path string) *ws.Document {
 			return &doc
 		}
 	}
+	if w.here == nil { // a look would be a read of the whole file
+		s.Unread = true
+		return s.Document
+	}
 	if s.Disk == nil || !s.Disk.Exists || !plain(s.Disk.Data) || w.seen.otherwise(at.real, s.Disk.Data) {
 		return nil
 	}

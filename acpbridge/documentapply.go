@@ -54,7 +54,7 @@ func (w *Workspace) ApplyChange(ctx context.Context, path string, c ws.Change) (
 	case !onDisk && !utf8.Valid(c.Data):
 		return fail(ws.ErrBinary)
 	case !onDisk:
-		return w.applyThere(ctx, path, s, c.Data)
+		return w.applyThere(ctx, path, s, c.Data, c.Found != nil)
 	case s.Unsaved:
 		return fail(errUnsaved)
 	}
@@ -67,6 +67,9 @@ func (w *Workspace) find(ctx context.Context, path string, c *ws.Change) (*sight
 	var s *sight
 	var err error
 	switch {
+	case c.Found != nil && w.here == nil && w.editor.features.Read:
+		at, wrong := w.editor.begin(ctx, "write", path, true)
+		s, err = &sight{Document: c.Found, at: at}, wrong
 	case w.editor.features.Read:
 		s, err = w.look(ctx, "write", path)
 	case w.readsHere():
@@ -143,7 +146,8 @@ func (w *Workspace) applyHere(ctx context.Context, path string, s *sight, c ws.C
 }
 
 // applyThere writes a file through the editor, and finds out what became of it. An editor may have written what it did not confirm.
-func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data []byte) (*ws.Document, error) {
+// With show the change is shown as it was made, because the question had less.
+func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data []byte, show bool) (*ws.Document, error) {
 	failed := w.editor.write(ctx, path, s.at, data)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBack)
 	defer cancel()
@@ -152,7 +156,7 @@ func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data 
 		return nil, err
 	}
 	w.seen.wrote(s.at.real, doc)
-	if a := activityOf(ctx); a != nil && !bytes.Equal(doc.Current().Data, data) {
+	if a := activityOf(ctx); a != nil && (show || !bytes.Equal(doc.Current().Data, data)) {
 		a.showWritten(ctx, doc, s.Current())
 	}
 	return doc, nil

@@ -31,7 +31,7 @@ func TestEditFileWritesThroughEditor(t *testing.T) {
 	assert.Equal(t, "Edited a. Lines 1 to 4 are now:\n     1\tone\n     2\t2\n     3\t2b\n     4\t3", r.answer(t).Text)
 	content, _ := editor.File("/project/a")
 	assert.Equal(t, "one\r\n2\r\n2b\r\n3", content)
-	assert.Equal(t, []string{acp.MethodReadTextFile, acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodWriteTextFile, acp.MethodReadTextFile}, methods(editor))
+	assert.Equal(t, []string{acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodWriteTextFile, acp.MethodReadTextFile}, methods(editor))
 	c := r.shown(t, 0)
 	assert.Equal(t, "Edit a", c.Title)
 	assert.Equal(t, acp.ToolKindEdit, c.Kind)
@@ -47,9 +47,9 @@ func TestEditFileSaysWhatIsWrong(t *testing.T) {
 		"Could not edit b: not found. Create it with write_file.":                                                                    editArgs("b", "x", "y"),
 	} {
 		editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "x\nx\n"}})
-		r := once(t, editor, "edit_file", a)
-		assert.Equal(t, want, r.answer(t).Text)
-		assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)
+		r := runTools(t.Context(), t, editor, editor.Deps("/project"), []model.Part{call("1", "read_file", args{"path": a["path"]}), call("2", "edit_file", a)})
+		assert.Equal(t, want, r.answers()[1].Text)
+		assert.Equal(t, model.OutcomeFailed, r.answers()[1].Outcome)
 		assert.Empty(t, editor.Permissions(), "what cannot be done is not asked about")
 		content, _ := editor.File("/project/a")
 		assert.Equal(t, "x\nx\n", content)
@@ -68,12 +68,44 @@ func TestEditedFileThatChangedIsShownAgain(t *testing.T) {
 			return acptest.AllowOnce
 		},
 	})
-	r := once(t, editor, "edit_file", editArgs("a", "two", "2"))
-	assert.Contains(t, r.answer(t).Text, "Edited a.")
+	r := runTools(t.Context(), t, editor, editor.Deps("/project"), []model.Part{call("1", "read_file", args{"path": "a"}), call("2", "edit_file", editArgs("a", "two", "2"))})
+	assert.Contains(t, r.answers()[1].Text, "Edited a.")
 	content, _ := editor.File("/project/a")
 	assert.Equal(t, "zero\none\n2\n", content)
 	require.Len(t, editor.Permissions(), 2)
 	assert.Equal(t, "zero\none\n2\n", editor.Permissions()[1].ToolCall.Content[0].Diff.NewText)
+}
+
+// A file on another machine that has not been read is read once the edit is allowed, and just before it is written. The question shows what
+// is replaced by what. That is made of the text as it is then; what is typed meanwhile stays.
+func TestEditOfUnreadFileElsewhereReadsItOnceBeforeTheWrite(t *testing.T) {
+	var editor *acptest.Client
+	editor = acptest.New(acptest.Options{
+		Files: map[string]string{"/project/a": "one\ntwo\n"},
+		Permission: func(context.Context, *acp.RequestPermissionRequest) acptest.Answer {
+			editor.Type("/project/a", "zero\none\ntwo\n")
+			return acptest.AllowOnce
+		},
+	})
+	r := once(t, editor, "edit_file", editArgs("a", "two", "2"))
+	assert.Contains(t, r.answer(t).Text, "Edited a. Lines 1 to 3 are now:\n     1\tzero\n     2\tone\n     3\t2")
+	content, _ := editor.File("/project/a")
+	assert.Equal(t, "zero\none\n2\n", content)
+	require.Len(t, editor.Permissions(), 1)
+	asked := editor.Permissions()[0].ToolCall.Content[0].Diff
+	assert.Equal(t, "two", *asked.OldText)
+	assert.Equal(t, "2", asked.NewText)
+	shown := r.shown(t, 0).Content[0].Diff
+	assert.Equal(t, "zero\none\n2\n", shown.NewText, "in the end the lines around it are shown")
+	assert.Equal(t, []string{acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodWriteTextFile, acp.MethodReadTextFile}, methods(editor))
+
+	for old, want := range map[string]string{"three": "old_text was not found", "o": "old_text occurs 4 times"} {
+		editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "one\ntwo\nfoo\n"}})
+		r := once(t, editor, "edit_file", editArgs("a", old, "2"))
+		assert.Contains(t, r.answer(t).Text, want)
+		content, _ := editor.File("/project/a")
+		assert.Equal(t, "one\ntwo\nfoo\n", content)
+	}
 }
 
 // An edit of a line in a file of 108 kB sends the new text once, where the client writes it, and at most 15 kB besides.
@@ -99,7 +131,10 @@ func TestEditOfLargeFileSendsLittle(t *testing.T) {
 	t.Logf("%d bytes in all, the new text has %d", sent, len(content))
 	assert.Less(t, sent-len(content), 15_000)
 	// What is shown is the whole change all the same.
-	shown := editor.Permissions()[0].ToolCall.Content
+	asked := editor.Permissions()[0].ToolCall.Content
+	require.Len(t, asked, 2)
+	assert.Equal(t, "needle", *asked[0].Diff.OldText)
+	shown := editor.State().ToolCalls[0].Content
 	require.Len(t, shown, 2)
 	assert.Equal(t, line+line+line+"needle\n"+line+line+line, *shown[0].Diff.OldText)
 	assert.Equal(t, line+line+line+"another\n"+line+line+line, shown[1].Diff.NewText)

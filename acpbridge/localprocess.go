@@ -30,7 +30,7 @@ func (p *localProcess) Wait(ctx context.Context) (ws.Exit, error) {
 	if a == nil {
 		return p.Process.Wait(ctx)
 	}
-	o := new(growingOutput)
+	o := &growingOutput{begun: a.tool == ToolRunCommand} // else there may be a lot of it already
 	for {
 		slice, cancel := context.WithTimeout(ctx, outputInterval)
 		exit, err := p.Process.Wait(slice)
@@ -62,7 +62,7 @@ func (p *localProcess) show(ctx context.Context, a *activity, o *growingOutput) 
 type growingOutput struct {
 	acpview.Output
 	fence string
-	begun bool
+	begun bool   // what is read next follows
 	end   int64  // the position of what is read next
 	cut   []byte // the beginning of a character at the end
 }

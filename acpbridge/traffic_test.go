@@ -94,10 +94,10 @@ func TestEditSendsNewTextOnce(t *testing.T) {
 				Toolsets: []toolset.Toolset[bare]{acpbridge.Toolset[bare]()},
 			})
 			require.NoError(t, err)
-			var sent atomic.Int64
+			var sent, received atomic.Int64
 			conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
 				return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{
-					Agent: a, In: r, Out: countingWriter{w.(io.WriteCloser), &sent}, Logger: slog.New(slog.DiscardHandler),
+					Agent: a, In: countingReader{r, &received}, Out: countingWriter{w.(io.WriteCloser), &sent}, Logger: slog.New(slog.DiscardHandler),
 				})
 			})
 			id, err := conn.Start(t.Context(), "/repo")
@@ -113,6 +113,7 @@ func TestEditSendsNewTextOnce(t *testing.T) {
 			t.Logf("%d bytes sent, %d of them the new text, %d besides", sent.Load(), len(encoded), besides)
 			require.Positive(t, besides)
 			require.Less(t, besides, int64(15_000))
+			require.Less(t, float64(received.Load()), 2.2*float64(len(before)), "the editor is asked once before the write, and once after it")
 			require.Empty(t, editor.Violations())
 		})
 	}

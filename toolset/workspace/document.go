@@ -15,8 +15,8 @@ import (
 type Document struct {
 	// Path is the absolute, clean path, as it was named.
 	Path string
-	// Disk is the file as it is saved, Buffer as the editor has it. At least one is set. Buffer is also nil if Unchecked
-	// is set.
+	// Disk is the file as it is saved, Buffer as the editor has it. At least one is set, unless Unread is. Buffer is also nil if
+	// Unchecked is set.
 	Disk, Buffer *Side
 	// Faithful reports whether the editor shows and saves the file byte by byte.
 	Faithful Faith
@@ -27,6 +27,8 @@ type Document struct {
 	Uncertain bool
 	// Unchecked is set if the document may be out of date, because the editor was not asked, see [Opener].
 	Unchecked bool
+	// Unread is set if nothing is known of the file, because a quick look would cost as much as a change.
+	Unread bool
 	// Version is the basis of a [Change]. It also identifies the way that the change takes, and both sides where they differ. It is
 	// empty for a missing file.
 	Version Version
@@ -104,12 +106,15 @@ type Change struct {
 	// Exact asks that the file has these bytes afterwards, also if the editor formats what it saves: the change then goes to the disk, where
 	// the disk is known and the editor has nothing unsaved. An undo sets it.
 	Exact bool
+	// Found, if not nil, is the document of IfVersion as Open has just returned it. A workspace that cannot see whether the file has changed
+	// since may use it in place of another look.
+	Found *Document
 }
 
 // Opener is implemented by workspaces whose files have more than one side. A [Workspace] need not implement it: see [OpenDocument].
 type Opener interface {
 	// Open returns a file with its sides. A missing file is not an error: its sides do not exist. quick permits a document that is
-	// Unchecked, for a preview: a [Change] finds out whether it holds.
+	// Unchecked or Unread, for a preview: a [Change] finds out whether it holds.
 	Open(ctx context.Context, path string, quick bool) (*Document, error)
 }
 

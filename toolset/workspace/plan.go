@@ -27,6 +27,8 @@ type plan struct {
 	new  []byte
 	// notes are what people have to know beside the difference.
 	notes []string
+	// pieces are edits of a file that has not been read: the question shows them, and they are made once it is.
+	pieces []Edit
 	// blind is set if the workspace cannot read: the present content is unknown.
 	blind bool
 }
@@ -37,6 +39,8 @@ func (p *plan) basis() string {
 	switch {
 	case p.blind:
 		return ""
+	case p.pieces != nil:
+		return "pieces" + p.linked()
 	case !p.exists:
 		return "new" + p.linked()
 	}
@@ -76,6 +80,9 @@ func (c *call) current(ctx context.Context, path string, quick bool) (*plan, err
 	p.doc, err = OpenDocument(ctx, c.ws, path, quick)
 	if err != nil {
 		return nil, c.failed(ctx, "write "+name+", because its present content cannot be read", err)
+	}
+	if p.doc.Unread {
+		return p, nil
 	}
 	if p.doc.Blocked != "" {
 		return nil, toolset.Failed("Could not write %s: %s.", name, p.doc.Blocked)
@@ -126,7 +133,10 @@ func (c *call) plan(ctx context.Context, path string, fill func(*plan) error) (p
 		if err == nil {
 			err = fill(p)
 		}
-		unchecked := p != nil && p.doc != nil && p.doc.Unchecked
+		unchecked := p != nil && p.doc != nil && (p.doc.Unchecked || p.doc.Unread && p.pieces == nil)
+		if unread := unchecked && !p.doc.Unchecked; unread {
+			continue
+		}
 		if !unchecked || err == nil && !p.unchanged() {
 			break
 		}

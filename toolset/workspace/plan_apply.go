@@ -15,6 +15,9 @@ import (
 
 // planApproval returns the question about the plan.
 func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
+	if p.pieces != nil {
+		return c.piecesApproval(ctx, p)
+	}
 	diff := &toolset.Diff{Path: p.path, New: new(p.shown(p.new))}
 	title := "Write "
 	switch {
@@ -23,13 +26,29 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	case !p.exists && !p.blind:
 		title = "Create "
 	}
-	title += p.name
-	if p.file != p.path {
-		title += " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
-	}
+	title += c.titled(p)
 	a := &toolset.Approval{Title: title, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
 	for _, note := range append(p.facts(), p.notes...) {
 		a.Preview = append(a.Preview, toolset.Preview{Text: note})
+	}
+	c.options.scope(ctx, c.ws, c.tool, a)
+	return a
+}
+
+// titled returns the name of the file, with what it leads to.
+func (c *call) titled(p *plan) string {
+	if p.file == p.path {
+		return p.name
+	}
+	return p.name + " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
+}
+
+// piecesApproval returns the question about edits of a file that has not been read: they alone say what will happen.
+func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
+	a := &toolset.Approval{Title: "Edit " + c.titled(p), Basis: p.basis()}
+	for i := range p.pieces {
+		e := &p.pieces[i]
+		a.Preview = append(a.Preview, toolset.Preview{Diff: &toolset.Diff{Path: p.path, Old: &e.OldText, New: &e.NewText}})
 	}
 	c.options.scope(ctx, c.ws, c.tool, a)
 	return a
@@ -79,7 +98,23 @@ func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*
 		return nil, toolset.ApprovalRequired(*c.planApproval(ctx, p))
 	}
 	c.plans.clear()
-	doc, err := ApplyChange(ctx, c.ws, p.path, p.change())
+	change := p.change
+	if p.pieces != nil { // the file is read now, for the first time
+		found, err := c.current(ctx, p.path, false)
+		if err == nil {
+			err = fill(found)
+		}
+		if err != nil {
+			return nil, err
+		}
+		*p = *found
+		change = func() Change {
+			made := p.change()
+			made.Found = p.doc
+			return made
+		}
+	}
+	doc, err := ApplyChange(ctx, c.ws, p.path, change())
 	if err == nil {
 		return doc, nil
 	}

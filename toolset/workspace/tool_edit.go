@@ -27,6 +27,10 @@ func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
 
 // fill works out what the file is after the edits. They are made in its text; lines that they do not touch keep their bytes.
 func (in editFileArgs) fill(p *plan) error {
+	if p.doc != nil && p.doc.Unread {
+		p.pieces = in.alone()
+		return nil
+	}
 	switch {
 	case !p.exists || p.doc.Uncertain:
 		return toolset.Failed("Could not edit %s: not found. Create it with %s.", p.name, ToolWriteFile)
@@ -44,6 +48,16 @@ func (in editFileArgs) fill(p *plan) error {
 		return toolset.Failed("Nothing was changed in %s: %s. Use other characters.", p.name, err)
 	}
 	return nil
+}
+
+// alone returns the edits if they say by themselves what they do: each replaces one piece of text by another one. It returns nil otherwise.
+func (in editFileArgs) alone() []Edit {
+	for _, e := range in.Edits {
+		if e.ReplaceAll || e.OldText == "" || foldLines(e.OldText) == foldLines(e.NewText) {
+			return nil
+		}
+	}
+	return in.Edits
 }
 
 func (c *call) approveEdit(ctx context.Context, in editFileArgs) (*toolset.Approval, error) {

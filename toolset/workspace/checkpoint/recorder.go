@@ -161,7 +161,7 @@ func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspac
 		}
 	}
 	doc, err := workspace.OpenDocument(ctx, r.workspace, path, quick)
-	if now := (*workspace.Side)(nil); err == nil {
+	if now := (*workspace.Side)(nil); err == nil && !doc.Unread {
 		if now = doc.Current(); now.Exists && !doc.Unchecked {
 			r.remember(doc.Path, doc.Version, now.Data)
 		}
