@@ -32,14 +32,25 @@ type DeferredResults = toolset.DeferredResults
 // needs an answer, and the run continues where it stopped. With a prompt, the answers are applied first, calls without an answer
 // are denied, and the prompt follows.
 func WithResults(results DeferredResults) RunOption {
-	return runOption(func(o *runOptions) { o.results = &results })
+	return runOption(func(o *runOptions) { o.results = &givenResults{results, answersOf} })
+}
+
+// givenResults are the results of [WithResults]. Programs without that do not link what reads them.
+type givenResults struct {
+	results DeferredResults
+	answers func(*DeferredResults) (*loop.Answers, error)
+}
+
+// loop returns the answers for the loop.
+func (g *givenResults) loop() (*loop.Answers, error) {
+	if g == nil {
+		return nil, nil
+	}
+	return g.answers(&g.results)
 }
 
 // answersOf are results in the loop's form, in a stable order.
-func answersOf(r *DeferredResults) ([]loop.Answer, error) {
-	if r == nil {
-		return nil, nil
-	}
+func answersOf(r *DeferredResults) (*loop.Answers, error) {
 	var ids []string
 	for id := range r.Decisions {
 		ids = append(ids, id)
@@ -57,7 +68,7 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 			return nil, fmt.Errorf("%w: call %q: %w", ErrResults, id, err)
 		}
 	}
-	return answers, nil
+	return loop.Given(answers), nil
 }
 
 // answerOf sets the result or decision for a call.

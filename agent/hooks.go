@@ -134,13 +134,13 @@ func (r *agentRun[D, O]) hookedRun(ctx context.Context, body RunFunc) error {
 	return err
 }
 
-// hookedRequest sends a request within the Request hooks.
+// hookedRequest sends a request within the Request hooks. It is counted inside of them: what is sent counts.
 func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunContext[D], req *model.Request, sink model.Sink) (*model.Message, error) {
 	if len(r.hooks) == 0 {
-		return r.options.model.Generate(ctx, req, sink)
+		return run.Meter.Generate(ctx, r.options.model, req, sink)
 	}
 	next := RequestFunc(func(ctx context.Context, req *model.Request) (*model.Message, error) {
-		return r.options.model.Generate(ctx, req, sinkIn(ctx, sink))
+		return run.Meter.Generate(ctx, r.options.model, req, sinkIn(ctx, sink))
 	})
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.hooks[i].Request, next; hook != nil {

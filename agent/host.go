@@ -7,7 +7,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
@@ -102,7 +101,7 @@ func (h *stepHost[D, O]) Generate(ctx context.Context, _ toolset.Call, req *mode
 	return r.generate(ctx, &r.context, req)
 }
 
-// generate sends a request for user code the way the loop sends its own: counted, priced, limited, and through the hooks.
+// generate sends a request for user code the way the loop sends its own: through the hooks, counted and limited.
 func (r *agentRun[D, O]) generate(ctx context.Context, run *toolset.RunContext[D], req *model.Request) (resp *model.Message, err error) {
 	defer recovered(&err)
 	if req == nil {
@@ -110,24 +109,11 @@ func (r *agentRun[D, O]) generate(ctx context.Context, run *toolset.RunContext[D
 	}
 	asked := *req
 	asked.Settings = r.options.settings.Merge(req.Settings)
-	if err := run.Meter.CheckPrice(r.model, time.Now()); err != nil {
-		return nil, err
-	}
-	if err := run.Meter.Request(); err != nil {
-		return nil, err
-	}
 	if resp, err = r.hookedRequest(ctx, run, &asked, nil); err != nil {
 		return nil, err
 	}
 	if resp == nil {
 		return nil, errors.New("agent: Generate: the model returned neither a response nor an error")
-	}
-	priced := *resp
-	if priced.Time.IsZero() {
-		priced.Time = time.Now()
-	}
-	if err := run.Meter.Response(r.model, &priced); err != nil {
-		return nil, err
 	}
 	if err := run.Meter.CheckTokens(model.Usage{}); err != nil {
 		return nil, err

@@ -67,13 +67,19 @@ func TestCostLimitRefusesAModelWithoutAPriceBeforeTheRequest(t *testing.T) {
 	require.Zero(t, asked)
 }
 
-func TestCostLimitEndsARunWhoseResponseHasNoUsage(t *testing.T) {
+func TestResponseWithoutUsageCountsAsItsReservation(t *testing.T) {
 	a := newAgent(t, cfg{Model: turns(2), Prices: dollar, Limits: agent.Limits{Cost: 100}}, addTool())
-	_, err := a.Run(t.Context(), deps{}, "go")
-	require.ErrorIs(t, err, model.ErrNoUsage)
-	require.ErrorAs(t, err, new(*agent.PriceError))
-	require.Equal(t, 1, asRunError(t, err).Usage.Requests)
-	require.Len(t, asRunError(t, err).Messages, 3, "the prompt, the response, and the answer to its call")
+	res, err := a.Run(t.Context(), deps{}, "go")
+	require.NoError(t, err)
+	require.Equal(t, 3, res.Usage.Unpriced, "it is visible that the cost is not known")
+	require.InDelta(t, 15, res.Usage.Cost, 0, "a twentieth of the limit each")
+
+	endless := newAgent(t, cfg{Model: turns(1000), Prices: dollar, Limits: agent.Limits{Cost: 100}}, addTool())
+	_, err = endless.Run(t.Context(), deps{}, "go")
+	var limit *agent.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Equal(t, toolset.LimitCost, limit.Limit)
+	require.Equal(t, 20, asRunError(t, err).Usage.Requests)
 
 	free := newAgent(t, cfg{Model: turns(2), Prices: model.Prices{"turns": {}}, Limits: agent.Limits{Cost: 100}}, addTool())
 	_, err = free.Run(t.Context(), deps{}, "go")

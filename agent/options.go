@@ -26,7 +26,7 @@ type runOptions struct {
 	parts                 []model.Part
 	instructions          []string
 	metadata              map[string]string
-	results               *DeferredResults
+	results               *givenResults
 	inbox                 *Inbox
 	input                 *Input
 	meter                 *toolset.Meter

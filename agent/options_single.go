@@ -20,7 +20,7 @@ func SingleRunOption(o RunOption) string {
 	// o is applied to marks that no caller can have. A mark that is gone tells what o sets, to nil as well.
 	var (
 		history  model.Message
-		results  DeferredResults
+		results  givenResults
 		inbox    Inbox
 		input    Input
 		meter    toolset.Meter

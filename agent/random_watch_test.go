@@ -232,9 +232,6 @@ func (j *spyJournal) before(runID string) toolset.Usage {
 	}
 	l := j.runs[runID]
 	for _, r := range l.records[:l.loaded] {
-		if r.Response != nil {
-			addUsage(&u, toolset.Usage{Requests: 1, Usage: r.Response.Usage})
-		}
 		if r.Used != nil {
 			addUsage(&u, toolset.Usage{Requests: r.Used.Requests, ToolCalls: r.Used.ToolCalls, Usage: r.Used.Usage})
 		}

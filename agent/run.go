@@ -149,7 +149,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	answers, err := answersOf(o.results)
+	answers, err := o.results.loop()
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,9 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 		defer scratches.Put(scratch)
 	}
 	res, err := r.loop(ctx, cfg)
-	return r.ended(ctx, res, err, r.close(ctx))
+	closeErr := r.close(ctx)
+	res.Usage = cfg.Meter.Usage() // with that of what has worked in the background until now
+	return r.ended(ctx, res, err, closeErr)
 }
 
 // ended makes the run's result of the loop's.

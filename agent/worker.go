@@ -22,7 +22,7 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	switch t.Op {
 	case engine.OpModel:
 		// Runs spend their time in here: what is on the stack is what a waiting run costs.
-		if len(r.hooks) > 0 && r.options.runOn != nil {
+		if r.options.runOn != nil {
 			r.meteredRequest(ctx, t, l, done)
 			return
 		}
@@ -94,16 +94,15 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	}
 }
 
-// meteredRequest is a request that says what its hooks have used, which a record of the task must have.
+// meteredRequest is a request that says what it has used, which a record of the task must have.
 //
 //go:noinline
 func (r *agentRun[D, O]) meteredRequest(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	meter := r.context.Meter
 	defer func() { r.context.Meter = meter }()
 	r.context.Meter = meter.Sub()
-	if done.Response, done.Err = r.request(ctx, t, l); done.Err == nil {
-		done.Used = new(r.context.Meter.Own())
-	}
+	done.Response, done.Err = r.request(ctx, t, l)
+	done.Used = new(r.context.Meter.Own())
 }
 
 func (r *agentRun[D, O]) request(ctx context.Context, t *engine.Task, l engine.Listener) (*model.Message, error) {

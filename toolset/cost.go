@@ -20,12 +20,11 @@ func (m *Meter) SetPrices(t model.PriceTable) {
 	m.limit(m.limits)
 }
 
-// PriceError reports that a limit on cost cannot be enforced, because the cost of a request is unknown. If the price is
-// unknown, the request is not made. If the provider does not report usage, the run ends after the request.
+// PriceError reports that a request was not made because there is a limit on cost and the price of the model is unknown.
 type PriceError struct {
-	// Provider and Model identify the model that answered, or would have been asked.
+	// Provider and Model identify the model that would have been asked.
 	Provider, Model string
-	// Err is [model.ErrNoPrice] or [model.ErrNoUsage].
+	// Err is [model.ErrNoPrice].
 	Err error
 
 	meter *Meter
@@ -70,6 +69,14 @@ func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	if _, ok := m.price(asked, "", "", at); !ok {
 		return &PriceError{Provider: asked.Provider, Model: asked.Name, Err: model.ErrNoPrice, meter: limit}
 	}
+	return m.spent()
+}
+
+// spent returns a [*LimitError] if a limit on cost is used up.
+func (m *Meter) spent() error {
+	if !m.countsCost() {
+		return nil
+	}
 	return m.check(func(l *Limits, u *Usage) *LimitError {
 		if l.Cost > 0 && u.Cost >= l.Cost {
 			return &LimitError{Limit: LimitCost, Value: u.Cost, Bound: l.Cost}
@@ -78,43 +85,8 @@ func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	})
 }
 
-// Response counts the usage and cost of a response, at the price of the model that answered or, if that is unknown, of
-// the model that was asked. It returns a [*PriceError] if there is a limit on cost and the cost is unknown. It checks no
-// other limit.
-func (m *Meter) Response(asked model.Info, resp *model.Message) error {
-	used := Usage{Usage: resp.Usage}
-	if !m.countsCost() {
-		m.Add(used)
-		return nil
-	}
-	price, ok := m.price(asked, resp.Provider, resp.Model, resp.Time)
-	var missing error
-	switch {
-	case !ok:
-		missing = model.ErrNoPrice
-	case resp.Usage == model.Usage{} && !price.Free():
-		missing = model.ErrNoUsage
-	default:
-		used.Cost = price.Of(resp.Usage)
-	}
-	if missing != nil && m.hasPrices() {
-		used.Unpriced = 1
-	}
-	m.Add(used)
-	if limit := m.costLimit(); missing != nil && limit != nil {
-		e := &PriceError{Provider: resp.Provider, Model: resp.Model, Err: missing, meter: limit}
-		if e.Provider == "" {
-			e.Provider = asked.Provider
-		}
-		if e.Model == "" {
-			e.Model = asked.Name
-		}
-		return e
-	}
-	return nil
-}
-
-// Cost returns the cost of a response as [Meter.Response] would count it, or 0 if it is unknown. It counts nothing.
+// Cost returns the cost of a response, at the price of the model that answered or, if that is unknown, of the model that was asked. It
+// returns 0 if there is no price, and counts nothing.
 func (m *Meter) Cost(asked model.Info, resp *model.Message) float64 {
 	if !m.countsCost() {
 		return 0

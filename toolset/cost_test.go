@@ -3,6 +3,7 @@
 package toolset_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -22,14 +23,21 @@ func answered(provider, name string, u model.Usage) *model.Message {
 	return &model.Message{Kind: model.KindResponse, Provider: provider, Model: name, Usage: u}
 }
 
+// ask has a meter send a request that is answered with a message.
+func ask(t *testing.T, m *toolset.Meter, resp *model.Message) {
+	t.Helper()
+	_, err := m.Generate(t.Context(), model.Func(asked, func(context.Context, *model.Request, model.Sink) (*model.Message, error) { return resp, nil }), new(model.Request), nil)
+	require.NoError(t, err)
+}
+
 func TestMeterCountsCostUpwards(t *testing.T) {
 	user := toolset.NewMeter(toolset.Limits{})
 	user.SetPrices(prices)
 	outer := user.Child(toolset.Limits{})
 	inner := outer.Sub().Child(toolset.Limits{})
 	inner.SetPrices(model.Prices{"a/large": {Input: 100}})
-	require.NoError(t, outer.Response(asked, answered("a", "large", mega)))
-	require.NoError(t, inner.Response(asked, answered("a", "large", mega)))
+	ask(t, outer, answered("a", "large", mega))
+	ask(t, inner, answered("a", "large", mega))
 	require.InDelta(t, 101, user.Usage().Cost, 1e-9)
 	require.InDelta(t, 101, outer.Usage().Cost, 1e-9)
 	require.InDelta(t, 100, inner.Usage().Cost, 1e-9)
@@ -48,13 +56,13 @@ func TestMeterUsesThePriceOfTheAnsweringModel(t *testing.T) {
 	} {
 		m := toolset.NewMeter(toolset.Limits{})
 		m.SetPrices(prices)
-		require.NoError(t, m.Response(asked, answered(test.provider, test.model, mega)), name)
+		ask(t, m, answered(test.provider, test.model, mega))
 		require.InDelta(t, test.cost, m.Usage().Cost, 1e-9, name)
 		require.Equal(t, test.unpriced, m.Usage().Unpriced, name)
 	}
 	m := new(toolset.Meter)
-	require.NoError(t, m.Response(asked, answered("a", "large", mega)))
-	require.Equal(t, toolset.Usage{Usage: mega}, m.Usage(), "without prices")
+	ask(t, m, answered("a", "large", mega))
+	require.Equal(t, toolset.Usage{Requests: 1, Usage: mega}, m.Usage(), "without prices")
 }
 
 func TestCostLimitNeedsAPrice(t *testing.T) {
@@ -74,21 +82,38 @@ func TestCostLimitNeedsAPrice(t *testing.T) {
 	require.ErrorIs(t, toolset.NewMeter(toolset.Limits{Cost: 3}).CheckPrice(asked, time.Time{}), model.ErrNoPrice, "without prices")
 }
 
-func TestCostLimitNeedsUsage(t *testing.T) {
+func TestUnknownCostCountsAsItsReservation(t *testing.T) {
 	m := toolset.NewMeter(toolset.Limits{Cost: 3})
 	m.SetPrices(prices)
-	require.ErrorIs(t, m.Response(asked, answered("", "", model.Usage{})), model.ErrNoUsage)
-	err := m.Response(asked, answered("c", "new", mega))
-	require.EqualError(t, err, "limit on cost: c new: no price known for the model: add the model to Config.Prices")
+	ask(t, m, answered("", "", model.Usage{}))
+	ask(t, m, answered("c", "new", mega))
 	require.Equal(t, 2, m.Usage().Unpriced)
-	require.NoError(t, m.Response(asked, answered("a", "free", model.Usage{})), "a free model needs no usage")
+	require.InDelta(t, 0.3, m.Usage().Cost, 0)
+	ask(t, m, answered("a", "free", model.Usage{}))
+	require.Equal(t, 2, m.Usage().Unpriced, "a free model needs no usage")
+
+	m = toolset.NewMeter(toolset.Limits{Cost: 3})
+	m.SetPrices(model.Prices{"large": {Output: 2}})
+	req := &model.Request{Settings: &model.Settings{MaxTokens: 500_000}}
+	_, err := m.Generate(t.Context(), model.Func(asked, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return nil, context.DeadlineExceeded
+	}), req, nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.InDelta(t, 1, m.Usage().Cost, 0, "the longest response that the request allows")
+	require.Equal(t, 1, m.Usage().Unpriced)
+	_, err = m.Generate(t.Context(), model.Func(asked, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return nil, &model.APIError{Status: 429}
+	}), req, nil)
+	require.Error(t, err)
+	require.InDelta(t, 1, m.Usage().Cost, 0, "a request that was refused costs nothing")
+	require.Equal(t, 2, m.Usage().Requests)
 }
 
 func TestCostLimitErrorIsReadable(t *testing.T) {
 	m := toolset.NewMeter(toolset.Limits{Cost: 2.5})
 	m.SetPrices(prices)
 	for range 2 {
-		require.NoError(t, m.Response(asked, answered("", "", mega)))
+		ask(t, m, answered("", "", mega))
 		require.NoError(t, m.CheckCost(0))
 	}
 	require.NoError(t, m.CheckCost(0.5))
@@ -100,6 +125,6 @@ func TestCostLimitErrorIsReadable(t *testing.T) {
 	require.InDelta(t, 2.75, limit.Value, 1e-9)
 	require.InDelta(t, 2.5, limit.Bound, 1e-9)
 	require.NoError(t, m.CheckPrice(asked, time.Time{}))
-	require.NoError(t, m.Response(asked, answered("", "", mega)))
+	ask(t, m, answered("", "", mega))
 	require.ErrorAs(t, m.CheckPrice(asked, time.Time{}), &limit, "no more requests at the limit")
 }

@@ -30,7 +30,7 @@ type Limits struct {
 	TotalTokens  int64 `json:"total_tokens,omitempty"`
 	// Cost limits the cost of responses, in the currency of the prices set with [Meter.SetPrices]. It is checked together
 	// with the token limits. While there is a limit on cost, a request is not made if its price is unknown or the limit
-	// is reached.
+	// is reached, and responses of unknown cost count as described at [Meter.Generate].
 	Cost float64 `json:"cost,omitempty"`
 }
 

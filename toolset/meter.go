@@ -3,8 +3,10 @@
 package toolset
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -31,6 +33,10 @@ type Meter struct {
 	// below, by their ids. See Prepay and Replay.
 	balance *Usage
 	prepaid map[string]any // a map[string]Usage would be one more type in every program
+	// door is for requests that follow one another in one context, which is what most runs make. shared says that the meter may outlive
+	// its runs, and must not keep their contexts.
+	door   door
+	shared bool
 }
 
 // payFrom takes a usage out of a balance and returns the rest. Replay sets it: programs without a
@@ -42,7 +48,7 @@ var payFrom func(balance *Usage, u Usage) Usage
 //
 // [agent.WithMeter]: https://pkg.go.dev/github.com/ponte-go/ponte/agent#WithMeter
 func NewMeter(l Limits) *Meter {
-	m := new(Meter)
+	m := &Meter{shared: true}
 	m.limit(l)
 	return m
 }
@@ -129,8 +135,31 @@ func (u *Usage) add(more Usage) {
 	u.Requests += more.Requests
 	u.ToolCalls += more.ToolCalls
 	u.Usage.Add(more.Usage)
-	u.Cost += more.Cost
+	u.Cost = nano(u.Cost + more.Cost)
 	u.Unpriced += more.Unpriced
+}
+
+// nano rounds a cost to whole billionths, so that sums do not depend on the order of what is added.
+func nano(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
+
+// CheckRequest returns the error that the next request of a run would have: a [*LimitError] if a limit does not allow it, a
+// [*PriceError] if there is a limit on cost and the model has no price. It counts nothing. steps is how many steps the run has made,
+// which are limited like requests even if hooks answered them without a request.
+func (m *Meter) CheckRequest(asked model.Info, steps int) error {
+	if err := m.CheckPrice(asked, time.Now()); err != nil {
+		return err
+	}
+	own := true
+	return m.check(func(l *Limits, u *Usage) *LimitError {
+		n := u.Requests
+		if own {
+			n, own = max(n, steps), false
+		}
+		if l.Requests > 0 && n >= l.Requests {
+			return &LimitError{Limit: LimitRequests, Value: float64(n), Bound: float64(l.Requests)}
+		}
+		return l.tokens(u.Usage)
+	})
 }
 
 // Request counts a request that is about to be made. If a limit does not allow it, Request counts

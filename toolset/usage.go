@@ -13,8 +13,10 @@ type Usage struct {
 	// ToolCalls counts the tool calls that returned a value. Output tools never count.
 	ToolCalls int `json:"tool_calls,omitempty"`
 	model.Usage
-	// Cost is the cost of the responses, in the currency of the run's prices. It is 0 without prices.
+	// Cost is the cost of the responses, in the currency of the run's prices, rounded to billionths for each response. It is 0 without
+	// prices.
 	Cost float64 `json:"cost,omitempty"`
-	// Unpriced counts the responses whose cost is unknown and not included in Cost. It is 0 without prices.
+	// Unpriced counts the requests whose cost is unknown. Under a limit on cost, Cost has what was reserved for them, otherwise
+	// nothing. It is 0 without prices.
 	Unpriced int `json:"unpriced,omitempty"`
 }

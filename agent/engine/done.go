@@ -27,8 +27,8 @@ type Done struct {
 	Decision *toolset.Decision `json:"-"`
 	// Inbox is the result of an OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part `json:"inbox,omitempty"`
-	// Used is what the task has counted on the run's meter, if the worker knows; for an OpPrepare, what history processors have. Nil
-	// does not mean nothing.
+	// Used is what the task has counted on the run's meter: of an OpModel or OpStep, the requests that were sent, with those of hooks; of
+	// an OpPrepare, what history processors have used. Nil does not mean nothing.
 	Used *toolset.Usage `json:"used,omitempty"`
 	// Err ends the run. The other fields mean nothing then, except HandOver.
 	Err error `json:"-"`

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -275,27 +274,15 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 
 // ask makes a request to the model.
 func (s *Summary) ask(ctx context.Context, text string, meter *toolset.Meter) (*model.Message, error) {
-	asked, now := s.Model.Info(), time.Now()
-	if err := meter.CheckPrice(asked, now); err != nil {
-		return nil, err
-	}
-	if err := meter.Request(); err != nil {
-		return nil, err
-	}
-	resp, err := s.Model.Generate(ctx, &model.Request{
+	resp, err := meter.Generate(ctx, s.Model, &model.Request{
 		Instructions: s.Instructions,
 		Messages:     []*model.Message{model.UserText(text)},
 		Settings:     s.Settings,
 	}, nil)
-	if err != nil {
-		return nil, err
+	if err == nil && resp == nil {
+		err = errors.New("the model returned neither a response nor an error")
 	}
-	if resp == nil {
-		return nil, errors.New("the model returned neither a response nor an error")
-	}
-	counted := *resp
-	counted.Time = now
-	return resp, meter.Response(asked, &counted)
+	return resp, err
 }
 
 // maxPieces bounds the requests for a summary. Longer conversations are shortened.

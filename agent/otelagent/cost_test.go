@@ -146,7 +146,7 @@ func TestUnsampledSpansAreNotFilledIn(t *testing.T) {
 	extra := cost(t, n, hooks) - cost(t, n, through)
 	t.Logf("%.1f allocations a step", extra/n)
 	require.Zero(t, w.spans)
-	require.Less(t, extra/n, 11.0)
+	require.Less(t, extra/n, 12.0) // with the gate of a request whose context is the hook's
 }
 
 func TestConcurrentRunsDoNotMix(t *testing.T) {

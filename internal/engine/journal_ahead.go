@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
@@ -54,7 +53,6 @@ func (s *recorded) add(r *record) {
 	case opStart:
 		s.others, s.used.ToolCalls = r.Start.Calls, r.Start.Given
 	case opModel:
-		addUsage(&s.used, toolset.Usage{Requests: 1, Usage: r.Response.Usage, Cost: r.Cost})
 		s.answered, s.calls = r.Step, nil
 		for _, p := range loop.Normalise(r.Response, r.Step).Parts {
 			if p.Kind == model.PartToolCall {
@@ -248,13 +246,4 @@ func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 	j.prepaid.pay(j.meter, j.ahead)
 	j.endReplay()
 	j.endReplay, j.ahead = nil, nil
-}
-
-// cost returns the cost of a response.
-func (j *Journal) cost(asked *model.Info, resp *model.Message, at time.Time) float64 {
-	priced := model.Message{Provider: resp.Provider, Model: resp.Model, Time: resp.Time, Usage: resp.Usage}
-	if priced.Time.IsZero() {
-		priced.Time = at
-	}
-	return j.meter.Cost(*asked, &priced)
 }

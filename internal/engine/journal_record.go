@@ -80,10 +80,8 @@ type record struct {
 	N        int    `json:"n,omitempty"`
 	// At is when the result was there.
 	At time.Time `json:"at"`
-	// Used is what the task has used on the run's meter, beside what the loop counts.
+	// Used is what the task has used on the run's meter. The loop counts the tool calls.
 	Used *toolset.Usage `json:"used,omitempty"`
-	// Cost is the cost of a response when it was recorded, for whoever sums the records up. A replay works it out again.
-	Cost float64 `json:"cost,omitempty"`
 
 	Start *start `json:"start,omitempty"`
 	// Messages is how many messages a request or the history before processing had; Instructions what a request said, if

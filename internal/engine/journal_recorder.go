@@ -45,9 +45,6 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 		*done = engine.Done{Err: context.Cause(ctx)}
 		return
 	}
-	if t.Op == engine.OpModel && t.Info.Model != nil {
-		f.record.Cost = j.cost(t.Info.Model, done.Response, f.record.At)
-	}
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == engine.OpInbox {

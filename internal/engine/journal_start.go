@@ -54,8 +54,12 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 		return fmt.Sprintf("%x", sum[:16])
 	}
 	s.Calls = openCalls(cfg.History)
-	for i := range cfg.Answers {
-		if r := cfg.Answers[i].Result; r != nil && r.Outcome == model.OutcomeSuccess {
+	var answers []loop.Answer
+	if cfg.Answers != nil {
+		answers = cfg.Answers.List
+	}
+	for i := range answers {
+		if r := answers[i].Result; r != nil && r.Outcome == model.OutcomeSuccess {
 			s.Given++
 		}
 	}
@@ -63,7 +67,7 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	if n := len(cfg.History); n > 0 {
 		s.Last = hash("history", true, cfg.History[n-1])
 	}
-	s.Results = hash("results", cfg.Answers != nil, cfg.Answers)
+	s.Results = hash("results", cfg.Answers != nil, answers)
 	return s, err
 }
 

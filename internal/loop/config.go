@@ -36,10 +36,10 @@ type Config struct {
 	End           engine.EndStrategy
 	// Parallel bounds how many calls run at the same time. 0 means no bound.
 	Parallel int
-	// Asks says that there is somebody to ask about calls while the run waits.
+	// Asks is set if people can be asked about calls while the run waits.
 	Asks bool
 	// Answers are for the pending calls of the history. Nil means that there are none.
-	Answers []Answer
+	Answers *Answers
 	// Over is how the run is handed over to other agents; nil if the agent has no hand-overs.
 	Over *HandOver
 	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.

@@ -25,7 +25,7 @@ const (
 	heldAll
 )
 
-// waits says what a pending call waits for.
+// waits is the reason why a call is pending.
 type waits uint8
 
 const (

@@ -5,8 +5,6 @@ package loop
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
@@ -19,6 +17,16 @@ type Answer struct {
 	Decision toolset.Decision
 	Result   *toolset.Result
 }
+
+// Answers are the answers to pending calls. settle is a field because programs without answers need not link it.
+type Answers struct {
+	// List has the answers.
+	List   []Answer
+	settle func(r *run, answers []Answer, calls []call, known bool) error
+}
+
+// Given returns answers for a run.
+func Given(list []Answer) *Answers { return &Answers{list, settleAnswers} }
 
 // pending returns the error that ends the run if there are pending calls.
 func (r *run) pending(calls []call) error {
@@ -83,47 +91,17 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 		}
 	}
 	known := r.takeUpPending(calls)
-	answers := r.cfg.Answers
-	if answers == nil && !r.instead {
-		r.resumed = nil
-		return nil
+	var err error
+	switch answers := r.cfg.Answers; {
+	case answers != nil:
+		err = answers.settle(r, answers.List, calls, known)
+	case r.instead && r.cfg.Over != nil:
+		err = r.cfg.Over.answers(r, nil, calls, known)
 	}
-	inside := r.inside(calls)
-	for i := range answers {
-		a := &answers[i]
-		if in := slices.IndexFunc(inside, func(in insideCall) bool { return in.key == a.CallID }); in >= 0 {
-			inside[in].given = a
-			continue
-		}
-		at := callIndex(calls, func(c *call) bool {
-			return c.part.CallID == a.CallID || model.PendingCall{ID: c.part.CallID}.Key() == a.CallID
-		})
-		switch {
-		case at < 0:
-			return unfit("there is no pending call %q", a.CallID)
-		case calls[at].answered && calls[at].executed:
-			return unfit("call %q has been executed already", a.CallID)
-		case known && calls[at].was == nil:
-			return unfit("call %q is not pending: a call before it has to be settled first", a.CallID)
-		}
-		calls[at].given, calls[at].waits = a, nothing
+	if err == nil {
+		r.resumed, r.cfg.Answers = nil, nil // they are for this response alone
 	}
-	if err := r.answerInside(inside, calls); err != nil {
-		return err
-	}
-	for i := range calls {
-		c := &calls[i]
-		switch {
-		case c.answered || c.tool == nil || known && c.was == nil || c.suspended != nil:
-		case c.given == nil && r.instead: // it will be denied
-		case c.given == nil:
-			return unfit("call %q of %q has none", c.part.CallID, c.part.Tool)
-		case c.given.Result == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
-			return unfit("call %q of %q needs a result, it cannot be run here", c.part.CallID, c.part.Tool)
-		}
-	}
-	r.resumed, r.cfg.Answers = nil, nil // they are for this response alone
-	return nil
+	return err
 }
 
 // takeUpPending gives calls what they waited for in the run that left them pending. It reports whether that is known:
@@ -175,15 +153,4 @@ func (r *run) settleGiven(calls []call) {
 			c.given = nil
 		}
 	}
-}
-
-// unfit returns an [engine.ErrResults]. It is not inlined, because it is called in many places.
-//
-//go:noinline
-func unfit(format string, names ...string) error {
-	args := []any{engine.ErrResults}
-	for _, name := range names {
-		args = append(args, name)
-	}
-	return fmt.Errorf("%w: "+format, args...)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // fused makes the request of the next step with one task, which also prepares it and checks the calls of the response. There is a
@@ -16,7 +15,6 @@ func (r *run) fused(ctx context.Context) (*model.Message, error) {
 	if err := r.enterStep(ctx); err != nil {
 		return nil, err
 	}
-	last := r.last()
 	task := r.prepareTask(r.cfg.Processed)
 	task.Op = engine.OpStep
 	for i := range r.budgets {
@@ -26,12 +24,11 @@ func (r *run) fused(ctx context.Context) (*model.Message, error) {
 			task.Checks = append(task.Checks, engine.Check{Call: failed})
 		}
 	}
-	if err := r.countRequest(last); err != nil {
+	if err := r.mayAsk(); err != nil {
 		return nil, err
 	}
 	done := r.do(ctx, task)
 	if done.Offer == nil {
-		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, r.offered(done)
 	}
 	if err := r.offered(&engine.Done{Offer: done.Offer}); err != nil {

@@ -27,13 +27,15 @@ type HandOver struct {
 	tell func(r *run, c *call)
 	// back has the model go on after agents that have given no output.
 	back func(r *run, calls []call) error
+	// answers gives calls their answers.
+	answers func(r *run, answers []Answer, calls []call, known bool) error
 	// instead ends the step in which the user has written to the agent of a call.
 	instead func(ctx context.Context, r *run, calls []call, over *call, err error) (done bool, _ error)
 }
 
 // HandingOver returns how an agent hands over. text is the tool whose arguments a text output is, if the agent has no other output.
 func HandingOver(text *engine.Tool) *HandOver {
-	return &HandOver{textCall: text, stay: stay, resume: resumeHandOver, text: handOverText, tried: tried, join: joinTold, tell: tell, back: takeBack, instead: settleHandOver}
+	return &HandOver{textCall: text, stay: stay, resume: resumeHandOver, text: handOverText, tried: tried, join: joinTold, tell: tell, back: takeBack, answers: settleAnswers, instead: settleHandOver}
 }
 
 // tellAll appends what agents that calls have handed over to have told the user.

@@ -212,22 +212,18 @@ func (r *run) modelTask() (*engine.Task, error) {
 	if last == r.own {
 		last.Instructions = r.offer.Instructions // nobody else has seen it yet
 	}
-	if err := r.countRequest(last); err != nil {
+	if err := r.mayAsk(); err != nil {
 		return nil, err
 	}
 	if err := r.tell(engine.EventRequestStart, r.offer.Output != nil); err != nil {
-		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
 	return r.lone(&engine.Task{Op: engine.OpModel, Request: RequestOf(r.offer, slices.Clip(r.messages))}), nil
 }
 
-// countRequest counts a request, if the limits allow it.
-func (r *run) countRequest(last *model.Message) error {
-	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
-		return &engine.RunError{Stage: engine.StageModel, Err: err}
-	}
-	if err := r.cfg.Meter.Request(); err != nil {
+// mayAsk returns an error if the limits do not allow the request of the step. The worker counts it.
+func (r *run) mayAsk() error {
+	if err := r.cfg.Meter.CheckRequest(r.asked(), r.info.Step-r.cfg.Steps-2); err != nil { // a step may be that of an earlier response
 		return &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	return nil
@@ -253,25 +249,21 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 	resp := Normalise(done.Response, r.info.Step)
 	resp.Interrupted = resp.Interrupted || r.cfg.unusable(resp) != nil || incomplete(resp) != nil
 	r.append(resp)
-	unpriced := r.cfg.Meter.Response(r.asked(), resp)
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
 	}
-	if unpriced != nil {
-		return nil, &engine.RunError{Stage: engine.StageModel, Err: unpriced}
-	}
-	if err := r.checkUsed(model.Usage{}, 0); err != nil {
+	if err := r.checkUsed(); err != nil {
 		return nil, &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	return resp, nil
 }
 
-// checkUsed looks at the limits on what responses use, with more on top.
-func (r *run) checkUsed(more model.Usage, cost float64) error {
-	if err := r.cfg.Meter.CheckTokens(more); err != nil {
+// checkUsed looks at the limits on what responses use.
+func (r *run) checkUsed() error {
+	if err := r.cfg.Meter.CheckTokens(model.Usage{}); err != nil {
 		return err
 	}
-	return r.cfg.Meter.CheckCost(cost)
+	return r.cfg.Meter.CheckCost(0)
 }
 
 // asked is the model that requests go to.

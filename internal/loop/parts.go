@@ -39,9 +39,8 @@ type streamed struct {
 	// text is the text of all parts in the order of arrival. A delta only appends to it.
 	text     []byte
 	segments []segment
-	// usage is the usage that the model reported last. over is the limit that it exceeds, if it does.
+	// usage is the usage that the model reported last.
 	usage model.Usage
-	over  error
 }
 
 func (s *streamed) reset() { *s = streamed{text: s.text[:0], segments: s.segments[:0]} }
@@ -96,24 +95,16 @@ func (r *run) streamed() *streamed {
 // delta turns a model's delta into events, and keeps it in case that the response is cut off. A part starts with the first
 // delta of its index. Text and thinking end when another part starts; if they grow again, it is a new part to the observer.
 // Tool calls, whose fragments may be interleaved, end with the response.
-//
-// A model that grows its response after it has reported more than the limits allow, or with that report, is stopped. If the report was
-// the last delta, the response is complete.
 func (r *run) delta(d *model.Delta) error {
 	s := r.streamed()
 	if d.Usage != nil {
 		s.usage = *d.Usage
 		u := r.cfg.Meter.Usage()
 		u.Usage.Add(*d.Usage)
-		cost := r.cfg.Meter.Cost(r.asked(), &model.Message{Usage: *d.Usage, Time: r.last().Time})
-		u.Cost += cost
+		u.Cost += r.cfg.Meter.Cost(r.asked(), &model.Message{Usage: *d.Usage, Time: r.last().Time})
 		if err := r.emit(&engine.Event{Kind: engine.EventUsage, Usage: &u}); err != nil {
 			return err
 		}
-		s.over = r.checkUsed(*d.Usage, cost)
-	}
-	if s.over != nil && (d.Kind != "" || d.Whole != nil) {
-		return s.over
 	}
 	if d.Kind == "" {
 		if d.Whole != nil {
@@ -281,9 +272,6 @@ func (r *run) cutOff() {
 		return
 	}
 	defer s.reset()
-	if s.usage != (model.Usage{}) {
-		_ = r.cfg.Meter.Response(r.asked(), &model.Message{Usage: s.usage, Time: r.last().Time}) // the run fails already
-	}
 	resp := &model.Message{Kind: model.KindResponse, Interrupted: true, Usage: s.usage}
 	if r.cfg.Model != nil {
 		resp.Provider, resp.Model = r.cfg.Model.Provider, r.cfg.Model.Name

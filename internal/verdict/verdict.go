@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/show"
@@ -148,26 +147,9 @@ func Generate(ctx context.Context, meter *toolset.Meter, m model.Model, req *mod
 	if meter == nil {
 		meter = new(toolset.Meter)
 	}
-	asked := m.Info()
-	if err := meter.CheckPrice(asked, time.Now()); err != nil {
-		return nil, err
+	resp, err := meter.Generate(ctx, m, req, nil)
+	if err == nil && resp == nil {
+		err = errors.New("the model returned neither a response nor an error")
 	}
-	if err := meter.Request(); err != nil {
-		return nil, err
-	}
-	resp, err := m.Generate(ctx, req, nil)
-	if err != nil {
-		return nil, err
-	}
-	if resp == nil {
-		return nil, errors.New("the model returned neither a response nor an error")
-	}
-	counted := *resp
-	if counted.Time.IsZero() {
-		counted.Time = time.Now()
-	}
-	if err := meter.Response(asked, &counted); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	return resp, err
 }

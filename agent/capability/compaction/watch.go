@@ -83,7 +83,7 @@ type announced struct{ model.Model }
 // Generate implements [model.Model].
 func (a *announced) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	tell(ctx, view.Entity{Status: view.Running})
-	return a.Model.Generate(ctx, req, sink)
+	return model.Ask(ctx, a.Model, req, sink)
 }
 
 // warn emits a notice when a history grows beyond the share of the bound at which users are warned.

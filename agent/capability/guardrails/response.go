@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -24,7 +23,7 @@ func (g *guardrails[D]) request(ctx context.Context, run *toolset.RunContext[D],
 	resp, err := next(agent.WithSink(within, t.wrap), req)
 	tripped, passed := wire.wait(err != nil || resp == nil)
 	if tripped != nil {
-		t.charge(run.Meter, run.Model, resp)
+		t.tellSpent(resp)
 		return nil, tripped
 	}
 	if err != nil || resp == nil {
@@ -36,7 +35,7 @@ func (g *guardrails[D]) request(ctx context.Context, run *toolset.RunContext[D],
 	}
 	made, err := g.response(ctx, run, resp, t)
 	if err != nil {
-		t.charge(run.Meter, run.Model, resp)
+		t.tellSpent(resp)
 		return nil, err
 	}
 	return made, t.finish(made)
@@ -153,19 +152,10 @@ func withText(parts []model.Part, text string) []model.Part {
 	return made
 }
 
-// charge counts a response that the run will not see.
-func (t *tap) charge(meter *toolset.Meter, asked *model.Info, resp *model.Message) {
-	switch {
-	case resp == nil:
-		_ = t.tellUsed()
-	case t.sink != nil:
-		t.used = nil
-		_ = t.sink(model.Delta{Usage: &resp.Usage}) // the loop counts it when the request fails
-	case meter != nil && asked != nil:
-		counted := *resp
-		if counted.Time.IsZero() {
-			counted.Time = time.Now()
-		}
-		_ = meter.Response(*asked, &counted) // the run fails already
+// tellSpent reports the usage of a response that the run will not see. It is counted already.
+func (t *tap) tellSpent(resp *model.Message) {
+	if resp != nil && t.sink != nil {
+		t.used = &resp.Usage
 	}
+	_ = t.tellUsed() // the run fails already
 }

@@ -5,7 +5,6 @@ package guardrails
 import (
 	"context"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -38,15 +37,13 @@ type tap struct {
 	dropThought bool
 	// rest is the text that is left to be shown.
 	rest string
-	// used is the usage that the model reported last, until the loop is told. limit is set if it
-	// exceeds a limit.
-	used  *model.Usage
-	limit func(model.Usage) error
+	// used is the usage that the model reported last, until the loop is told.
+	used *model.Usage
 }
 
 // tap returns the tap for a request.
 func (g *guardrails[D]) tap(ctx context.Context, run *toolset.RunContext[D], wire <-chan struct{}) *tap {
-	t := &tap{wire: wire, limit: func(u model.Usage) error { return exceeded(run.Meter, run.Model, u) }}
+	t := &tap{wire: wire}
 	whole := false // a guard wants to see whole texts
 	for i := range g.guards {
 		c := &g.guards[i]
@@ -67,17 +64,6 @@ func (g *guardrails[D]) tap(ctx context.Context, run *toolset.RunContext[D], wir
 	return t
 }
 
-// exceeded returns an error if what a response has used so far exceeds a limit.
-func exceeded(meter *toolset.Meter, asked *model.Info, u model.Usage) error {
-	if meter == nil || asked == nil {
-		return nil
-	}
-	if err := meter.CheckTokens(u); err != nil {
-		return err
-	}
-	return meter.CheckCost(meter.Cost(*asked, &model.Message{Usage: u, Time: time.Now()}))
-}
-
 // wrap returns the sink for the model.
 func (t *tap) wrap(sink model.Sink) model.Sink {
 	t.sink = sink
@@ -89,7 +75,7 @@ func (t *tap) take(d model.Delta) error {
 	if d.Usage != nil {
 		t.used, d.Usage = d.Usage, nil
 	}
-	if d.Kind != "" { // the response goes on, so limits apply
+	if d.Kind != "" { // the response goes on
 		if err := t.tellUsed(); err != nil {
 			return err
 		}
@@ -117,18 +103,14 @@ func (t *tap) take(d model.Delta) error {
 	return t.pass(d)
 }
 
-// tellUsed tells the loop the last usage. It returns an error if a limit is exceeded, because the loop does not see that the model goes
-// on while text is held back.
+// tellUsed tells the loop the last usage.
 func (t *tap) tellUsed() error {
 	u := t.used
 	if u == nil {
 		return nil
 	}
 	t.used = nil
-	if err := t.sink(model.Delta{Usage: u}); err != nil {
-		return err
-	}
-	return t.limit(*u)
+	return t.sink(model.Delta{Usage: u})
 }
 
 // pass passes a delta on, when the input has passed.

@@ -115,12 +115,13 @@ func (b *Breaker) Status() BreakerStatus {
 func (b *Breaker) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	era, err := b.admit(ctx)
 	if err != nil {
+		model.Unsent(ctx)
 		return nil, err
 	}
 	outcome := neutral
 	var failure error
 	defer func() { b.settle(ctx, era, outcome, failure) }() // even if the model panics
-	resp, err := b.Model.Generate(ctx, req, sink)
+	resp, err := model.Ask(ctx, b.Model, req, sink)
 	switch {
 	case err == nil:
 		outcome = succeeded

@@ -106,6 +106,7 @@ func (c *Cached) Stats() CacheStats {
 
 // Generate implements [model.Model].
 func (c *Cached) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	model.Unsent(ctx) // unless the model is asked below
 	key := keyOf(&c.digest, req)
 	for {
 		if ctx.Err() != nil {
@@ -146,7 +147,7 @@ func (c *Cached) count(n *int64) {
 
 // ask sends a request and stores the response.
 func (c *Cached) ask(ctx context.Context, key Key, req *model.Request, sink model.Sink) (*model.Message, error) {
-	resp, err := c.inner.Generate(ctx, req, sink)
+	resp, err := model.Ask(ctx, c.inner, req, sink)
 	if err == nil && c.policy.Keep(resp) {
 		c.store.Put(ctx, key, resp.Clone())
 	}

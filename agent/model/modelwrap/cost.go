@@ -71,7 +71,7 @@ func Cost(m model.Model, prices model.PriceTable, observe func(context.Context, 
 
 // Generate implements [model.Model].
 func (c *Costed) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
-	resp, err := c.Model.Generate(ctx, req, sink)
+	resp, err := model.Ask(ctx, c.Model, req, sink)
 	if err == nil {
 		charge := c.charge(resp)
 		c.add(&charge)

@@ -87,7 +87,7 @@ func (f *fallback) Generate(ctx context.Context, req *model.Request, sink model.
 	shown, sink := show(sink)
 	var failed []error
 	for _, m := range f.models {
-		resp, err := m.Generate(ctx, req, sink)
+		resp, err := model.Ask(ctx, m, req, sink)
 		if err == nil && !shown.anything() {
 			err = f.check(resp)
 		}
@@ -199,7 +199,7 @@ func (f *fallback) buffered(ctx context.Context, req *model.Request, sink model.
 	var failed []error
 	for _, m := range f.models {
 		deltas = deltas[:0]
-		resp, err := m.Generate(ctx, req, keep)
+		resp, err := model.Ask(ctx, m, req, keep)
 		if err == nil {
 			err = f.check(resp)
 		}

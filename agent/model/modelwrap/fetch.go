@@ -102,8 +102,9 @@ func (f *fetcher) Info() model.Info {
 func (f *fetcher) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	wanted := f.wanted(req)
 	if len(wanted) == 0 {
-		return f.Model.Generate(ctx, req, sink)
+		return model.Ask(ctx, f.Model, req, sink)
 	}
+	model.Unsent(ctx) // if a download fails
 	if err := model.CheckRequests(f.Model.Info()); err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (f *fetcher) Generate(ctx context.Context, req *model.Request, sink model.S
 		}
 		return nil, err
 	}
-	return f.Model.Generate(ctx, withMedia(req, got), sink)
+	return model.Ask(ctx, f.Model, withMedia(req, got), sink)
 }
 
 // want identifies what a part shows. The same URL may be used with different media types.

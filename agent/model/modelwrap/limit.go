@@ -33,8 +33,9 @@ func (l *limit) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	select {
 	case l.places <- struct{}{}:
 	case <-ctx.Done():
+		model.Unsent(ctx)
 		return nil, ended(ctx, nil)
 	}
 	defer func() { <-l.places }()
-	return l.Model.Generate(ctx, req, sink)
+	return model.Ask(ctx, l.Model, req, sink)
 }

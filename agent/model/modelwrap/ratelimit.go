@@ -64,9 +64,10 @@ type rateLimit struct {
 
 func (l *rateLimit) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if !l.begin(ctx) {
+		model.Unsent(ctx)
 		return nil, ended(ctx, nil)
 	}
-	resp, err := l.Model.Generate(ctx, req, sink)
+	resp, err := model.Ask(ctx, l.Model, req, sink)
 	if err == nil {
 		l.mu.Lock()
 		l.tokens.take(time.Now(), resp.Usage.TotalTokens())

@@ -39,13 +39,13 @@ type retry struct {
 
 func (r *retry) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if !model.RetriesAllowed(ctx) {
-		return r.Model.Generate(ctx, req, sink)
+		return model.Ask(ctx, r.Model, req, sink)
 	}
 	seen, sink := watch(sink)
 	inner := model.WithoutRetries(ctx)
 	left := r.policy.Total
 	for n := 1; ; n++ {
-		resp, err := r.Model.Generate(inner, req, sink)
+		resp, err := model.Ask(inner, r.Model, req, sink)
 		if err == nil || seen.saw() {
 			return resp, err
 		}

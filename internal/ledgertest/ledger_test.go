@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/leaktest"
+	"github.com/ponte-go/ponte/internal/ledgertest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+var (
+	ledgerRuns = flag.Int("ledger-runs", 200, "how many random trees of agents are compared with the ledger of their provider")
+	ledgerSeed = flag.Int("ledger-seed", -1, "the only tree that is run")
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// TestRandomTreesCountWhatTheProviderWasAsked runs random trees of agents: sub-agents, in the background too, hand-overs, hooks that send a
+// request twice or not at all, fallbacks, retries, caches, guards by models, summaries, tools that ask models, limits, cancels, and turns
+// that go on from JSON. What is counted is what the ledger of the provider says: each request once, with its tokens and its cost to a
+// billionth.
+func TestRandomTreesCountWhatTheProviderWasAsked(t *testing.T) {
+	first, last := 0, *ledgerRuns
+	if *ledgerSeed >= 0 {
+		first, last = *ledgerSeed, *ledgerSeed+1
+	}
+	happened := map[string]int{}
+	for seed := first; seed < last; seed++ {
+		for what, n := range play(t, uint64(seed)).Happened {
+			happened[what] += n
+		}
+	}
+	t.Log(happened)
+	if *ledgerSeed < 0 {
+		for _, what := range []string{"sent twice", "not sent", "refused", "cut off", "unusable", "unknown cost", "cancelled", "answered by another", "pending", "limit", "done"} {
+			require.Positive(t, happened[what], what)
+		}
+	}
+}
+
+// play runs the tree of a seed natively, for some turns.
+func play(t *testing.T, seed uint64) ledgertest.Ledger {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := ledgertest.Options{Background: seed%2 == 0}
+	if seed%3 == 0 {
+		o.Cancel = cancel
+	}
+	tree := ledgertest.New(seed, o)
+	limits := toolset.Limits{}
+	switch seed % 5 {
+	case 0:
+		limits.Requests = 5 + int(seed%20)
+	case 1:
+		limits.TotalTokens = 5000 + int64(seed%20)*1000
+	}
+	meter := toolset.NewMeter(limits)
+	opts := []agent.RunOption{}
+	prompt := "go"
+	happened := map[string]int{}
+	for leg := 0; leg < 4; leg++ {
+		opts = append(opts, agent.WithMeter(meter))
+		var messages []*model.Message
+		var err error
+		var res *agent.Result[string]
+		if seed%4 < 2 {
+			res, err = tree.Agent.Run(ctx, struct{}{}, prompt, opts...)
+		} else {
+			res, err = tree.Agent.Stream(ctx, struct{}{}, prompt, opts...).Result()
+		}
+		require.Equal(t, tree.Ledger().Counted(), ledgertest.Of(meter.Usage()), "seed %d, turn %d: %v", seed, leg, err)
+		var failed *agent.RunError
+		var pending *agent.PendingError
+		switch {
+		case err == nil:
+			happened["done"]++
+			prompt, messages = "more", res.Messages
+		case errors.As(err, &pending):
+			happened["pending"]++
+			require.ErrorAs(t, err, &failed)
+			prompt, messages = "", failed.Messages
+		default:
+			if errors.As(err, new(*agent.LimitError)) {
+				happened["limit"]++
+			}
+			leg = 4
+			continue
+		}
+		opts = []agent.RunOption{fromJSON(t, messages)}
+		if pending != nil {
+			var answers toolset.DeferredResults
+			for _, c := range pending.Calls {
+				verdict := toolset.VerdictAllow
+				if seed%2 == 1 {
+					verdict = toolset.VerdictDeny
+				}
+				answers.Decide(c.Key(), toolset.Decision{Verdict: verdict})
+			}
+			opts = append(opts, agent.WithResults(answers))
+		}
+	}
+	l := tree.Ledger()
+	if limits.Requests > 0 {
+		require.LessOrEqual(t, l.Requests, limits.Requests, "seed %d", seed)
+	}
+	if limits.TotalTokens > 0 {
+		require.LessOrEqual(t, l.Usage.TotalTokens(), limits.TotalTokens+int64(l.Parallel)*ledgertest.MaxTokens, "seed %d", seed)
+	}
+	for what, n := range happened {
+		l.Happened[what] += n
+	}
+	return l
+}
+
+func fromJSON(t *testing.T, messages []*model.Message) agent.RunOption {
+	data, err := json.Marshal(messages)
+	require.NoError(t, err)
+	var back []*model.Message
+	require.NoError(t, json.Unmarshal(data, &back))
+	return agent.WithHistory(back)
+}
+
+// TestReplaysOfRandomTreesCountTheSame resumes recorded runs: nothing is sent again, and what is counted is what the first run has counted.
+func TestReplaysOfRandomTreesCountTheSame(t *testing.T) {
+	done := 0
+	for seed := range uint64(*ledgerRuns) {
+		tree := ledgertest.New(seed, ledgertest.Options{})
+		log := new(journal.Memory)
+		run := func() (toolset.Usage, toolset.Usage, error) {
+			meter := new(toolset.Meter)
+			res, err := tree.Agent.Run(t.Context(), struct{}{}, "go", agent.WithMeter(meter), agent.WithJournal(log), agent.WithRunID("r"))
+			if err != nil {
+				return toolset.Usage{}, meter.Usage(), err
+			}
+			return res.Usage, meter.Usage(), err
+		}
+		first, counted, err := run()
+		require.Equal(t, tree.Ledger().Counted(), ledgertest.Of(counted), "seed %d: %v", seed, err)
+		if err != nil && !errors.As(err, new(*agent.PendingError)) {
+			continue // a request that failed is made again
+		}
+		done++
+		sent := tree.Ledger()
+		again, counted, err2 := run()
+		require.Equal(t, err == nil, err2 == nil, "seed %d: %v", seed, err2)
+		require.Equal(t, sent.Requests, tree.Ledger().Requests, "seed %d: nothing is sent again", seed)
+		require.Equal(t, sent.Counted(), ledgertest.Of(counted), "seed %d", seed)
+		require.Equal(t, first, again, "seed %d", seed)
+	}
+	require.Positive(t, done)
+}
