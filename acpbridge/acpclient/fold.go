@@ -185,7 +185,18 @@ func (f *folder) chunk(kind chunkKind, c *acp.ContentChunk) {
 	if c.MessageID != "" {
 		f.open, f.openKind = "", 0
 	}
+	if status := acpview.StatusOf(c); status != "" && kind == agentChunk {
+		f.ended(id, status)
+		return
+	}
 	f.add(id, &c.Content)
+}
+
+// ended notes how a message ended.
+func (f *folder) ended(id string, status view.Status) {
+	e := *f.view.Get(id)
+	e.Status = status
+	f.put(&e)
 }
 
 // newMessage makes an empty message or thought.
@@ -270,9 +281,12 @@ func (f *folder) steered(message []acp.ContentBlock) {
 	f.echo, f.heard = f.view.Get(id).Text(), 0
 }
 
-// endTurn ends a turn and returns the agent's messages.
-func (f *folder) endTurn() []string {
+// endTurn ends a turn and returns the agent's messages. status is that of an answer that is not whole.
+func (f *folder) endTurn(status view.Status) []string {
 	all := f.messages
+	if n := len(all); n > 0 && status != "" {
+		f.ended(all[n-1], status)
+	}
 	f.inTurn, f.messages = false, nil
 	f.breakMessage()
 	return all

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Turn is what became of a prompt.
+// Turn is the result of a prompt.
 type Turn struct {
 	// StopReason says why the agent ended the turn.
 	StopReason acp.StopReason
@@ -171,7 +171,7 @@ func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	}
 	s.mu.Lock()
 	limited := s.fold.full
-	messages := s.fold.endTurn()
+	messages := s.fold.endTurn(statusOf(resp.StopReason, err))
 	s.turn, s.granted = nil, nil
 	s.mu.Unlock()
 	t.cancel(ErrClosed)
@@ -188,6 +188,19 @@ func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 		t.result = &Turn{Usage: more.Usage, StopReason: resp.StopReason, Snapshot: s.Snapshot(), Messages: messages, Meta: resp.Meta}
 	}
 	close(t.done)
+}
+
+// statusOf returns the status of the answer of a turn, which is empty for a whole answer.
+func statusOf(stop acp.StopReason, err error) view.Status {
+	switch {
+	case err != nil, stop == acp.StopReasonRefusal:
+		return view.Failed
+	case stop == acp.StopReasonCancelled:
+		return view.Stopped
+	case stop == acp.StopReasonMaxTokens, stop == acp.StopReasonMaxTurnRequests:
+		return view.CutOff
+	}
+	return ""
 }
 
 func (s *Session) tooLarge() error {

@@ -21,7 +21,8 @@ type Delta struct {
 	// if the entity is new to it. An Append has neither: see [Fold.Get]. A Remove has Known alone.
 	Entity, Known *Entity
 	// Text and Content are what an Append adds: Text goes to the end of the last content if that is text,
-	// and is otherwise new content. Content follows it.
+	// and is otherwise new content. Content follows it. An Upsert of a known entity has them, too, if its content has
+	// only grown.
 	Text    string
 	Content []Content
 }
@@ -30,12 +31,12 @@ type Delta struct {
 func (d *Delta) shorten() bool {
 	now, known := *d.Entity, *d.Known
 	now.Content, known.Content = nil, nil
-	if !reflect.DeepEqual(&now, &known) {
-		return true
-	}
 	text, more, ok := added(d.Known.Content, d.Entity.Content)
 	switch {
 	case !ok:
+		return true
+	case !reflect.DeepEqual(&now, &known):
+		d.Text, d.Content = text, more
 		return true
 	case text == "" && len(more) == 0:
 		return false

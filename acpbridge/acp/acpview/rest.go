@@ -31,7 +31,7 @@ func Info(e *view.Entity) acp.SessionUpdate {
 		u.Title = acp.Replace(e.Title)
 	}
 	if !e.Updated.IsZero() {
-		u.UpdatedAt = acp.Replace(e.Updated.UTC().Format(time.RFC3339))
+		u.UpdatedAt = acp.Replace(e.Updated.UTC().Format(time.RFC3339Nano))
 	}
 	return acp.SessionUpdate{SessionInfoUpdate: u}
 }

@@ -135,7 +135,7 @@ func MessageID(entity string) acp.MessageID {
 // said shows what a message or thought has more. It cannot take anything back.
 func (v *table) said(d *view.Delta) error {
 	switch {
-	case d.Role == view.User && !v.options.Prompts, d.Op == view.Upsert && d.Known != nil:
+	case d.Role == view.User && !v.options.Prompts:
 		return nil
 	case d.Role == view.User:
 		return v.prompt(d)
@@ -148,7 +148,7 @@ func (v *table) said(d *view.Delta) error {
 		c.of, c.body.MessageID = d.ID, MessageID(d.ID)
 	}
 	content := d.Content
-	if d.Entity != nil {
+	if d.Entity != nil && d.Known == nil {
 		content = d.Entity.Content
 	}
 	if err := v.say(c, d.Text); err != nil {
@@ -159,7 +159,7 @@ func (v *table) said(d *view.Delta) error {
 			return err
 		}
 	}
-	return nil
+	return v.ended(d)
 }
 
 func (v *table) say(c *chunk, text string) error {
@@ -188,7 +188,7 @@ func (v *table) prompt(d *view.Delta) error {
 		all = append(all, view.Content{Kind: view.Text, Text: d.Text})
 	}
 	all = append(all, d.Content...)
-	if d.Entity != nil {
+	if d.Entity != nil && d.Known == nil {
 		all = append(all, d.Entity.Content...)
 	}
 	for i := range all {

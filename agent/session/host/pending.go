@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
@@ -16,8 +17,10 @@ import (
 )
 
 // ask shows the questions of a run that is pending, which the history ends with.
-func (s *Session) ask(c *conversation) {
-	history, answers := c.Messages(), c.Answers()
+func (s *Session) ask(c *conversation) { s.askAbout(c, c.Messages(), c.Answers()) }
+
+// askAbout is ask, for a history that is not recorded yet: with its end, the questions are recorded.
+func (s *Session) askAbout(c *conversation, history []*model.Message, answers agent.DeferredResults) {
 	for _, call := range agent.PendingCalls(history) {
 		run := history[len(history)-1].RunID
 		q := pendingQuestion(run, &call)
@@ -37,8 +40,9 @@ func (s *Session) ask(c *conversation) {
 			s.questions[q.entity.ID] = q
 		}
 		s.mu.Unlock()
-		if !known {
-			c.Show(&q.entity)
+		shown := c.Fold().Get(q.entity.ID)
+		if !known && (shown == nil || shown.Digest != q.entity.Digest || shown.Status != q.entity.Status) {
+			c.Report(&q.entity)
 		}
 	}
 }

@@ -119,7 +119,11 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 		history = before
 		s.addNote(ctx, c, []string{t.id}, "") // the prompt is gone, and the notes with it
 	}
+	c.Said(history)
 	t.conclude(p, o)
+	if o.Reason == transcript.Pending {
+		s.askAbout(c, history, agent.DeferredResults{})
+	}
 	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {

@@ -110,6 +110,9 @@ func (s *Session) read(ctx context.Context) error {
 	}
 	s.conversation = c
 	s.ask(c)
+	if err := c.Keep(ctx); err != nil {
+		s.logError("the questions of a run are not recorded", err)
+	}
 	return nil
 }
 

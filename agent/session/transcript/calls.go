@@ -357,8 +357,7 @@ func (c *call) end() {
 func (p *Transcript) put(c *call, before *view.Entity) {
 	e := c.entity
 	if p.fold.Get(e.ID) == nil {
-		c.after = p.last
-		p.appears(&e)
+		c.after, p.last = p.last, e.ID
 	} else if reflect.DeepEqual(&e, before) {
 		return
 	}

@@ -85,6 +85,9 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	if err := t.load(h.open); err != nil {
 		return err
 	}
+	if step := t.text.unanswered(); step > 0 {
+		c.keepThought(ThoughtID(t.id, step))
+	}
 	messages, seqs, answers, reason := h.Messages, h.seqs, h.answers, h.reason()
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
 	err := t.endWith(ctx, messages, reason, answers)

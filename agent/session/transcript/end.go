@@ -23,8 +23,10 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 // endWith is like end, and records with it the answers to pending calls that are known already.
 func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults) error {
 	if t.c.recording.CompareAndSwap(t, nil) && t.c.run == t.id {
+		t.c.Said(messages)
 		t.c.Stop(reason)
 	}
+	t.c.withoutResults(messages, reason)
 	t.text.stop()
 	t.mu.Lock()
 	t.over = true

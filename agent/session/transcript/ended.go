@@ -3,6 +3,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -38,26 +39,95 @@ func (p *Transcript) ended(reason string) {
 	if status == "" {
 		return
 	}
-	answer := &view.Entity{ID: "ended:" + escape(p.run), Kind: view.Message, Role: view.Assistant}
-	p.mu.Lock()
-	last := p.lastOf
-	p.mu.Unlock()
-	if isAnswerText(last) {
-		if e := p.fold.Get(last); e != nil {
-			answer = new(*e)
-		}
+	answer := &view.Entity{ID: endedID(p.run), Kind: view.Message, Role: view.Assistant}
+	if e := p.answer(); e != nil {
+		answer = new(*e)
+	}
+	if answer.Status != "" || p.isThere(answer.ID) && answer.Content == nil { // it is recorded
+		return
 	}
 	answer.Status = status
+	if p.message.added { // how the response of another agent ended is in no message
+		p.add(answer)
+		return
+	}
 	p.upsert(answer)
 }
 
-// appears notes that an entity is shown for the first time. mu is held.
-func (p *Transcript) appears(e *view.Entity) {
-	p.last = e.ID
-	if e.Kind == view.Thought || e.Kind == view.ToolCall || isAnswerText(e.ID) {
-		p.lastOf = e.ID
+// Said shows what the messages that a turn ends with have of an answer that was cut off: the run may have ended before it
+// told of all of it. Call it before Stop. [Turn.Finish] calls both.
+func (p *Transcript) Said(messages []*model.Message) {
+	n := len(messages)
+	if n == 0 || messages[n-1].Kind != model.KindResponse || !messages[n-1].Interrupted || messages[n-1].RunID != p.run {
+		return
+	}
+	told := p.responses // of which the run has told
+	for _, m := range messages {
+		if m.Kind == model.KindResponse && m.RunID == p.run && m.HandOver == nil {
+			told--
+		}
+	}
+	if told >= 0 && messages[n-1].HandOver == nil || messages[n-1].HandOver != nil && p.handed {
+		return
+	}
+	if p.answered == p.step {
+		p.newStep(p.run, p.step+1)
+	}
+	shown := ""
+	if e := p.fold.Get(p.message.id); e != nil {
+		shown = e.Text()
+	}
+	rest, _ := strings.CutPrefix(messages[n-1].Text(), shown)
+	p.say(&p.message, rest)
+}
+
+// withoutResults notes which calls of the last response have no result in the messages that a turn ends with, although
+// the run has told of one: of a step that was interrupted, the messages have what tools have returned. What was shown is
+// recorded then.
+func (p *Transcript) withoutResults(messages []*model.Message, reason string) {
+	if reason != Cancelled && reason != Failed {
+		return
+	}
+	results := map[string]bool{}
+	for _, m := range slices.Backward(messages) {
+		if m.HasToolCalls() {
+			break
+		}
+		for i := range m.Parts {
+			if isResult(&m.Parts[i]) {
+				results[m.Parts[i].CallID] = true
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, entity := range p.latest {
+		if c := p.calls[entity]; c != nil && c.base != nil && !results[id] {
+			c.base.Status, c.base.Content = view.Running, nil
+			ed := failed(whyUnfinished(reason), false)
+			ed.apply(c.base, nil)
+			p.records.touch(entity)
+		}
 	}
 }
 
-// isAnswerText reports whether an entity is the text of a response: see [MessageID].
-func isAnswerText(id string) bool { return strings.HasPrefix(id, "message:") }
+// answer returns the text that the model was writing when the turn ended, nil if it was not writing any: then it was
+// thinking, or its calls were running.
+func (p *Transcript) answer() *view.Entity {
+	var last *view.Entity
+	for e := range p.fold.Snapshot().All() {
+		switch {
+		case e.ID == PromptID(p.run):
+			last = nil
+		case e.Kind == view.Thought, e.Kind == view.ToolCall, strings.HasPrefix(e.ID, "message:"):
+			last = e
+		}
+	}
+	if last != nil && strings.HasPrefix(last.ID, "message:"+escape(p.run)) {
+		return last
+	}
+	return nil
+}
+
+// endedID returns the id of the answer of a turn in which the model was not writing one.
+func endedID(run string) string { return "ended:" + escape(run) }

@@ -115,8 +115,8 @@ func (f *folding) cut(watch func(*item)) {
 	h.open = slices.DeleteFunc(f.open, func(e session.Entry) bool { return rootOf(e.Run) != h.Interrupted })
 	if m := h.interrupt(f.id, f.messages); m != nil {
 		watch(&item{Kind: session.KindMessage, Run: h.Interrupted, Key: endPrefix, Message: m})
-		watch(&item{Kind: session.KindEnd, Run: h.Interrupted, Reason: h.reason()})
 	}
+	watch(&item{Kind: session.KindEnd, Run: h.Interrupted, Reason: h.reason()})
 }
 
 // readHistory folds entries into messages.

@@ -4,6 +4,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -77,7 +78,7 @@ func (p *Transcript) record(rec record) {
 			rec.Entity = &e
 		}
 		if rec.Op == view.Upsert {
-			rec.After = p.last
+			rec.After = cmp.Or(rec.After, p.last)
 			if n > 0 {
 				rec.After = q.changes[0].After
 			}
@@ -86,6 +87,18 @@ func (p *Transcript) record(rec record) {
 	}
 	p.mu.Unlock()
 	p.changed()
+}
+
+// keepThought records what the model was thinking when its response was cut off. What it was saying is in the messages.
+func (p *Transcript) keepThought(id string) {
+	after := ""
+	for e := range p.fold.Snapshot().All() {
+		if e.ID == id {
+			p.record(record{Op: view.Upsert, ID: id, Entity: e, After: after})
+			return
+		}
+		after = e.ID
+	}
 }
 
 func (p *Transcript) changed() {

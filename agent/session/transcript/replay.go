@@ -29,7 +29,6 @@ type replayedTurn struct {
 	prompted bool // the prompt has its place
 	filled   bool // and its content
 	typed    []view.Content
-	handed   bool // what another agent said is recorded
 	step     int
 	open     bool
 }
@@ -109,11 +108,25 @@ func (p *Transcript) leaveReplayed() {
 	p.endReplayed(cmp.Or(p.replay.ends[p.run], Interrupted))
 }
 
+// afterEnd takes out of what waits what was shown after the end of the turn.
+func (p *Transcript) afterEnd() (late []record) {
+	after := []string{endedID(p.run)}
+	p.replay.waiting = slices.DeleteFunc(p.replay.waiting, func(r record) bool {
+		if !slices.Contains(after, r.After) {
+			return false
+		}
+		late, after = append(late, r), append(after, r.ID)
+		return true
+	})
+	return late
+}
+
 func (p *Transcript) endReplayed(reason string) {
 	t := &p.replay.turn
 	if !t.open {
 		return
 	}
+	late := p.afterEnd()
 	p.placeWaiting(true)
 	if t.prompted && !t.filled {
 		if t.typed == nil {
@@ -131,6 +144,8 @@ func (p *Transcript) endReplayed(reason string) {
 		p.replay.asked = nil
 	}
 	p.Stop(reason)
+	p.replay.waiting = late
+	p.placeWaiting(true)
 	p.mu.Lock()
 	p.records = records{}
 	p.mu.Unlock()
@@ -186,13 +201,14 @@ func (p *Transcript) response(i *item) {
 	if step == 0 {
 		step = t.step + 1
 	}
-	if i.Message.HandOver != nil && t.handed {
+	if i.Message.HandOver != nil && p.handed {
 		return
 	}
 	t.step = step
 	p.requested(step)
 	for _, s := range [...]*stream{&p.message, &p.thought} {
-		if s.open = p.isThere(s.id); s.open { // by pieces, which the message takes the place of
+		s.open = p.isThere(s.id)
+		if s.open && (s == &p.message || hasThoughts(i.Message)) { // by pieces, which the message takes the place of
 			p.upsert(&view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)})
 		}
 	}
@@ -202,13 +218,18 @@ func (p *Transcript) response(i *item) {
 			p.say(&p.message, part.Text)
 		case model.PartThinking:
 			p.say(&p.thought, part.Text)
-		case model.PartToolCall:
-			e := &agent.Event{Step: step, CallID: part.CallID, Tool: part.Tool, Args: part.Args}
-			p.call(e)
 		}
 	}
 	p.Event(&agent.Event{Kind: agent.EventResponse, Step: step, Message: i.Message})
-	p.showUsed()
+	for k := range i.Message.Parts {
+		if part := &i.Message.Parts[k]; part.Kind == model.PartToolCall {
+			p.call(&agent.Event{Step: step, CallID: part.CallID, Tool: part.Tool, Args: part.Args})
+		}
+	}
+}
+
+func hasThoughts(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(part model.Part) bool { return part.Kind == model.PartThinking })
 }
 
 func (p *Transcript) isThere(id string) bool { return p.fold.Get(id) != nil }
@@ -284,7 +305,7 @@ func (p *Transcript) showRecord(rec *record, anyway bool) {
 		p.hide(rec.ID)
 	case rec.Op == view.Upsert && rec.Entity != nil:
 		if rec.Entity.Kind == view.Message && strings.HasPrefix(rec.ID, "message:") {
-			p.replay.turn.handed = true
+			p.handed = true
 		}
 		rec.Entity.ID = rec.ID
 		p.recorded(rec.Entity)

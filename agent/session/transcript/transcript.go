@@ -48,28 +48,29 @@ type Transcript struct {
 	// The rest is the turn's.
 	run              string
 	begun            bool // the turn has entries
+	handed           bool // another agent has said something, in this turn or the pending ones that it goes on with
+	waits            bool // the last turn is pending
 	message, thought stream
-	step             int
+	step, answered   int // the step in hand, and the last one with a response
 	first            int // the step of the run's first request, 0 before it
 	finish           model.FinishReason
 	textual          bool             // the last response called no tool, so that its text is the output
 	writing          map[int]*written // calls of the response in hand that are not complete, by part
 	early            []string         // those that were shown before they were
 	numbers          struct{ notice, said int }
+	responses        int
 	inner            map[string]*innerRun // by the entities of the calls around the runs
 
 	// The session's.
 	spent      float64
 	spentInner float64 // by agents inside calls of this turn, which no message of the session says
 	full       uint64  // the tokens of the context
-	used       bool    // full has changed, and is shown behind the calls of the response
 
 	replay *replay // while entries are read
 
 	mu      sync.Mutex
 	calls   map[string]*call  // by entity, as far as they can still change
 	last    string            // the entity that was shown last
-	lastOf  string            // and that of the turn's answer: a message, a thought, or a call
 	latest  map[string]string // entities of the calls of the last response, by the model's id
 	records records
 }
@@ -153,11 +154,11 @@ func (p *Transcript) Fold() *view.Fold { return &p.fold }
 // Start begins to show a turn. [Conversation.Begin] calls it.
 func (p *Transcript) Start(run string) {
 	p.mu.Lock()
-	p.run, p.numbers.notice, p.lastOf = run, 0, ""
+	p.run, p.numbers.notice = run, 0
 	p.mu.Unlock()
-	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
+	p.message, p.thought, p.step, p.answered, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, 0, "", false, nil
 	clear(p.writing)
-	p.numbers.said, p.begun = 0, false
+	p.numbers.said, p.responses, p.begun, p.handed = 0, 0, false, p.waits && p.handed
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
@@ -214,9 +215,6 @@ func (p *Transcript) Finish() model.FinishReason { return p.finish }
 
 // Event shows an event of the run.
 func (p *Transcript) Event(e *agent.Event) {
-	if e.Kind != agent.EventToolCall {
-		p.showUsed()
-	}
 	switch e.Kind {
 	case agent.EventRequestStart:
 		p.requested(e.Step)
@@ -237,6 +235,8 @@ func (p *Transcript) Event(e *agent.Event) {
 		if e.Message.HandOver != nil { // it has been shown
 			return
 		}
+		p.answered = e.Step
+		p.responses++
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 		p.media(e.Message)
 		p.native(e.Step, e.Message)
@@ -292,6 +292,7 @@ func (p *Transcript) open(s *stream) {
 	s.open = true
 	e := &view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)}
 	if s.added {
+		p.handed = p.handed || s.kind == view.Message
 		p.add(e)
 		return
 	}
@@ -391,7 +392,6 @@ func (p *Transcript) handedOver(around *agent.Event, e *agent.Event) {
 // Stop shows the end of the turn, for one of the reasons of this package: calls that are open have failed then, unless
 // the turn is pending. [Turn.Finish] calls it.
 func (p *Transcript) Stop(reason string) {
-	p.showUsed()
 	p.recordSpent()
 	if reason != Pending {
 		why := whyUnfinished(reason)
@@ -399,10 +399,13 @@ func (p *Transcript) Stop(reason string) {
 		p.closeCalls(why)
 	}
 	p.early = nil
+	if p.thought.open && !p.thought.added && p.answered < p.step {
+		p.keepThought(p.thought.id)
+	}
 	if p.begun {
 		p.ended(reason)
 	}
-	p.begun = false
+	p.begun, p.waits = false, reason == Pending
 }
 
 // Abandon shows the open calls of the turn as cancelled, although they still run. Any goroutine may
@@ -432,7 +435,7 @@ func (p *Transcript) apply(c view.Change) {
 	if c.Op == view.Upsert {
 		p.mu.Lock()
 		if p.fold.Get(c.ID) == nil {
-			p.appears(c.Entity)
+			p.last = c.ID
 		}
 		p.mu.Unlock()
 	}

@@ -16,14 +16,7 @@ const opSpent view.Op = "spent"
 func (p *Transcript) usage(m *model.Message) {
 	p.spent += p.costOf(m)
 	if used := m.Usage.TotalTokens(); used > 0 {
-		p.full, p.used = uint64(used), true
-	}
-}
-
-// showUsed shows the usage of a response.
-func (p *Transcript) showUsed() {
-	if p.used {
-		p.used = false
+		p.full = uint64(used)
 		p.showUsage()
 	}
 }

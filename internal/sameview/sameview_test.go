@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sameview_test compares what the surfaces of a session show.
+package sameview_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/leaktest"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/webbridge"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+var (
+	sessions = flag.Int("view-sessions", 25, "how many random sessions there are, of four turns, and a kill of each")
+	seed     = flag.Uint64("view-seed", 0, "the seed of the only session, if it is not 0")
+)
+
+// recorder is a store that remembers what was appended to its session, so that it can be cut anywhere.
+type recorder struct {
+	*session.Memory
+	mu      sync.Mutex
+	batches [][]session.Entry
+}
+
+func (r *recorder) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+	at, err := r.Memory.Append(ctx, l, head, entries...)
+	if err == nil && len(entries) > 0 {
+		r.mu.Lock()
+		r.batches = append(r.batches, slices.Clone(entries))
+		r.mu.Unlock()
+	}
+	return at, err
+}
+
+// cut returns a store that has what this one had after a number of appends.
+func (r *recorder) cut(t *testing.T, n int) *recorder {
+	cut := &recorder{Memory: new(session.Memory), batches: slices.Clone(r.batches[:n])}
+	_, err := cut.Memory.Create(t.Context(), session.New{ID: "s"})
+	require.NoError(t, err)
+	w, err := session.Open(t.Context(), cut.Memory, "s", session.Claim{})
+	require.NoError(t, err)
+	for _, batch := range cut.batches {
+		_, err := w.Append(t.Context(), batch...)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close(t.Context()))
+	return cut
+}
+
+// place is a process that serves the session.
+type place struct {
+	t     *testing.T
+	dice  *dice
+	store *recorder
+	h     *host.Host
+	web   *webbridge.Handler
+	s     *host.Session
+	page  *page
+	left  func()
+	peer  *peer
+	fold  *view.Fold
+}
+
+var options = transcript.Options{Window: 10_000}
+
+func enter(t *testing.T, d *dice, store *recorder) *place {
+	h, err := host.New(host.Config[none, string]{Agent: newAgent(d), Store: store, Window: options.Window, Logger: slog.New(slog.DiscardHandler), Modes: []host.Mode{{ID: "code"}}})
+	require.NoError(t, err)
+	web, err := webbridge.On(h, webbridge.Options{Token: token})
+	require.NoError(t, err)
+	s, err := h.Open(t.Context(), "s", nil)
+	if errors.Is(err, session.ErrNotFound) {
+		s, err = h.Create(t.Context(), session.New{ID: "s"}, nil)
+	}
+	require.NoError(t, err)
+	p := &place{t: t, dice: d, store: store, h: h, web: web, s: s}
+	p.page, p.left = watch(t.Context(), web, "s")
+	return p
+}
+
+func (p *place) leave() {
+	p.left()
+	require.NoError(p.t, p.web.Shutdown(p.t.Context()))
+	require.NoError(p.t, p.h.Close(p.t.Context()))
+}
+
+func (p *place) snapshot() *view.Snapshot {
+	s, _, err := p.s.Snapshot(p.t.Context())
+	require.NoError(p.t, err)
+	return s
+}
+
+// turn runs a random turn.
+func (p *place) turn(n int) {
+	d := p.dice
+	ctx, cancel := context.WithCancel(p.t.Context())
+	defer cancel()
+	left := 1000
+	if d.one(3) {
+		left = d.n(40)
+	}
+	pr := host.Prompt{Parts: []model.Part{model.User(fmt.Sprint("prompt ", n))}, Defer: d.one(4)}
+	if d.one(4) {
+		pr.Shown = []view.Content{{Kind: view.Text, Text: fmt.Sprint("typed ", n)}}
+	}
+	pr.Asker = toolset.AskerFuncs{OnApprove: func(ctx context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
+		switch d.n(4) {
+		case 0:
+			return toolset.Decision{Verdict: toolset.VerdictDeny, Reason: "no", By: "user"}, nil
+		case 1:
+			return toolset.Defer(), nil
+		}
+		return toolset.Decision{Verdict: toolset.VerdictAllow, By: pick(d, "user", "a rule"), Always: d.one(3)}, nil
+	}}
+	pr.Began = func(t *host.Turn) {
+		if p.fold != t.Fold() {
+			p.fold, p.peer = t.Fold(), newPeer(t.Fold())
+		}
+	}
+	pr.Show = func() {
+		if d.one(2) {
+			require.NoError(p.t, p.peer.to.Show(p.t.Context()))
+		}
+	}
+	pr.Observe = func(*agent.Event) {
+		if left--; left == 0 {
+			cancel()
+		}
+	}
+	if d.one(5) {
+		pr.Ending = func(*host.Turn, *host.Outcome) string { return "That was it" }
+	}
+	if q := p.pending(); len(q) > 0 && d.one(2) {
+		p.answer(ctx, q, pr)
+		return
+	}
+	_, err := p.s.Prompt(ctx, pr)
+	require.NoError(p.t, err)
+}
+
+// pending returns the questions of a run that is pending.
+func (p *place) pending() (all []*view.Entity) {
+	for e := range p.snapshot().Of(view.Question) {
+		if e.Status == view.Pending {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (p *place) answer(ctx context.Context, questions []*view.Entity, pr host.Prompt) {
+	for _, q := range questions {
+		t, err := p.s.Answer(ctx, q.ID, "user", host.Answer{Choice: pick(p.dice, host.AllowOnce, host.RejectOnce), Digest: q.Digest})
+		require.NoError(p.t, err)
+		if t != nil {
+			t.Resume(pr)
+		}
+	}
+}
+
+// same compares all views.
+func (p *place) same(when string) {
+	t := p.t
+	t.Helper()
+	live := p.snapshot()
+	equal(t, lines(live, all), p.page.shown(t), when+": the page")
+	read, err := transcript.Read(t.Context(), p.store, "s", options)
+	require.NoError(t, err)
+	if lines(live, ofEntries) != lines(read.Fold().Snapshot(), ofEntries) {
+		for e := range p.store.Load(t.Context(), "s", 0) {
+			t.Logf("entry %d %s %s %s %s", e.Seq, e.Kind, e.Run, e.Key, e.Data)
+		}
+	}
+	equal(t, lines(live, ofEntries), lines(read.Fold().Snapshot(), ofEntries), when+": another process")
+	agentOf := func(e *view.Entity) string {
+		if inside := live.Get(e.Parent); inside != nil {
+			return inside.Name
+		}
+		return ""
+	}
+	want := peerLines(peerView(live, agentOf))
+	loaded := newPeer(live.Fold())
+	equal(t, want, peerLines(loaded.told(t)), when+": a client that loads the session")
+	if p.peer != nil {
+		equal(t, want, peerLines(p.peer.told(t)), when+": a client that was there")
+	}
+}
+
+// TestEveryViewOfASessionIsTheSame runs random sessions, and compares what is shown of them in use, by a page that follows, by clients of the
+// protocol, after loading, in another process, and after the end of the process at any append.
+func TestEveryViewOfASessionIsTheSame(t *testing.T) {
+	for n := range *sessions {
+		number := uint64(n + 1)
+		if *seed != 0 {
+			number = *seed
+		}
+		ok := t.Run(fmt.Sprint("seed ", number), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { play(t, number) }) })
+		if !ok || *seed != 0 {
+			return
+		}
+	}
+}
+
+func play(t *testing.T, seed uint64) {
+	d := &dice{r: rand.New(rand.NewPCG(seed, seed))}
+	p := enter(t, d, &recorder{Memory: new(session.Memory)})
+	for n := range 4 {
+		p.turn(n)
+		p.same(fmt.Sprint("turn ", n))
+		if d.one(6) {
+			require.NoError(t, p.s.SetTitle(t.Context(), fmt.Sprint("Title ", n)))
+			p.same("title")
+		}
+	}
+	live := p.snapshot()
+	p.leave()
+	again := enter(t, d, p.store)
+	equal(t, lines(live, ofEntries), lines(again.snapshot(), ofEntries), "loaded")
+	again.same("loaded")
+	again.leave()
+
+	// The process is killed.
+	killed := p.store.cut(t, 1+d.n(len(p.store.batches)))
+	before, err := transcript.Read(t.Context(), killed, "s", options)
+	require.NoError(t, err)
+	a := enter(t, d, killed)
+	equal(t, lines(before.Fold().Snapshot(), ofEntries), lines(a.snapshot(), ofEntries), "killed")
+	a.same("killed, then loaded")
+	a.leave()
+	b := enter(t, d, killed)
+	equal(t, lines(before.Fold().Snapshot(), ofEntries), lines(b.snapshot(), ofEntries), "killed and settled")
+	b.turn(9)
+	b.same("killed, then prompted")
+	b.leave()
+}
