@@ -6,9 +6,12 @@ package acpbridge_test
 
 import (
 	"context"
+	"flag"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -81,5 +84,27 @@ func TestThreeTruthsAgreeInEveryEditor(t *testing.T) {
 				workspacetest.RunTruths(t, fresh, truthEnv(t, acp.FileSystemCapabilities{ReadTextFile: true}, acpbridge.LocalFallback{Files: true}))
 			})
 		}
+	}
+}
+
+var codingSessions = flag.Int("coding-sessions", 90, "how many random coding sessions are played in editors")
+
+// An agent works on files while somebody types, saves, formats and deletes in each kind of editor: after every step the files are what the test's
+// model of them says.
+func TestRandomCodingSessionsInEditors(t *testing.T) {
+	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
+	newEnv := truthEnv(t, both, acpbridge.LocalFallback{Commands: true})
+	n := *codingSessions
+	if testing.Short() {
+		n = min(n, 45)
+	}
+	editors := len(workspacetest.Editors())
+	for i := range editors {
+		t.Run(workspacetest.Editors()[i].Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := i; seed < n; seed += editors {
+				require.NoError(t, workspacetest.RunSession(t.Context(), uint64(seed), workspacetest.Editors()[i], newEnv))
+			}
+		})
 	}
 }

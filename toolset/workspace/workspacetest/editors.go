@@ -151,11 +151,25 @@ func (e *Editor) Type(path, text string) {
 	e.put(path, text)
 }
 
+// put has text in the buffer of a file. What is on disk is saved, and read again when the disk changes.
 func (e *Editor) put(path, text string) {
+	if data, err := e.Disk.ReadFile(path); err == nil && e.shows(data, text) {
+		delete(e.buffers, path)
+		return
+	}
 	if e.buffers == nil {
 		e.buffers = map[string]string{}
 	}
 	e.buffers[path] = text
+}
+
+// shows reports whether text is how contents are shown.
+func (e *Editor) shows(data []byte, text string) bool {
+	if e.Show == nil {
+		return string(data) == text
+	}
+	shown, err := e.Show(data)
+	return err == nil && shown == text
 }
 
 // SaveAll has the user save what was typed.
