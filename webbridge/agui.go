@@ -64,7 +64,8 @@ type AGUIOptions struct {
 //
 // A run begins with RUN_STARTED, MESSAGES_SNAPSHOT, in which messages have the ids of the store, and STATE_SNAPSHOT. The state has session, plan and
 // usage. Responses of the model are steps with text messages, reasoning and tool calls; agents inside tool calls are subagents, with tool
-// calls of their own. Notices, commands, compactions, files and sources are activities.
+// calls of their own. Notices, commands, compactions, files and sources are activities. An answer that is not whole has an activity ENDED,
+// with a status and a text for people.
 //
 // Calls that need approval, and questions of tools, end the run with interrupts. The payload that answers an approval has approved, and optionally reason and
 // editedArgs, which replace the arguments; that of a question is the form. The id of an interrupt holds for exactly what it asks. A turn that is

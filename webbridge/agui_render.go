@@ -222,7 +222,7 @@ func (r *aguiRenderer) written(p *aguiPart, e *view.Entity) {
 		r.send(&aguiEvent{Type: kind, MessageID: p.id, Delta: text[p.text:]})
 		p.text = len(text)
 	}
-	if len(e.Content) <= p.media || p.kind == view.Thought {
+	if len(e.Content) <= p.media && e.Status == "" || p.kind == view.Thought {
 		return
 	}
 	for _, a := range aguiActivities(e) {

@@ -145,7 +145,7 @@ func aguiTail(text string) string {
 	return text
 }
 
-// aguiActivities returns what a message of the agent has beside text.
+// aguiActivities returns what a message of the agent has beside text, and why it is not whole.
 func aguiActivities(e *view.Entity) []aguiMessage {
 	var all []aguiMessage
 	n := 0
@@ -167,6 +167,9 @@ func aguiActivities(e *view.Entity) []aguiMessage {
 			continue
 		}
 		all = append(all, m)
+	}
+	if end := e.Status.Ending(); end != "" {
+		all = append(all, aguiMessage{ID: e.ID + "#ended", Role: "activity", Activity: "ENDED", Content: map[string]any{"status": e.Status, "text": end}})
 	}
 	return all
 }

@@ -93,6 +93,7 @@ type UIApproval struct {
 //	data-command     title, dir, status, output (its last 4 KiB), exit, parent
 //	data-question    title, name, status, value, choices, digest, input (a JSON schema), content, parent
 //	data-compaction  title, status
+//	data-ended       status, title: why the answer is not whole
 //	data-session     title; transient
 type UIData struct {
 	// Title, Name, Class, Status and Parent are copied from the entity.

@@ -89,12 +89,17 @@ func (r *uiRenderer) data(p *uiEntity, e *view.Entity, name string) {
 			Choices: e.Choices, Value: e.Value, Digest: e.Digest, Content: e.Content,
 		}
 	}
+	r.state(p, name, d, e.Kind == view.Session)
+}
+
+// state sends a data part, if it is not what was sent last.
+func (r *uiRenderer) state(p *uiEntity, name string, d any, transient bool) {
 	data, err := json.Marshal(d)
 	if err != nil || bytes.Equal(data, p.data) {
 		return
 	}
 	p.data = data
-	r.send(&uiChunk{Type: name, ID: e.ID, Data: json.RawMessage(data), Transient: e.Kind == view.Session})
+	r.send(&uiChunk{Type: name, ID: p.id, Data: json.RawMessage(data), Transient: transient})
 }
 
 func uiValid(data json.RawMessage) json.RawMessage {

@@ -238,6 +238,10 @@ func (r *uiRenderer) written(p *uiEntity, e *view.Entity) {
 			r.send(made)
 		}
 	}
+	if end := e.Status.Ending(); end != "" {
+		r.close()
+		r.state(p, "data-ended", UIData{Status: e.Status, Title: end}, false)
+	}
 }
 
 // call shows a call of the run. A call that waits for its turn is not shown, unless a question

@@ -65,7 +65,7 @@ type UIStreamOptions struct {
 // An answer is one message, with a step for each response of the model. Tool calls of the run are tool parts: a call is sent when it starts, when
 // it needs approval, or when it has failed. providerExecuted is set, because the tools run on the server. What else is shown comes as data parts, with
 // the ids of their entities: data-plan, data-usage, data-notice, data-agent and data-call (agents inside calls, and their calls), data-command,
-// data-question, data-compaction, and, for onData only, data-session. See [UIData].
+// data-question, data-compaction, data-ended (why an answer is not whole), and, for onData only, data-session. See [UIData].
 //
 // A call that needs approval ends the stream with a tool-approval-request for each call that waits. Its approvalDescriptor has what the person must
 // see: see [UIApproval]. The approval's id holds for exactly that. Decisions come with the next request, in any process that has the store.

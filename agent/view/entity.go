@@ -65,6 +65,22 @@ func (s Status) Ended() bool {
 	return false
 }
 
+// Ending tells people why the answer of a message with the status is not whole, and how to continue. It is empty for
+// other statuses.
+func (s Status) Ending() string {
+	switch s {
+	case Stopped:
+		return "Stopped. Send a message to continue."
+	case CutOff:
+		return "Cut off: the answer is not complete. Send a message to continue."
+	case Failed:
+		return "Failed: the answer is not complete. Send a message to continue."
+	case Interrupted:
+		return "Interrupted: the program ended before the answer was complete. Send a message to continue."
+	}
+	return ""
+}
+
 // Entity is a thing that a conversation shows. Its Kind determines which fields are used. Entities
 // that were handed to a [Fold], or come from one, must not be changed.
 type Entity struct {

@@ -13,27 +13,17 @@ import (
 // the status as a JSON string.
 const metaStatus = "ponte-go.dev/status"
 
-// endings are what people are told of answers that are not whole.
-var endings = map[view.Status]string{
-	view.Stopped:     "*Stopped.*",
-	view.CutOff:      "*Cut off: the answer is not complete. Send a message to continue.*",
-	view.Failed:      "*Failed: the answer is not complete. Send a message to continue.*",
-	view.Interrupted: "*Interrupted: the program ended before the answer was complete. Send a message to continue.*",
-}
-
-// Ending returns what people are told of a message that ended with a status. It is empty for a whole message.
-func Ending(s view.Status) string { return endings[s] }
-
 // ended tells clients that load a session about answers that are not whole. Other clients are told by the answer to
 // their prompt.
 func (v *table) ended(d *view.Delta) error {
 	if d.Entity == nil || !v.options.Prompts || d.Known != nil && d.Known.Status == d.Entity.Status {
 		return nil
 	}
-	text := Ending(d.Entity.Status)
+	text := d.Entity.Status.Ending()
 	if text == "" {
 		return nil
 	}
+	text = "*" + text + "*"
 	if len(d.Entity.Content) > 0 {
 		text = "\n\n" + text
 	}

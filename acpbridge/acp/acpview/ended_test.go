@@ -51,7 +51,8 @@ func TestLoadedAnswersSayThatTheyAreNotWhole(t *testing.T) {
 				if text != "" {
 					want, marks = append(want, text), append(marks, "")
 				}
-				if mark := acpview.Ending(status); loads && mark != "" {
+				if mark := status.Ending(); loads && mark != "" {
+					mark = "*" + mark + "*"
 					if text != "" {
 						mark = "\n\n" + mark
 					}

@@ -181,12 +181,16 @@ func Markdown(s *view.Snapshot) string {
 	var b strings.Builder
 	for e := range s.All() {
 		switch {
-		case e.Kind == view.Message && e.Text() != "":
+		case e.Kind == view.Message && (e.Text() != "" || e.Status != ""):
 			who := "Assistant"
 			if e.Role == view.User {
 				who = "User"
 			}
-			fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, strings.TrimSpace(e.Text()))
+			said := strings.TrimSpace(e.Text())
+			if end := e.Status.Ending(); end != "" {
+				said = strings.TrimSpace(said + "\n\n*" + end + "*")
+			}
+			fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, said)
 		case e.Kind == view.ToolCall:
 			fmt.Fprintf(&b, "- `%s` (%s)\n\n", strings.ReplaceAll(show.Line(e.Title), "`", "'"), show.Line(string(e.Status)))
 		}

@@ -16,15 +16,25 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ask shows the questions of a run that is pending, which the history ends with.
-func (s *Session) ask(c *conversation) { s.askAbout(c, c.Messages(), c.Answers()) }
-
-// askAbout is ask, for a history that is not recorded yet: with its end, the questions are recorded.
-func (s *Session) askAbout(c *conversation, history []*model.Message, answers agent.DeferredResults) {
+// expect records the questions of a pending run with its end. They are shown afterwards: a question that is shown
+// survives a crash.
+func (s *Session) expect(c *conversation, history []*model.Message) {
 	for _, call := range agent.PendingCalls(history) {
-		run := history[len(history)-1].RunID
-		q := pendingQuestion(run, &call)
-		q.entity.Parent = c.Waiting(&call)
+		c.Record(&s.questionOf(c, history, &call).entity)
+	}
+}
+
+func (s *Session) questionOf(c *conversation, history []*model.Message, call *agent.PendingCall) *question {
+	q := pendingQuestion(history[len(history)-1].RunID, call)
+	q.entity.Parent = c.Waiting(call)
+	return q
+}
+
+// ask shows the questions of a run that is pending, which the history ends with. It records them unless expect has.
+func (s *Session) ask(c *conversation, expected bool) {
+	history, answers := c.Messages(), c.Answers()
+	for _, call := range agent.PendingCalls(history) {
+		q := s.questionOf(c, history, &call)
 		q.given = make(chan struct{})
 		if a := answerIn(&answers, call.Key()); a != nil { // before the process ended
 			_, _ = q.give(a, nil)
@@ -41,7 +51,11 @@ func (s *Session) askAbout(c *conversation, history []*model.Message, answers ag
 		}
 		s.mu.Unlock()
 		shown := c.Fold().Get(q.entity.ID)
-		if !known && (shown == nil || shown.Digest != q.entity.Digest || shown.Status != q.entity.Status) {
+		switch {
+		case known, shown != nil && shown.Digest == q.entity.Digest && shown.Status == q.entity.Status:
+		case expected:
+			c.Show(&q.entity)
+		default:
 			c.Report(&q.entity)
 		}
 	}
@@ -152,7 +166,7 @@ func (s *Session) reopen(ctx context.Context) {
 		return // whoever uses the session next is asked
 	}
 	defer done()
-	s.ask(c)
+	s.ask(c, false)
 }
 
 // takeResults returns the answers for a turn that follows a pending one, and closes the questions.

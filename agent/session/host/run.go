@@ -122,7 +122,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	c.Said(history)
 	t.conclude(p, o)
 	if o.Reason == transcript.Pending {
-		s.askAbout(c, history, agent.DeferredResults{})
+		s.expect(c, history)
 	}
 	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
@@ -133,7 +133,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 		return
 	}
 	s.touch(c)
-	s.ask(c)
+	s.ask(c, true)
 }
 
 // input returns what the run of a turn is given, without what it continues.

@@ -109,7 +109,7 @@ func (s *Session) read(ctx context.Context) error {
 		return err
 	}
 	s.conversation = c
-	s.ask(c)
+	s.ask(c, false)
 	if err := c.Keep(ctx); err != nil {
 		s.logError("the questions of a run are not recorded", err)
 	}

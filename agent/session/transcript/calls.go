@@ -395,8 +395,12 @@ func (p *Transcript) Report(e *view.Entity) {
 	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
-// Show shows an entity that is not recorded, because something else has it: a question of a pending run, which is in
-// the history, and what belongs to the session as a whole.
+// Record records an entity with the end of the turn. Show it afterwards.
+func (p *Transcript) Record(e *view.Entity) {
+	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
+}
+
+// Show shows an entity that is not recorded here: what belongs to the session as a whole, and what Record has recorded.
 func (p *Transcript) Show(e *view.Entity) {
 	shown := *e
 	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})

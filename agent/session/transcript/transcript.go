@@ -34,7 +34,7 @@ type Options struct {
 	ErrorText func(err error) string
 }
 
-// Transcript is what a session's entries say: the messages for the next run, and the entities that the conversation
+// Transcript folds the entries of a session into the messages for the next run and the entities that the conversation
 // shows. Report, Running, Call, Emit and Abandon may be called at any time, by any goroutine. All other methods must be
 // called by one goroutine at a time.
 type Transcript struct {
@@ -131,7 +131,7 @@ func (p *Transcript) Append(e session.Entry) error {
 	return nil
 }
 
-// Cut says that nothing follows the entries that were appended. If the last turn has no end, it counts as interrupted.
+// Cut ends the entries. If the last turn has no end, it counts as interrupted.
 func (p *Transcript) Cut() {
 	if p.reading == nil {
 		return

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { API, APIError } from "../src/client/api.ts";
-import { Fold, textOf } from "../src/client/fold.ts";
+import { ending, Fold, textOf } from "../src/client/fold.ts";
 import { EventParser, type ServerEvent } from "../src/client/sse.ts";
 import { LONGEST, LOOKS, QUIET, backOff, SILENCE, Watch, type Clock } from "../src/client/watch.ts";
 
@@ -305,4 +305,9 @@ test("requests are JSON, and errors say what the server said", async () => {
     throw new TypeError("network");
   };
   await assert.rejects(api.config(), (err: APIError) => err.status === 0);
+});
+
+test("an answer that is not whole says why", () => {
+  for (const s of ["stopped", "cut_off", "failed", "interrupted"]) assert.notEqual(ending(s), "", s);
+  for (const s of [undefined, "", "completed", "in_progress"]) assert.equal(ending(s), "");
 });

@@ -202,3 +202,14 @@ func TestSourcesAreListedWithWhatTheyAreCitedFor(t *testing.T) {
 	e.Content = e.Content[:3]
 	require.True(t, strings.HasPrefix(said, render.Said(e)), "what was printed stays")
 }
+
+// TestHalfAnswersEndWithWhy compares what was printed before the end with what follows it.
+func TestHalfAnswersEndWithWhy(t *testing.T) {
+	e := &view.Entity{Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: "Half a"}}}
+	before := render.Said(e)
+	for _, s := range []view.Status{view.Stopped, view.CutOff, view.Failed, view.Interrupted} {
+		e.Status = s
+		require.Equal(t, before+"\n\n*"+s.Ending()+"*", render.Said(e))
+		require.NotEmpty(t, render.Said(&view.Entity{Kind: view.Message, Status: s}))
+	}
+}

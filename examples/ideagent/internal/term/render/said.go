@@ -12,8 +12,22 @@ import (
 )
 
 // Said returns the text of a message, with a word for each piece of content that is not text. Sources are a list, with the
-// first passage that each is cited for. What is added to the message later is added to the end.
+// first passage that each is cited for. An answer that is not whole ends with why. What is added to the message later is
+// added to the end.
 func Said(e *view.Entity) string {
+	said := content(e)
+	end := e.Status.Ending()
+	if end == "" {
+		return said
+	}
+	if said != "" {
+		said += "\n\n"
+	}
+	return said + "*" + end + "*"
+}
+
+// content returns what a message says.
+func content(e *view.Entity) string {
 	if !slices.ContainsFunc(e.Content, func(c view.Content) bool { return c.Kind != view.Text }) {
 		return e.Text()
 	}

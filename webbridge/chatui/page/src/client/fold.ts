@@ -81,3 +81,14 @@ export function textOf(e: Entity): string {
 export function ended(status: string | undefined): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
+
+/** Why an answer with a status is not whole, or the empty string. */
+export function ending(status: string | undefined): string {
+  switch (status) {
+    case "stopped": return "Stopped";
+    case "cut_off": return "Cut off: the answer is not complete";
+    case "failed": return "Failed: the answer is not complete";
+    case "interrupted": return "Interrupted: the program ended before the answer was complete";
+  }
+  return "";
+}

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { API } from "../client/api.ts";
 import { attend } from "../client/crowd.ts";
-import { textOf } from "../client/fold.ts";
+import { ending, textOf } from "../client/fold.ts";
 import { line } from "../client/text.ts";
 import type { Config, Entity, Setting, Tokens } from "../client/types.ts";
 import { Watch } from "../client/watch.ts";
@@ -84,7 +84,7 @@ function Watched(p: Props & { watch: Watch }) {
   const last = items[items.length - 1];
   const worked = useRef(false); // what was there when the page was opened is not announced
   if (running) worked.current = true;
-  const cut = !running && questions.length === 0 && last && last.role !== "user" && (last.status === "failed" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
+  const cut = !running && questions.length === 0 && last && last.role !== "user" && (ending(last.status) !== "" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
   const prompt = (text: string) => api.prompt(session, [{ text }], "wait").catch(fail);
   const set = (s: Setting, value: string) => void api.set(session, s.id, value).catch(fail);
 

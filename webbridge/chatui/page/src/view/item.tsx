@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { memo, useMemo } from "react";
 import { citations } from "../client/cites.ts";
-import { ended, textOf } from "../client/fold.ts";
+import { ended, ending, textOf } from "../client/fold.ts";
 import { exact, line, plural, pretty, prose } from "../client/text.ts";
 import type { Entity } from "../client/types.ts";
 import { Plain, CommandView, Fold, Piece } from "./content.tsx";
@@ -69,6 +69,7 @@ function AgentMessage({ e }: { e: Entity }) {
     <div className="agent">
       {isClaimed(e) && <Claimed />}
       {(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" marks={marks.get(c)} source={sources.get(c)} />)}
+      {ending(e.status) && <p className="note">{ending(e.status)}</p>}
     </div>
   );
 }
