@@ -25,6 +25,8 @@ type Editor struct {
 	Show func(data []byte) (string, error)
 	// Save converts text for the disk. Nil saves it unchanged.
 	Save func(text string) string
+	// Keeps saves with the encoding, the byte order mark and the line endings that the file has on disk.
+	Keeps bool
 	// Blank shows a missing file as empty text.
 	Blank bool
 	// Lazy keeps what is written in the buffer, and does not save it.
@@ -34,7 +36,18 @@ type Editor struct {
 	buffers map[string]string // text that is not saved
 }
 
-// Editors returns a fake of each kind: faithful, lossy in one way or another, and formatting.
+// Editors returns a fake of each kind: faithful, lossy in one way or another, and formatting. The last ones are written from the sources of
+// handlers that are in use:
+//
+//   - acpx 0.19.1 (Node.js) decodes as the second one does.
+//   - toad 0.6.20, toad/acp/agent.py, lines 421-452: read_text(encoding="utf-8", errors="ignore"), which also makes line feeds of all line
+//     endings; an error is the empty text; write_text writes what was sent.
+//   - CodeCompanion (Neovim), lua/codecompanion/interactions/chat/acp/fs.lua at 4c05831, read_text_file and write_text_file: line feeds of all
+//     line endings, by the fourth one.
+//   - Zed, crates/acp_thread/src/acp_thread.rs at 00293ca, read_text_file and write_text_file: open_buffer, which makes an empty buffer for a missing
+//     file and has line feeds; format on save; save_buffer, which restores the line endings.
+//   - agent-shell (Emacs), agent-shell-fs.el, agent-shell--on-fs-read-text-file-request and the one for writing: insert-file-contents and
+//     basic-save-buffer, which detect and keep the coding system.
 func Editors() []*Editor {
 	return []*Editor{
 		{Name: "faithful"},
@@ -46,6 +59,9 @@ func Editors() []*Editor {
 		{Name: "refuses what is not UTF-8", Show: strict},
 		{Name: "formats when it saves", Show: strict, Save: formatted, Blank: true},
 		{Name: "does not save", Lazy: true},
+		{Name: "toad", Show: universal, Blank: true},
+		{Name: "Zed", Show: ofZed, Save: formatted, Keeps: true, Blank: true},
+		{Name: "agent-shell", Show: ofEmacs, Keeps: true},
 	}
 }
 
@@ -61,7 +77,57 @@ func lineFeeds(data []byte) (string, error) {
 	return toLineFeeds(text), nil
 }
 
-func toLineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+func toLineFeeds(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+func universal(data []byte) (string, error) {
+	text, _ := dropping(data)
+	return toLineFeeds(text), nil
+}
+
+func ofZed(data []byte) (string, error) {
+	text, err := strict(data)
+	return strings.ReplaceAll(text, "\r\n", "\n"), err
+}
+
+// ofEmacs shows text in the encoding that is detected, and line feeds if all lines end in the same other way.
+func ofEmacs(data []byte) (string, error) {
+	text, ok := workspace.DecodeText(data)
+	if !ok {
+		return "", ErrNotUTF8
+	}
+	shown := strings.TrimPrefix(string(text.Data), "\ufeff")
+	if inDOS(shown) {
+		shown = strings.ReplaceAll(shown, "\r\n", "\n")
+	}
+	return shown, nil
+}
+
+// inDOS reports whether all lines of a text end in CRLF.
+func inDOS(text string) bool {
+	n := strings.Count(text, "\r\n")
+	return n > 0 && n == strings.Count(text, "\n") && n == strings.Count(text, "\r")
+}
+
+// kept returns text as an editor saves it that keeps what a file has.
+func kept(disk []byte, text string) string {
+	was, ok := workspace.DecodeText(disk)
+	if !ok {
+		return text
+	}
+	old := string(was.Data)
+	if strings.HasPrefix(old, "\ufeff") && !strings.HasPrefix(text, "\ufeff") {
+		text = "\ufeff" + text
+	}
+	if strings.Contains(old, "\r\n") {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	}
+	if data, err := was.Encode([]byte(text)); err == nil {
+		return string(data)
+	}
+	return text
+}
 
 func unmarked(data []byte) (string, error) {
 	return replacing(bytes.TrimPrefix(data, []byte("\ufeff")))
@@ -133,15 +199,24 @@ func (e *Editor) Write(path, text string) error {
 	if was, err := e.Disk.Mode(path); err == nil && was.IsRegular() {
 		mode = was.Perm()
 	}
-	saved := text
-	if e.Save != nil {
-		saved = e.Save(text)
-	}
-	if err := e.Disk.WriteFile(path, []byte(saved), mode); err != nil {
+	if err := e.Disk.WriteFile(path, []byte(e.saved(path, text)), mode); err != nil {
 		return err
 	}
 	delete(e.buffers, path)
 	return nil
+}
+
+// saved returns text as it is saved.
+func (e *Editor) saved(path, text string) string {
+	if e.Save != nil {
+		text = e.Save(text)
+	}
+	if e.Keeps {
+		if disk, err := e.Disk.ReadFile(path); err == nil {
+			text = kept(disk, text)
+		}
+	}
+	return text
 }
 
 // Type has the user type: the editor has the text, and has not saved it.

@@ -175,15 +175,22 @@ func (s *session) other(f *modelled) (string, error) {
 func (s *session) saves() error {
 	for _, f := range s.files {
 		if f.typed != nil {
-			f.disk, f.typed, f.foreign = []byte(s.saved(*f.typed)), nil, true
+			f.disk, f.typed, f.foreign = []byte(s.saved(f, *f.typed)), nil, true
 		}
 	}
 	return s.editor.SaveAll()
 }
 
-func (s *session) saved(text string) string {
-	if s.editor != nil && s.editor.Save != nil {
-		return s.editor.Save(text)
+// saved returns what the editor makes of text when it saves it in place of what is on disk.
+func (s *session) saved(f *modelled, text string) string {
+	if s.editor == nil {
+		return text
+	}
+	if s.editor.Save != nil {
+		text = s.editor.Save(text)
+	}
+	if s.editor.Keeps && f.disk != nil {
+		text = kept(f.disk, text)
 	}
 	return text
 }
@@ -298,7 +305,7 @@ func (s *session) became(f *modelled, told string, w *workspace.FileWritten, wan
 			return fmt.Errorf("not saved, and the model was told %q", told)
 		}
 		return nil
-	case w.Reformatted && (s.saved(string(want)) != string(after) || !strings.Contains(told, "reformatted")):
+	case w.Reformatted && (s.saved(f, string(want)) != string(after) || !strings.Contains(told, "reformatted")):
 		return fmt.Errorf("%q was saved of %q, and the model was told %q", short(string(after)), short(string(want)), told)
 	case !w.Reformatted && !bytes.Equal(after, want):
 		return fmt.Errorf("on disk is %q, and approved was %q", short(string(after)), short(string(want)))
