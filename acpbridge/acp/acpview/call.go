@@ -114,7 +114,7 @@ func callContents(e *view.Entity) []acp.ToolCallContent {
 		case view.Other:
 			all = append(all, unknown(c))
 		default:
-			all = append(all, acp.ToolCallContent{Content: &acp.Content{Content: Block(c)}})
+			all = append(all, acp.ToolCallContent{Content: &acp.Content{Content: Block(ended(e, c))}})
 		}
 	}
 	return all

@@ -110,6 +110,19 @@ func command(e *view.Entity) (at int, o Output, closed bool) {
 	return -1, o, false
 }
 
+// ended returns content of a call. The output of a command that was cut off ends with the call.
+func ended(e *view.Entity, c *view.Content) *view.Content {
+	if c.Kind != view.Text || !e.Status.Ended() || e.Class != string(acp.ToolKindExecute) {
+		return c
+	}
+	if _, closed, ok := outputOf(c.Text); !ok || closed {
+		return c
+	}
+	whole := *c
+	whole.Text = Closed(c.Text)
+	return &whole
+}
+
 // hasTerminal reports whether a client has, or gets, a terminal of the agent's for a call that has not ended.
 func (v *table) hasTerminal(e *view.Entity) bool {
 	return v.options.Terminal != "" && e.Class == string(acp.ToolKindExecute) && !e.Status.Ended()

@@ -77,3 +77,23 @@ func TestOutputArrivesOnceOverQueueThatIsFullAtTimes(t *testing.T) {
 		}
 	}
 }
+
+// The output of a command that was cut off is shown like that of one that has ended, live and loaded.
+func TestOutputThatIsCutOffIsClosed(t *testing.T) {
+	var f view.Fold
+	e, client := open(t, &f, acpview.Options{})
+	o := acpview.Output{Text: "so far"}
+	call := view.Entity{ID: "call:c", Kind: view.ToolCall, Class: "execute", Title: "Run", Status: view.Running, Content: []view.Content{{Kind: view.Text, Text: o.Grows("```")}}}
+	put(&f, call)
+	require.NoError(t, client.Show(t.Context()))
+	call.Status, call.Content = view.Failed, append(call.Content, view.Content{Kind: view.Text, Text: "Cancelled."})
+	put(&f, call)
+	require.NoError(t, client.Show(t.Context()))
+	loaded := &editor{t: t}
+	require.NoError(t, acpview.New(loaded, "s", f.Snapshot().Fold(), nil, acpview.Options{}).Show(t.Context()))
+	for _, shown := range []*editor{e, loaded} {
+		content := shown.fold.View().Get("call:c").Content
+		require.Equal(t, "```text\nso far\n```", content[0].Text)
+		require.Equal(t, "Cancelled.", content[1].Text)
+	}
+}
