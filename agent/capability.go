@@ -109,6 +109,9 @@ func adaptHooks[N, D any](h Hooks[N], inside func(*toolset.RunContext[D]) *tools
 			return h.Approval(ctx, inside(run), a)
 		}
 	}
+	if h.Meter != nil {
+		adapted.Meter = func(run *toolset.RunContext[D]) { h.Meter(inside(run)) }
+	}
 	if h.Request != nil {
 		adapted.Request = func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error) {
 			return h.Request(ctx, inside(run), req, next)

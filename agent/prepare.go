@@ -42,6 +42,7 @@ func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.L
 // enterStep sets what user code may see of the step, and has the history processed if the task says so.
 func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
 	r.context.RunInfo, r.offer.History = *t.Info, nil
+	r.prepareMeter(t.Info)
 	if !t.Process {
 		return nil
 	}

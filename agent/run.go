@@ -94,6 +94,7 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 	a := r.agent
 	var result *Result[O]
 	err := r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
+		r.prepareMeter(&r.context.RunInfo)
 		var err error
 		if err = r.input(ctx, cfg); err != nil {
 			err = r.unstarted(err)

@@ -155,6 +155,7 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 	if r.model = (model.Info{}); t.Info.Model != nil {
 		r.model = *t.Info.Model
 	}
+	r.prepareMeter(t.Info)
 	if !remote {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (m *Meter) send(ctx context.Context, to model.Model, req *model.Request, si
 		sink = t.take
 	}
 	defer func() { d.leave(to, req, t, resp, err) }() // even if the model panics
-	return to.Generate(d, req, sink)
+	return d.within(to).Generate(d, req, sink)
 }
 
 // door is a request that a meter counts. It is the context of the request, in which models find it that ask others.

@@ -24,8 +24,9 @@ type Meter struct {
 	prices model.PriceTable // nil to use the prices of the meter above
 	// parent is the meter above; nil at the top.
 	parent *Meter
-	// tap marks a meter that forwards to its parent: see Sub.
-	tap bool
+	// tap marks a meter that forwards to its parent: see Sub. shared says that the meter may outlive its runs, and must not keep their
+	// contexts.
+	tap, shared bool
 	// costs is set if the meter has prices or a limit on cost, tokens if it has a token limit. Most meters have neither,
 	// and checking for that must be cheap.
 	costs, tokens atomic.Bool
@@ -33,10 +34,10 @@ type Meter struct {
 	// below, by their ids. See Prepay and Replay.
 	balance *Usage
 	prepaid map[string]any // a map[string]Usage would be one more type in every program
-	// door is for requests that follow one another in one context, which is what most runs make. shared says that the meter may outlive
-	// its runs, and must not keep their contexts.
-	door   door
-	shared bool
+	// door is for requests that follow one another in one context, as in most runs.
+	door door
+	// budgets are set with SetBudgets.
+	budgets atomic.Pointer[budgets]
 }
 
 // payFrom takes a usage out of a balance and returns the rest. Replay sets it: programs without a

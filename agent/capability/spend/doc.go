@@ -14,6 +14,10 @@
 // Windows slide: an amount leaves its window after the window's length and at most a sixtieth of it. The clocks of the machines that share a
 // store should agree about as well as that.
 //
-// An agent counts the requests that it makes itself, those of its tools ([toolset.RunContext.Generate]) included. Install the capability in
-// each agent, sub-agents too. Checks by models of their own and other tools that ask a model directly are not counted.
+// A window covers a run and all that works for it: sub-agents, also in the background, hand-overs, guards by models, summaries, each
+// request of a fallback or retry, and tools that use [toolset.RunContext.Generate] or [toolset.Meter.Generate]. Capabilities that share
+// a store, a window name and a key, such as those of a sub-agent, count each request once. Not covered are an [approval.Judge], which has a
+// meter of its own, commands such as /compact, and tools that call a model directly.
+//
+// [approval.Judge]: https://pkg.go.dev/github.com/ponte-go/ponte/agent/approval#Judge
 package spend

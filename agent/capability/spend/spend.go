@@ -3,9 +3,11 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -73,7 +75,7 @@ func New[D any](o Options[D]) agent.Capability[D] {
 	s.options.Windows = append([]Window[D](nil), o.Windows...)
 	return agent.Capability[D]{
 		Name:     "spend",
-		Hooks:    []agent.Hooks[D]{{Request: s.request}},
+		Hooks:    []agent.Hooks[D]{{Meter: s.install}},
 		Toolsets: []toolset.Toolset[D]{&checked[D]{toolset.Of[D](), s.check}},
 	}
 }
@@ -134,106 +136,101 @@ type checked[D any] struct {
 // Check implements [toolset.Checker].
 func (c *checked[D]) Check() error { return c.check() }
 
-// request is the Request hook.
-func (s *spending[D]) request(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
-	var asked model.Info
-	if run.Model != nil {
-		asked = *run.Model
+// install is the Meter hook.
+func (s *spending[D]) install(run *toolset.RunContext[D]) {
+	var all []toolset.Budget
+	for i := range s.options.Windows {
+		all = append(all, &budget[D]{s, &s.options.Windows[i], run})
 	}
-	prices := toolset.NewMeter(toolset.Limits{})
-	if s.options.Prices != nil {
-		prices.SetPrices(s.options.Prices)
-		prices.SetLimits(toolset.Limits{Cost: 1}) // a price must be known
-		if err := s.priced(prices, asked); err != nil {
+	run.Meter.SetBudgets(s, all...)
+}
+
+// budget is a window in a run. It does not ask for its key before there is a request, because the loop of a run may have no dependencies.
+type budget[D any] struct {
+	spending *spending[D]
+	window   *Window[D]
+	run      *toolset.RunContext[D]
+}
+
+// ledgerKey identifies a ledger in this process.
+type ledgerKey struct{ store, id any }
+
+// Key implements [toolset.Budget].
+func (b *budget[D]) Key() any {
+	key := ledgerKey{id: idOf(b.window.Name, b.key())}
+	if store := b.spending.options.Store; reflect.TypeOf(store).Comparable() {
+		key.store = store
+	}
+	return key
+}
+
+func (b *budget[D]) key() string {
+	if b.window.Key == nil {
+		return ""
+	}
+	return b.window.Key(b.run)
+}
+
+// Reserve implements [toolset.Budget].
+func (b *budget[D]) Reserve(ctx context.Context, asked model.Info, _ *model.Request) (func(toolset.Spent), error) {
+	w, s := b.window, b.spending
+	if w.Cost > 0 {
+		if _, err := b.price(asked, &model.Message{}); err != nil {
 			return nil, err
 		}
 	}
-	held, err := s.reserve(ctx, run)
+	l := &ledger{store: s.options.Store, id: idOf(w.Name, b.key()), name: w.Name, key: b.key(), length: w.Length, limit: w.limit(), turns: &s.turns}
+	id, err := l.reserve(ctx, w.reserve())
 	if err != nil {
 		return nil, err
 	}
-	var cutOff model.Usage // of a response that does not come
-	watch := func(sink model.Sink) model.Sink {
-		return func(d model.Delta) error {
-			if d.Usage != nil {
-				cutOff = *d.Usage
-			}
-			return sink(d)
+	return func(spent toolset.Spent) {
+		amount, known := b.amount(&spent)
+		if !known { // what was reserved counts
+			return
 		}
-	}
-	settle := func(m *model.Message) { // if the model panics, what was reserved counts
-		for _, h := range held {
-			h.settle(ctx, func(cost bool) float64 { return amountOf(m, prices, asked, cost) })
-		}
-	}
-	resp, err := next(agent.WithSink(ctx, watch), req)
-	switch {
-	case err != nil || resp == nil:
-		settle(&model.Message{Usage: cutOff, Time: time.Now()})
-	case resp.Usage != model.Usage{} || len(resp.Parts) == 0:
-		settle(resp)
-	default: // the provider does not say what it used: what was reserved counts
-	}
-	return resp, err
-}
-
-// priced returns an error if there is a window of cost and a model has no price.
-func (s *spending[D]) priced(prices *toolset.Meter, asked model.Info) error {
-	for _, w := range s.options.Windows {
-		if w.Cost > 0 {
-			return prices.CheckPrice(asked, time.Now())
-		}
-	}
-	return nil
-}
-
-// amountOf returns the amount that a response counts.
-func amountOf(m *model.Message, prices *toolset.Meter, asked model.Info, cost bool) float64 {
-	if !cost {
-		return float64(m.Usage.TotalTokens())
-	}
-	counted := *m
-	if counted.Time.IsZero() {
-		counted.Time = time.Now()
-	}
-	return prices.Cost(asked, &counted)
-}
-
-// reserved is a reservation in a window.
-type reserved struct {
-	ledger *ledger
-	id     string
-	cost   bool
-}
-
-// reserve reserves what a request may need in every window, or in none.
-func (s *spending[D]) reserve(ctx context.Context, run *toolset.RunContext[D]) ([]reserved, error) {
-	var held []reserved
-	for i := range s.options.Windows {
-		w := &s.options.Windows[i]
-		key := ""
-		if w.Key != nil {
-			key = w.Key(run)
-		}
-		l := &ledger{store: s.options.Store, id: idOf(w.Name, key), name: w.Name, key: key, length: w.Length, limit: w.limit(), turns: &s.turns}
-		id, err := l.reserve(ctx, w.reserve())
-		if err != nil {
-			for _, h := range held {
-				h.settle(ctx, func(bool) float64 { return 0 })
-			}
-			return nil, err
-		}
-		held = append(held, reserved{l, id, w.Cost > 0})
-	}
-	return held, nil
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		_ = l.settle(ctx, id, amount) // if the store cannot be written to, the reservation counts
+	}, nil
 }
 
 // settleTime bounds how long a run waits until the ledger has what it spent.
 const settleTime = 10 * time.Second
 
-// settle puts what was spent in the place of a reservation. If the store cannot be written to, the reservation counts.
-func (h *reserved) settle(ctx context.Context, amount func(cost bool) float64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	_ = h.ledger.settle(ctx, h.id, amount(h.cost))
+// amount returns the amount that a request counts, if that is known.
+func (b *budget[D]) amount(spent *toolset.Spent) (amount float64, known bool) {
+	resp := spent.Response
+	if spent.Unknown {
+		return 0, false
+	}
+	if resp == nil {
+		return 0, true
+	}
+	none := resp.Usage == model.Usage{}
+	if b.window.Cost == 0 {
+		return float64(resp.Usage.TotalTokens()), !none
+	}
+	price, err := b.price(spent.Asked, resp)
+	return price.Of(resp.Usage), err == nil && (!none || price.Free())
+}
+
+// price returns the price of a response: that of the model that answered or, if that is unknown, of the one that was asked.
+func (b *budget[D]) price(asked model.Info, resp *model.Message) (model.Price, error) {
+	at := resp.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	provider := cmp.Or(resp.Provider, asked.Provider)
+	if resp.Model != "" {
+		if price, ok := b.spending.options.Prices.Price(provider, resp.Model, at); ok {
+			return price, nil
+		}
+	}
+	if provider == asked.Provider {
+		if price, ok := b.spending.options.Prices.Price(provider, asked.Name, at); ok {
+			return price, nil
+		}
+	}
+	return model.Price{}, &toolset.PriceError{Provider: provider, Model: cmp.Or(resp.Model, asked.Name), Err: model.ErrNoPrice}
 }
