@@ -37,7 +37,7 @@ import (
 //
 // If its ctx ends, a question is withdrawn.
 //
-// [Serve] passes Asker to each turn, instead of the agent's own asker. An agent.WithAsker of Config.RunOptions takes precedence.
+// [Serve] passes Asker to each turn, instead of the agent's own asker. An agent.WithAsker of [host.Config].RunOptions takes precedence.
 func Asker(d deps.ACPDeps) toolset.Asker {
 	if d.Client == nil || d.Session == nil {
 		return toolset.AskerFuncs{}

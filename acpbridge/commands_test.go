@@ -23,7 +23,7 @@ func TestCommandsOfTheAgent(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText("It adds."), modeltest.SayText("Hello."))
 	c := config(t, m)
 	var err error
-	c.Agent, err = agent.New(agent.Config[bare, string]{
+	c.Host.Agent, err = agent.New(agent.Config[bare, string]{
 		Model:    m,
 		Commands: []agent.Command[bare]{{Name: "explain", Description: "Explain a file.", Hint: "path", Prompt: "Explain this file:"}},
 		Capabilities: []agent.Capability[bare]{{Name: "memory", Commands: []agent.Command[bare]{

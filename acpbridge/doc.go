@@ -14,8 +14,8 @@
 //	})
 //	…
 //	err = acpbridge.Serve(ctx, acpbridge.Config[Deps, string]{
-//		Agent: a,
-//		Deps:  func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{ACPDeps: acp}, nil },
+//		Host: host.Config[Deps, string]{Agent: a},
+//		Deps: func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{ACPDeps: acp}, nil },
 //	})
 //
 // Each half works without the other. A unit test runs the agent without Serve, with the editor of package acptest in

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -40,7 +41,7 @@ func TestEveryToolsetIsAskedAboutInTheEditor(t *testing.T) {
 	}))
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "old"}, Programs: makeProgram})
 	conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
-		return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Agent: a, In: r, Out: w, Logger: slog.New(slog.DiscardHandler)})
+		return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: r, Out: w}})
 	})
 	id, err := conn.Start(t.Context(), "/project")
 	require.NoError(t, err)

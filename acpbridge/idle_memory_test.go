@@ -42,11 +42,11 @@ func (s *elsewhere) Load(context.Context, string, int64) iter.Seq2[session.Entry
 func TestIdleSessionsTakeLittleMemory(t *testing.T) {
 	n := 1
 	c := config(t, chatty(&n))
-	c.Store = &elsewhere{Memory: new(session.Memory), heads: map[string]int64{}}
-	c.Idle, c.Modes, c.Commands = time.Millisecond, host.Modes(), host.BuiltIns(nil)
+	c.Host.Store = &elsewhere{Memory: new(session.Memory), heads: map[string]int64{}}
+	c.Host.Idle, c.Host.Modes, c.Host.Commands = time.Millisecond, host.Modes(), host.BuiltIns(nil)
 	var awake atomic.Int32
 	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) { awake.Add(1); return d, nil }
-	c.Release = func(context.Context, bare) error { awake.Add(-1); return nil }
+	c.Host.Release = func(_ context.Context, _ *host.Session, _ bare) error { awake.Add(-1); return nil }
 	e := serve(t, c)
 	e.initialize(`{}`)
 	heap := func() uint64 {

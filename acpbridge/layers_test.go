@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -34,7 +35,7 @@ func TestLayersThatDecideAreShownAndLogged(t *testing.T) {
 	require.NoError(t, err)
 	var log logBuffer
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "good", "{}"), model.ToolCall("2", "bad", "{}")), modeltest.SayText("ok")), act("good"), act("bad"))
-	c.RunOptions = func(_ context.Context, d bare, _ *acp.PromptRequest) ([]agent.RunOption, error) {
+	c.Host.RunOptions = func(_ context.Context, d bare, _ *host.Prompt) ([]agent.RunOption, error) {
 		return []agent.RunOption{agent.WithAsker(approval.Logged(approval.Layered(acpbridge.Asker(d), layer), slog.New(slog.NewTextHandler(&log, nil))))}, nil
 	}
 	e, id := start(t, c)
@@ -65,7 +66,7 @@ func TestServeLogsDecisions(t *testing.T) {
 			return &toolset.Approval{}, nil
 		}))
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "act", "{}")), modeltest.SayText("ok")), act)
-	c.Logger = log.logger()
+	c.Host.Logger = log.logger()
 	e, id := start(t, c)
 	turn := e.sendPrompt(id, "go")
 	asked := e.await(func(l wireLine) bool { return l.Method == acp.MethodRequestPermission })

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/markdown"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -107,7 +108,7 @@ func (o *growingOutput) add(data []byte) bool {
 		}
 		o.Before, o.Text = o.Before+int64(drop), strings.Clone(o.Text[drop:])
 	}
-	if fence := acpview.Fence(o.Text); len(fence) > len(o.fence) {
+	if fence := markdown.Fence(o.Text, 3); len(fence) > len(o.fence) {
 		o.fence = fence
 	}
 	return whole > 0

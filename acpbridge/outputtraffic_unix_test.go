@@ -85,7 +85,7 @@ func TestOutputOfLocalCommandIsSentOnce(t *testing.T) {
 				editor := acptest.New(acptest.Options{Capabilities: &acp.ClientCapabilities{Meta: meta}})
 				c, m := worker(t, nil, []model.Part{call("1", "run_command", args{"command": script})})
 				c.Local = acpbridge.LocalFallback{Commands: true}
-				c.Logger = slog.New(slog.DiscardHandler)
+				c.Host.Logger = slog.New(slog.DiscardHandler)
 				var sent atomic.Int64
 				conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
 					c.In, c.Out = r, countingWriter{w.(io.WriteCloser), &sent}

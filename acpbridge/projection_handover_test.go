@@ -23,7 +23,7 @@ func TestHandOverIsShown(t *testing.T) {
 	require.NoError(t, err)
 	outer := modeltest.Script(modeltest.Say(model.Text("Wait."), model.ToolCall("1", "ask", `{"prompt":"Oslo?"}`)))
 	c := config(t, outer)
-	c.Agent, err = agent.New(agent.Config[bare, string]{Model: outer, Alternatives: []agent.Alternative[bare, string]{
+	c.Host.Agent, err = agent.New(agent.Config[bare, string]{Model: outer, Alternatives: []agent.Alternative[bare, string]{
 		agent.HandOver("ask", "", inner, func(d bare) bare { return d }, agent.Stay()),
 		agent.Text(func(_ context.Context, _ *toolset.RunContext[bare], text string) (string, error) { return text, nil }),
 	}})

@@ -69,7 +69,7 @@ func TestResumedCallsAreShownOnce(t *testing.T) {
 	// Elsewhere, without an editor: the run waits twice, in two processes.
 	var id string
 	for turn := range 3 {
-		h, err := host.New(host.Config[bare, string]{Agent: c.Agent, Store: store, Deps: func(context.Context, *host.Session) (bare, error) { return bare{}, nil }})
+		h, err := host.New(host.Config[bare, string]{Agent: c.Host.Agent, Store: store, Deps: func(context.Context, *host.Session) (bare, error) { return bare{}, nil }})
 		require.NoError(t, err)
 		var s *host.Session
 		if turn == 0 {

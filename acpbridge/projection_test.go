@@ -21,6 +21,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -72,8 +73,8 @@ func TestTheWireOfASessionWithToolCalls(t *testing.T) {
 	a, err := agent.New(agent.Config[bare, string]{Model: m, Toolsets: []toolset.Toolset[bare]{toolset.Of(forecast())}, MaxParallelCalls: 1})
 	require.NoError(t, err)
 	c := config(t, m)
-	c.Agent = a
-	c.Model = &model.Info{ContextWindow: 1000}
+	c.Host.Agent = a
+	c.Host.Info = &model.Info{ContextWindow: 1000}
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "Weather in Oslo?"))
 	got, golden := wireText(e.all()), filepath.Join("testdata", "serve_toolcalls.jsonl")
@@ -214,7 +215,7 @@ func TestUpdatesThatToolsEmitAreShownOrRefused(t *testing.T) {
 	})
 	var log logBuffer
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "plans", "{}")), modeltest.SayText("done")), plans)
-	c.Logger = log.logger()
+	c.Host.Logger = log.logger()
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	text := wireText(e.all())
@@ -226,7 +227,7 @@ func TestUpdatesThatToolsEmitAreShownOrRefused(t *testing.T) {
 func TestUsageIsThatOfTheLastResponseAndNeedsAWindow(t *testing.T) {
 	for window, want := range map[int]int{0: 0, 500: 1} { // the second response has used as much as the first one
 		c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "forecast", `{"city":"Oslo"}`)), modeltest.SayText("done")), forecast())
-		c.Model = &model.Info{ContextWindow: window}
+		c.Host.Info = &model.Info{ContextWindow: window}
 		e, id := start(t, c)
 		e.prompt(id, "go")
 		n := 0
@@ -245,7 +246,7 @@ func TestUsageIsThatOfTheLastResponseAndNeedsAWindow(t *testing.T) {
 func structured(t *testing.T, c agent.Config[bare, place]) acpbridge.Config[bare, place] {
 	a, err := agent.New(c)
 	require.NoError(t, err)
-	return acpbridge.Config[bare, place]{Agent: a, Logger: (&logBuffer{}).logger()}
+	return acpbridge.Config[bare, place]{Host: host.Config[bare, place]{Agent: a, Logger: (&logBuffer{}).logger()}}
 }
 
 func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
@@ -268,7 +269,7 @@ func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
 
 	m = modeltest.Script(modeltest.Say(model.ToolCall("1", "answer", `{"city":"Rome","high":30}`)))
 	c = structured(t, agent.Config[bare, place]{Model: m, Output: agent.Output{Name: "answer"}})
-	c.Render = func(p place) string { return "In " + p.City }
+	c.Host.Render = func(p any) (string, error) { return "In " + p.(place).City, nil }
 	e, id = start(t, c)
 	e.prompt(id, "go")
 	assert.Equal(t, "In Rome", e.text(id))
@@ -283,7 +284,7 @@ func TestTextThatAnOutputFunctionMadeIsShownAsText(t *testing.T) {
 		}),
 	}})
 	require.NoError(t, err)
-	e, id := start(t, acpbridge.Config[bare, string]{Agent: a, Logger: (&logBuffer{}).logger()})
+	e, id := start(t, acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a, Logger: (&logBuffer{}).logger()}})
 	e.prompt(id, "go")
 	assert.Equal(t, "To Rome", e.text(id))
 }
@@ -337,7 +338,7 @@ func TestMediaOfTheModelAreShownAsWhatTheyAre(t *testing.T) {
 func TestAPanicOfRenderIsSeenAndHarmless(t *testing.T) {
 	m := modeltest.Script(modeltest.Say(model.ToolCall("1", "final_result", `{"city":"Rome","high":30}`)))
 	c := structured(t, agent.Config[bare, place]{Model: m})
-	c.Render = func(place) string { panic("boom") }
+	c.Host.Render = func(any) (string, error) { panic("boom") }
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	assert.Contains(t, e.text(id), "The output cannot be shown: panic: boom (projection_test.go:")

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/markdown"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -174,7 +174,7 @@ func promptCapabilities(media []string) acp.PromptCapabilities {
 
 // fenced puts a resource's text between fences longer than any in it.
 func fenced(uri, text string) string {
-	fence := acpview.Fence(text)
+	fence := markdown.Fence(text, 3)
 	newline := ""
 	if !strings.HasSuffix(text, "\n") {
 		newline = "\n"

@@ -26,7 +26,7 @@ func linked(t *testing.T, editor *acptest.Client, dir string, change func(*acpbr
 	t.Helper()
 	m := modeltest.Script(modeltest.SayText("ok"))
 	c := config(t, m)
-	c.Model = &model.Info{Media: []string{"image"}}
+	c.Host.Info = &model.Info{Media: []string{"image"}}
 	c.LinkedFiles = 100
 	if change != nil {
 		change(&c)
@@ -90,7 +90,7 @@ func TestLinkedImageIsReadFromTheDisk(t *testing.T) {
 	got := linked(t, editor, dir, nil, uri)
 	require.Equal(t, []model.Part{{Kind: model.PartMedia, MediaType: "image/png", Data: png, Name: "a.png"}}, got)
 	require.Empty(t, editor.Calls(), "an editor has text only")
-	require.Empty(t, linked(t, acptest.New(acptest.Options{}), dir, func(c *acpbridge.Config[bare, string]) { c.Model = &model.Info{} }, uri), "the model takes no images")
+	require.Empty(t, linked(t, acptest.New(acptest.Options{}), dir, func(c *acpbridge.Config[bare, string]) { c.Host.Info = &model.Info{} }, uri), "the model takes no images")
 	require.Empty(t, linked(t, acptest.New(acptest.Options{Files: map[string]string{"/away/a.png": "text"}}), "/away", nil, "file:///away/a.png"), "not on this machine")
 }
 
@@ -111,7 +111,7 @@ func TestPromptCapabilitiesFollowTheModel(t *testing.T) {
 		{[]string{"audio/wav", "application/pdf"}, `{"image":false,"audio":true,"embeddedContext":true}`},
 	} {
 		conf := config(t, modeltest.Script())
-		conf.Model = &model.Info{Media: c.media}
+		conf.Host.Info = &model.Info{Media: c.media}
 		var r struct {
 			AgentCapabilities struct{ PromptCapabilities json.RawMessage }
 		}

@@ -22,7 +22,7 @@ func asked(t *testing.T, media []string, blocks ...string) ([]model.Part, wireLi
 	t.Helper()
 	m := modeltest.Script(modeltest.SayText("ok"))
 	c := config(t, m)
-	c.Model = &model.Info{Media: media}
+	c.Host.Info = &model.Info{Media: media}
 	e, id := start(t, c)
 	answer := e.call(acp.MethodPrompt, fmt.Sprintf(`{"sessionId":%q,"prompt":[%s]}`, id, strings.Join(blocks, ",")))
 	if len(m.Requests()) == 0 {

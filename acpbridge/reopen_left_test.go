@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -30,7 +31,7 @@ func TestSessionThatWasClosedIsReleasedBeforeItIsOpenedAgain(t *testing.T) {
 			called, release := make(chan struct{}, 1), make(chan struct{})
 			c := stored(t, newStore(), callsOnce("stubborn"), stubborn(called, release))
 			var released []string
-			c.Release = func(_ context.Context, d bare) error {
+			c.Host.Release = func(_ context.Context, _ *host.Session, d bare) error {
 				released = append(released, d.Session.Cwd)
 				return nil
 			}

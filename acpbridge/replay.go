@@ -11,16 +11,21 @@ import (
 
 // replay shows a client everything that a session shows, if it asks for it.
 func (s *server) replay(ctx context.Context, session *session, all bool) error {
-	if !all {
-		return nil
-	}
-	snapshot, _, err := session.hosted.Snapshot(ctx)
+	var shown error // the client's
+	err := session.hosted.View(ctx, func(f *view.Fold) {
+		snapshot := f.Snapshot()
+		session.seen = seenUpTo(f, snapshot.Pos())
+		if !all {
+			return
+		}
+		options := session.options()
+		options.Prompts = true
+		client := acpview.New(s.client, session.id, snapshot.Fold(), nil, options)
+		client.Skip(view.Options, view.Commands, view.Question)
+		shown = client.Show(ctx)
+	})
 	if err != nil {
 		return s.failure("the session cannot be loaded", session.id, err)
 	}
-	options := session.takes
-	options.Prompts = true
-	client := acpview.New(s.client, session.id, snapshot.Fold(), nil, options)
-	client.Skip(view.Options, view.Commands, view.Question)
-	return client.Show(ctx)
+	return shown
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -117,7 +118,7 @@ func workIn(t *testing.T, can acp.ClientCapabilities, fallback acpbridge.LocalFa
 	answers := map[string]string{}
 	a, err := agent.New(agent.Config[bare, string]{Model: workModel(answers), Toolsets: []toolset.Toolset[bare]{acpbridge.Toolset[bare]()}})
 	require.NoError(t, err)
-	c := acpbridge.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}
+	c := acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}}
 	c.Local, c.ShutdownTimeout = fallback, time.Minute
 	if replaced != nil {
 		c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) {

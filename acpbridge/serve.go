@@ -4,10 +4,14 @@ package acpbridge
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -50,24 +54,45 @@ import (
 //
 // Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. A block that cannot be
 // taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed. With
-// [Config].Store they outlive the connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
-// be used. With [Config].Auth, clients can log the user in and out: a session that begins before that, and a prompt whose model refuses the
+// a store they outlive the connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the client are used with [Options].MCP: session/new does not wait for them, and the user is told about those that cannot
+// be used. With [Options].Auth, clients can log the user in and out: a session that begins before that, and a prompt whose model refuses the
 // key, are answered with -32000, whose data.authMethods are the ways to log in. The session stays, and its history has the prompt. See the
 // rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
 //
-// With [Config].Unstable, clients can also use methods and updates of the protocol that may still change: see there.
+// With [Options].Unstable, clients can also use methods and updates of the protocol that may still change: see there.
+//
+// # Several surfaces
+//
+// Serve makes a host of its own. With [ServeHost], an editor shares the sessions of a host with others, such as browsers.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
-	if err := config.check(); err != nil {
-		return err
-	}
-	config = config.withDefaults()
-	s, err := newServer(&config)
+	h, err := config.host()
 	if err != nil {
 		return err
 	}
-	if config.In != nil {
-		return s.serve(ctx, config.In, config.Out)
+	return serveHost(ctx, h, config.Options)
+}
+
+// ServeHost is [Serve] for a host that the program has made, and closes. Its sessions are shared by all who use the host: several
+// editors, and browsers with package webbridge. Dependencies come from [DepsOf], in [host.Config].Deps.
+//
+// A session has its files and commands where it was opened first: see [host.Session.Place]. When an editor leaves a session that
+// others use, the session moves to this machine. An editor is shown what was said elsewhere together with its own next prompt, or
+// when it loads the session, because the protocol has no updates of turns that the client has not begun.
+func ServeHost(ctx context.Context, h *host.Host, o Options) error {
+	if h == nil {
+		return errors.New("acpbridge: the host is nil: make one with host.New")
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	return serveHost(ctx, h, o)
+}
+
+func serveHost(ctx context.Context, h *host.Host, o Options) error {
+	s := newServer(h, o.withDefaults(h.Logger()))
+	if o.In != nil {
+		return s.serve(ctx, o.In, o.Out)
 	}
 	return s.serveStdio(ctx)
 }
@@ -90,18 +115,13 @@ func (s *server) serveStdio(ctx context.Context) error {
 	return errors.Join(err, std.close())
 }
 
-// newServer makes the untyped server of a typed configuration.
-func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
-	answers := config.Agent.ModelInfo()
-	if config.Model != nil {
-		answers = *config.Model
-	}
-	hosted, err := newHost(config, answers.ContextWindow)
+func newServer(h *host.Host, o Options) *server {
+	settings := h.Settings()
+	hasModes := slices.ContainsFunc(settings, func(one view.Setting) bool { return one.ID == host.SettingMode })
 	return &server{
-		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil, unstable: config.Unstable,
-		settings: len(config.Modes)+len(config.Models)+len(config.Thinking)+len(config.Settings) > 0, modes: len(config.Modes) > 0, linkedFiles: config.LinkedFiles,
-		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, discreet: discreet(config), mcp: config.MCP, auth: config.Auth,
-		local:    config.Local,
+		name: rand.Text(), info: o.Info, media: h.Model().Media, host: h, stored: h.Keeps(), unstable: o.Unstable,
+		settings: len(settings) > 0, modes: hasModes, linkedFiles: o.LinkedFiles,
+		shutdown: o.ShutdownTimeout, conn: o.Conn, log: h.Logger(), discreet: discreet(h, o.Out), mcp: o.MCP, auth: o.Auth,
 		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, leaving: map[acp.SessionID]*session{}, ending: make(chan struct{}),
-	}, err
+	}
 }

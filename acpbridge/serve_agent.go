@@ -24,9 +24,9 @@ import (
 type server struct {
 	acp.UnimplementedAgent
 
+	name        string // of the connection, in the keys of places
 	info        acp.Implementation
 	media       []string
-	busy        host.Busy
 	host        *host.Host
 	settings    bool // sessions have settings, and modes among them
 	modes       bool
@@ -38,7 +38,6 @@ type server struct {
 	discreet    bool       // the client is told what the host says of errors
 	mcp         MCPServers // nil means that there are none
 	auth        Auth       // nil means that nobody has to log in
-	local       LocalFallback
 	linkedFiles int
 	client      acp.Client
 	ending      chan struct{} // closed when Serve begins to end
@@ -124,13 +123,19 @@ func (s *server) makeSession(id acp.SessionID, dir string, more []string) *sessi
 	client := newSessionClient(s.client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &session{id: id, client: client, gone: make(chan struct{}), tracker: deps.NewTracker(client, id, &deps.TrackerOptions{Transcript: client}), local: s.local, stored: s.stored, takes: s.takes.options(s.peer.ClientCapabilities, s.local.runs(s.peer.ClientCapabilities)), info: &deps.Session{
+	made := &session{id: id, client: client, gone: make(chan struct{}), tracker: deps.NewTracker(client, id, &deps.TrackerOptions{Transcript: client}), server: s.name, stored: s.stored, takes: s.takes.options(s.peer.ClientCapabilities), info: &deps.Session{
 		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
 	}}
+	client.foreign = made.foreign
+	return made
 }
 
 // opened makes a session known to the client, after the answer to the request.
 func (s *server) opened(ctx context.Context, session *session, servers []acp.MCPServer) error {
+	if session.ours() && session.made().Client == nil {
+		s.log.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", session.id)
+	}
+	session.quiet = session.hosted.Announce(session.announce)
 	s.openServers(session, servers)
 	s.mu.Lock()
 	closing := s.closing
@@ -173,7 +178,7 @@ func (s *server) warnAboutServers(id acp.SessionID, servers []acp.MCPServer) {
 		case m.SSE != nil:
 			name = m.SSE.Name
 		}
-		s.log.Warn("acpbridge: an MCP server of the client is not used: Config.MCP is not set", "session", id, "server", name)
+		s.log.Warn("acpbridge: an MCP server of the client is not used: Options.MCP is not set", "session", id, "server", name)
 	}
 }
 
@@ -187,7 +192,7 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 	if err != nil {
 		return nil, err
 	}
-	t, err := session.admit(ctx, s.busy)
+	t, err := session.admit(ctx, s.host.Busy())
 	if err != nil {
 		return nil, err
 	}

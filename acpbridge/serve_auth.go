@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
@@ -165,4 +166,11 @@ func checkAuthMethods(auth Auth) error {
 		seen[id] = true
 	}
 	return nil
+}
+
+// recovered turns a panic of user code into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = &agent.PanicError{Value: p, Stack: debug.Stack()}
+	}
 }

@@ -95,7 +95,7 @@ func TestLoginIsAnnounced(t *testing.T) {
 func TestSessionNeedsALogin(t *testing.T) {
 	var log logBuffer
 	c := gated(t, &gate{})
-	c.Logger = log.logger()
+	c.Host.Logger = log.logger()
 	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) { return d, nil }
 	e := serve(t, c)
 	e.initialize(`{}`)
@@ -209,7 +209,7 @@ func TestStoredSessionNeedsALoginToo(t *testing.T) {
 	g := &gate{}
 	g.open.Store(true)
 	c := gated(t, g)
-	c.Store = newStore()
+	c.Host.Store = newStore()
 	e, id := start(t, c)
 	e.prompt(id, "hi")
 	e.call(acp.MethodLogout, `{}`)

@@ -154,7 +154,10 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		session.release.Do(func() {
 			session.client.gate.close()
 			s.closeServers(session)
-			if err := session.hosted.Close(release); err != nil {
+			if session.quiet != nil {
+				session.quiet()
+			}
+			if err := session.hosted.Leave(release, session); err != nil {
 				s.logError("session not released", session.id, err)
 			}
 		})

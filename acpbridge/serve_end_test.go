@@ -24,6 +24,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -74,7 +75,7 @@ func TestATurnThatEndsWithItsClientHasNotFailed(t *testing.T) {
 			called := make(chan struct{}, 1)
 			var log logBuffer
 			c := config(t, callsOnce("wait"), waits("wait", called))
-			c.Logger = log.logger()
+			c.Host.Logger = log.logger()
 			e, id := start(t, c)
 			e.sendPrompt(id, "go")
 			<-called
@@ -178,7 +179,7 @@ func TestStuckTurnKeepsItsDependencies(t *testing.T) {
 		called, finish := make(chan struct{}, 1), make(chan struct{})
 		released := make(chan struct{}, 1)
 		c := config(t, callsOnce("stubborn"), stubborn(called, finish))
-		c.Release = func(context.Context, bare) error { released <- struct{}{}; return nil }
+		c.Host.Release = func(_ context.Context, _ *host.Session, _ bare) error { released <- struct{}{}; return nil }
 		e, id := start(t, c)
 		e.sendPrompt(id, "go")
 		<-called
@@ -396,7 +397,7 @@ func TestCloseCancelsTheSessionsWorkAndForgetsIt(t *testing.T) {
 	called := make(chan struct{}, 1)
 	released := make(chan acp.SessionID, 2)
 	c := config(t, callsOnce("wait"), waits("wait", called))
-	c.Release = func(_ context.Context, d bare) error { released <- d.Session.ID; return nil }
+	c.Host.Release = func(_ context.Context, _ *host.Session, d bare) error { released <- d.Session.ID; return nil }
 	e, id := start(t, c)
 	other := e.newSession()
 	n := e.sendPrompt(id, "go")
@@ -417,7 +418,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		var log logBuffer
 		called, release := make(chan struct{}, 1), make(chan struct{})
 		c := config(t, callsOnce("stubborn"), stubborn(called, release))
-		c.Logger = log.logger()
+		c.Host.Logger = log.logger()
 		e, id := start(t, c)
 		n := e.sendPrompt(id, "go")
 		<-called

@@ -5,13 +5,14 @@ package acpbridge
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	sessions "github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -68,11 +69,12 @@ func (s *server) failure(what string, id acp.SessionID, err error) error {
 	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+why)).WithData(data)
 }
 
-// discreet reports whether clients are not told the errors themselves: see Config.ErrorText. The output of a connection over a network says
-// so by a method.
-func discreet[D deps.Carrier, O any](c *Config[D, O]) bool {
-	remote, ok := c.Out.(interface{ Remote() bool })
-	return c.ErrorText != nil || ok && remote.Remote()
+// discreet reports whether clients are not told the errors themselves: the program has said what they are told, or they are behind a
+// network, which the output of such a connection says by a method. The user of a client that has started this process is often the
+// developer.
+func discreet(h *host.Host, out io.Writer) bool {
+	remote, ok := out.(interface{ Remote() bool })
+	return h.OwnErrorText() || ok && remote.Remote()
 }
 
 // advice says what to do about an error of a store, after the error's text.

@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -67,14 +68,18 @@ func ExampleServe() {
 	served := make(chan error, 1)
 	go func() {
 		served <- acpbridge.Serve(context.Background(), acpbridge.Config[Deps, string]{
-			Agent: a,
+			Host: host.Config[Deps, string]{
+				Agent:  a,
+				Logger: slog.New(slog.DiscardHandler),
+			},
 			Deps: func(_ context.Context, acp deps.ACPDeps) (Deps, error) {
 				noon := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 				return Deps{ACPDeps: acp, Clock: noon}, nil
 			},
-			In:     in,
-			Out:    out,
-			Logger: slog.New(slog.DiscardHandler),
+			Options: acpbridge.Options{
+				In:  in,
+				Out: out,
+			},
 		})
 	}()
 

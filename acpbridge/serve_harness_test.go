@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -38,7 +39,7 @@ func config(t testing.TB, m model.Model, tools ...*toolset.Tool[bare]) acpbridge
 	t.Helper()
 	a, err := agent.New(agent.Config[bare, string]{Model: m, Toolsets: []toolset.Toolset[bare]{toolset.Of(tools...)}})
 	require.NoError(t, err)
-	return acpbridge.Config[bare, string]{Agent: a, Info: acp.Implementation{Name: "test", Version: "1"}, Logger: slog.New(slog.DiscardHandler)}
+	return acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{Info: acp.Implementation{Name: "test", Version: "1"}}}
 }
 
 // tool makes a tool without arguments.

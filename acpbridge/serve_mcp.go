@@ -29,7 +29,7 @@ type MCPServers interface {
 }
 
 // HostedMCPServers is implemented by [MCPServers] that can use servers which the client hosts itself. Their messages come and go on the
-// connection with the client, as mcp/message, which is not stable. It is used with [Config].Unstable.
+// connection with the client, as mcp/message, which is not stable. It is used with [Options].Unstable.
 type HostedMCPServers interface {
 	MCPServers
 	// OpenHosted is Open for a session whose client hosts servers. It is called in place of Open.

@@ -25,8 +25,8 @@ func TestOptionsAndModesAreOneThing(t *testing.T) {
 	store := newStore()
 	conf := func() acpbridge.Config[bare, string] {
 		c := stored(t, store, modeltest.Script(modeltest.SayText("ok")))
-		c.Modes, c.Thinking, c.Commands = host.Modes(), []string{"off", "high"}, host.BuiltIns(nil)
-		c.Settings = []host.Setting{{Setting: view.Setting{ID: "fast", Title: "Fast", Switch: true, Value: "false"}}}
+		c.Host.Modes, c.Host.Thinking, c.Host.Commands = host.Modes(), []string{"off", "high"}, host.BuiltIns(nil)
+		c.Host.Settings = []host.Setting{{Setting: view.Setting{ID: "fast", Title: "Fast", Switch: true, Value: "false"}}}
 		return c
 	}
 	e := serve(t, conf())

@@ -88,7 +88,7 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	defer s.endOpening(id)
 	made := s.makeSession(id, dir, more)
 	if moves {
-		if err := s.tryDirectories(made); err != nil { // and the session stays as it is
+		if err := known.tryDirectories(made); err != nil { // and the session stays as it is
 			return nil, s.notReopened(what, id, err)
 		}
 		if taken := s.take(id); taken != nil && !s.close(ctx, taken) {
@@ -114,9 +114,13 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	return made, nil
 }
 
-// tryDirectories reports what keeps a session from working in its directories.
-func (s *server) tryDirectories(made *session) error {
-	w, err := NewWorkspace(deps.ACPDeps{Client: made.client, Session: made.info}, s.local)
+// tryDirectories reports what keeps a session from working in other directories.
+func (s *session) tryDirectories(made *session) error {
+	a := s.waking()
+	if a == nil {
+		return nil
+	}
+	w, err := NewWorkspace(deps.ACPDeps{Client: made.client, Session: made.info}, *a.workspace.fallback)
 	if err != nil {
 		return workspaceError{err}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/agent/session/host"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -34,8 +35,8 @@ func newStore() session.Store { return lasting{new(session.Memory)} }
 // stored is the configuration of an agent whose sessions last.
 func stored(t testing.TB, store session.Store, m model.Model, tools ...*toolset.Tool[bare]) acpbridge.Config[bare, string] {
 	c := config(t, m, tools...)
-	c.Store = store
-	c.Model = &model.Info{ContextWindow: 1000}
+	c.Host.Store = store
+	c.Host.Info = &model.Info{ContextWindow: 1000}
 	return c
 }
 
@@ -286,7 +287,7 @@ func TestIdleSessionsAreReleasedAndWake(t *testing.T) {
 		made, released := 0, 0
 		c := stored(t, newStore(), modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two")))
 		c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) { made++; return d, nil }
-		c.Release = func(context.Context, bare) error { released++; return nil }
+		c.Host.Release = func(_ context.Context, _ *host.Session, _ bare) error { released++; return nil }
 		e, id := start(t, c)
 		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "first"))
 		time.Sleep(10 * time.Minute)

@@ -141,7 +141,7 @@ func TestExtensionMethodsOfTheProgramStay(t *testing.T) {
 func TestBusySteerPassesThePromptToTheTurn(t *testing.T) {
 	hold, called, release := holding()
 	c := config(t, heldOnce(), hold)
-	c.Busy = host.BusySteer
+	c.Host.Busy = host.BusySteer
 	e, id := start(t, c)
 	first := e.sendPrompt(id, "a")
 	<-called
@@ -163,7 +163,7 @@ func TestBusySteerAnswersInOrder(t *testing.T) {
 	c := config(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 		return model.Response(model.Text("ok")), nil
 	}))
-	c.Busy = host.BusySteer
+	c.Host.Busy = host.BusySteer
 	e, id := start(t, c)
 	var sent []int
 	for range 30 {
@@ -197,7 +197,7 @@ func TestBusySteerPromptEndsAsTheTurnDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hold, called, release := holding()
 			c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "hold", "{}")), end.how, end.how, end.how), hold)
-			c.Busy = host.BusySteer
+			c.Host.Busy = host.BusySteer
 			e, id := start(t, c)
 			first := e.sendPrompt(id, "a")
 			<-called
@@ -213,7 +213,7 @@ func TestBusySteerPromptEndsAsTheTurnDoes(t *testing.T) {
 func TestCancelEndsSteeredPrompts(t *testing.T) {
 	hold, called, _ := holding()
 	c := config(t, heldOnce(), hold)
-	c.Busy = host.BusySteer
+	c.Host.Busy = host.BusySteer
 	e, id := start(t, c)
 	first := e.sendPrompt(id, "a")
 	<-called
@@ -229,7 +229,7 @@ func TestCancelEndsSteeredPrompts(t *testing.T) {
 func TestBusySteerLeavesCommandsToTheirTurn(t *testing.T) {
 	hold, called, release := holding()
 	c := config(t, heldOnce(), hold)
-	c.Busy, c.Modes, c.Commands = host.BusySteer, host.Modes(), host.BuiltIns(nil)
+	c.Host.Busy, c.Host.Modes, c.Host.Commands = host.BusySteer, host.Modes(), host.BuiltIns(nil)
 	e, id := start(t, c)
 	first := e.sendPrompt(id, "a")
 	<-called

@@ -17,13 +17,14 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
 func TestConfigErrorsAreJoinedAndSayWhatToDo(t *testing.T) {
 	type own struct{ deps.ACPDeps }
 	in, _ := acp.Pipe()
-	err := acpbridge.Serve(t.Context(), acpbridge.Config[own, string]{In: in, Busy: 7, LinkedFiles: -1, ShutdownTimeout: -time.Second})
+	err := acpbridge.Serve(t.Context(), acpbridge.Config[own, string]{Host: host.Config[own, string]{Busy: 7}, Options: acpbridge.Options{In: in, LinkedFiles: -1, ShutdownTimeout: -time.Second}})
 	require.Error(t, err)
 	for _, want := range []string{
 		"Agent is nil: make one with agent.New", "Deps is nil: set a function that returns a acpbridge_test.own",
@@ -46,7 +47,7 @@ func TestInitializeAnswersOurVersionWhateverIsProposed(t *testing.T) {
 
 func TestInitializeAnnouncesWhatIsTrue(t *testing.T) {
 	c := config(t, modeltest.Script())
-	c.Model = &model.Info{Media: []string{"image/png", "application/pdf"}}
+	c.Host.Info = &model.Info{Media: []string{"image/png", "application/pdf"}}
 	title := "Test"
 	c.Info.Title = &title
 	answer := serve(t, c).initialize(`{}`)
@@ -124,7 +125,7 @@ func TestDepsIsCalledOncePerSessionWithWhatTheClientHasSaid(t *testing.T) {
 		calls <- call{acp.Session, context.Cause(ctx)}
 		return acp, nil
 	}
-	c.Release = func(_ context.Context, d bare) error { released <- d.Session.ID; return nil }
+	c.Host.Release = func(_ context.Context, _ *host.Session, d bare) error { released <- d.Session.ID; return nil }
 	e := serve(t, c)
 	e.initialize(`{"fs":{"readTextFile":true},"terminal":true}`)
 	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","additionalDirectories":["/lib"],"mcpServers":[]}`)
@@ -165,7 +166,7 @@ func TestFailingDepsAnswersSessionNew(t *testing.T) {
 			var log logBuffer
 			c := config(t, modeltest.Script())
 			c.Deps = func(context.Context, deps.ACPDeps) (bare, error) { return bare{}, test.deps() }
-			c.Logger = log.logger()
+			c.Host.Logger = log.logger()
 			e := serve(t, c)
 			e.initialize(`{}`)
 			answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
@@ -215,7 +216,7 @@ func TestUpdatesOfDepsFollowTheAnswerToSessionNew(t *testing.T) {
 func TestServersOfTheClientAreNamedInTheLogAndNothingElseOfThem(t *testing.T) {
 	var log logBuffer
 	c := config(t, modeltest.Script(modeltest.SayText("hi")))
-	c.Logger = log.logger()
+	c.Host.Logger = log.logger()
 	e := serve(t, c)
 	e.initialize(`{}`)
 	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -23,12 +24,14 @@ type session struct {
 	info    *deps.Session
 	client  *sessionClient
 	tracker *deps.Tracker
-	local   LocalFallback
+	server  string          // the name of the connection
 	stored  bool            // the session outlives the connection
 	takes   acpview.Options // what the client takes
 	hosted  *host.Session   // nil until it is open
 	release sync.Once
 	gone    chan struct{} // closed when a session that was closed has been released
+	quiet   func()        // ends what tells of settings and the title; nil until the session is open
+	seen    seen          // what the client has been shown; guarded by the turn
 
 	setting sync.Mutex  // held while the client sets something
 	asked   atomic.Bool // the client has asked for what is being set
@@ -42,11 +45,19 @@ type session struct {
 	awake *awake // the last one; nil before the dependencies are made
 }
 
-// awake is what a session has while it is awake.
+// seen is how far a client has been shown a session. It does not keep what the session shows from being forgotten.
+type seen struct {
+	in  weak.Pointer[view.Fold]
+	pos uint64
+}
+
+func seenUpTo(f *view.Fold, pos uint64) seen { return seen{weak.Make(f), pos} }
+
+// awake is what a session has while it is awake. It is the [host.Tied] of its dependencies.
 type awake struct {
+	hosted    *host.Session
 	workspace *Workspace
 	work      *workspace.Session // on workspace
-	deps      deps.ACPDeps       // as the program's Deps made them
 	ending    sync.Once
 	ended     chan struct{} // closed when the commands have ended; see endCommands
 }
@@ -56,36 +67,39 @@ type workspaceError struct{ error }
 
 func (e workspaceError) Unwrap() error { return e.error }
 
-// wake makes what the program's dependencies are made of.
-func (s *session) wake(policy *approval.Policy) (deps.ACPDeps, *awake, error) {
-	if s.info.Policy == nil {
-		s.info.Policy = policy
-	}
-	given := deps.ACPDeps{Client: s.client, Session: s.info, Tracker: s.tracker}
-	w, err := NewWorkspace(given, s.local)
-	if err != nil {
-		return given, nil, workspaceError{err}
-	}
-	a := &awake{workspace: w, work: workspace.NewSession(w)}
-	given.Workspace = a.work
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.awake = a
-	return given, a, nil
-}
-
-// made returns the dependencies as the program made them.
-func (s *session) made() deps.ACPDeps {
-	if a := s.waking(); a != nil {
-		return a.deps
-	}
-	return deps.ACPDeps{}
-}
-
 func (s *session) waking() *awake {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.awake
+}
+
+// foreign returns the turn that somebody else has begun and that is running, or nil.
+func (s *session) foreign() *host.Turn {
+	if s.hosted == nil {
+		return nil
+	}
+	running := s.hosted.Turn()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.turns, func(own *turn) bool { return own.hosted == running }) {
+		return nil
+	}
+	return running
+}
+
+// options returns what the client takes. Commands that run here are shown as terminals to clients that know those.
+func (s *session) options() acpview.Options {
+	o, can := s.takes, s.info.Capabilities
+	a := s.waking()
+	if a == nil || !a.workspace.fallback.runs(can) {
+		return o
+	}
+	for _, name := range []string{"terminal_output_delta", "terminal_output"} {
+		if o.Terminal == "" && string(can.Meta[name]) == "true" {
+			o.Terminal = name
+		}
+	}
+	return o
 }
 
 // admit registers a turn, so that the next message of the session finds it.
@@ -156,7 +170,7 @@ func (a *awake) endCommands(ctx context.Context) <-chan struct{} {
 
 func (a *awake) closeWork(ctx context.Context) {
 	all := []*workspace.Session{a.work}
-	if own := a.deps.Workspace; own != nil && own != a.work {
+	if own := a.own(); own != nil {
 		all = append(all, own)
 	}
 	var done sync.WaitGroup
@@ -166,10 +180,26 @@ func (a *awake) closeWork(ctx context.Context) {
 	done.Wait()
 }
 
-// busy reports whether commands are kept.
-func (a *awake) busy() bool {
-	own := a.deps.Workspace
-	return len(a.work.Terminals()) > 0 || own != nil && own != a.work && len(own.Terminals()) > 0
+// own returns the workspace that the program has put in place of work, nil if it has not.
+func (a *awake) own() *workspace.Session {
+	if d, ok := a.hosted.Deps().(deps.Carrier); ok {
+		if own := d.ACP().Workspace; own != a.work {
+			return own
+		}
+	}
+	return nil
+}
+
+// Busy implements [host.Tied]: commands are kept.
+func (a *awake) Busy() bool {
+	own := a.own()
+	return len(a.work.Terminals()) > 0 || own != nil && len(own.Terminals()) > 0
+}
+
+// Close implements [host.Tied].
+func (a *awake) Close(ctx context.Context) error {
+	<-a.endCommands(ctx)
+	return a.workspace.Close()
 }
 
 // wait waits until the turns have ended, and reports whether they have before ctx.

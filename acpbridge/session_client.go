@@ -24,8 +24,11 @@ type sessionClient struct {
 	gate   gate
 	visits visits
 
+	// foreign returns the turn that somebody else has begun in the session, nil if there is none.
+	foreign func() *host.Turn
+
 	mu    sync.Mutex
-	turn  *host.Turn // the running one; nil between turns
+	turn  *host.Turn // the client's own that is running; nil between turns
 	shown *acpview.Client
 }
 
@@ -68,8 +71,12 @@ func (c *sessionClient) leave(turn context.Context) {
 
 func (c *sessionClient) now() (*host.Turn, *acpview.Client) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.turn, c.shown
+	turn, shown := c.turn, c.shown
+	c.mu.Unlock()
+	if turn == nil {
+		return c.foreign(), nil
+	}
+	return turn, shown
 }
 
 // Call implements [deps.Transcript].
@@ -103,9 +110,12 @@ func (c *sessionClient) EndRun(string) {}
 
 // Show implements [deps.Transcript].
 func (c *sessionClient) Show(ctx context.Context) error {
-	_, shown := c.now()
-	if shown == nil {
+	turn, shown := c.now()
+	switch {
+	case turn == nil:
 		return errNoTurn
+	case shown == nil: // the client is shown that with its next turn
+		return nil
 	}
 	return shown.Show(ctx)
 }

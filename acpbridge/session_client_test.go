@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -58,7 +59,7 @@ func TestClientIsToldOfEndsThatAreRecorded(t *testing.T) {
 		})
 		require.NoError(t, err)
 		conn := acptest.Connect(t, client, func(ctx context.Context, r io.Reader, w io.Writer) error {
-			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, Store: lasting{store}, In: r, Out: w})
+			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Store: lasting{store}}, Options: acpbridge.Options{In: r, Out: w}})
 		})
 		id, err := conn.Start(t.Context(), "/repo")
 		require.NoError(t, err)

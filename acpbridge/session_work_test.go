@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -39,7 +40,7 @@ func worker(t *testing.T, more []*toolset.Tool[bare], prompts ...[]model.Part) (
 		acpbridge.Toolset[bare](acpbridge.WithPermissions(acpbridge.AllowAll)), toolset.Of(more...),
 	}})
 	require.NoError(t, err)
-	return acpbridge.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, m
+	return acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}}, m
 }
 
 // served connects an editor to an agent that is served. stop ends Serve's context and returns its result.

@@ -27,6 +27,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -88,7 +89,7 @@ func agentMain() int {
 	}
 	var a *agent.Agent[bare, string]
 	second := tool("second", func(ctx context.Context, _ *toolset.RunContext[bare]) (string, error) {
-		return fmt.Sprint(acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Agent: a})), nil
+		return fmt.Sprint(acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a}})), nil
 	})
 	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		last := req.Messages[len(req.Messages)-1].Parts[0]
@@ -104,7 +105,7 @@ func agentMain() int {
 		if os.Getenv("PONTE_TEST_NOTIFY") != "" {
 			ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM)
 		}
-		err = acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Agent: a})
+		err = acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Agent: a}})
 		stop()
 	}
 	if err != nil {

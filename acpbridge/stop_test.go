@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -51,7 +52,7 @@ func TestStopReasonsSayWhatEndedTheTurnAndTheUserSeesIt(t *testing.T) {
 			a, err := agent.New(agent.Config[bare, string]{Model: test.model, Limits: test.limits, Prices: model.Prices{"modeltest/*": {Input: 100_000}}, Toolsets: []toolset.Toolset[bare]{toolset.Of(forecast())}})
 			require.NoError(t, err)
 			c := config(t, test.model)
-			c.Agent = a
+			c.Host.Agent = a
 			e, id := start(t, c)
 			requireStop(t, test.stop, e.prompt(id, "go"))
 			assert.Equal(t, test.seen, e.text(id))
@@ -97,7 +98,7 @@ func TestErrorsHaveACodeAMessageOnOneLineAndAKind(t *testing.T) {
 			var log logBuffer
 			bad := tool("bad", func(context.Context, *toolset.RunContext[bare]) (string, error) { return "", test.tool })
 			c := config(t, modeltest.Script(test.step), bad)
-			c.Logger = log.logger()
+			c.Host.Logger = log.logger()
 			e, id := start(t, c)
 			answer := e.prompt(id, "go")
 			requireError(t, test.code, test.kind, answer)
@@ -124,7 +125,7 @@ func TestRemoteClientsAreToldAClassOfError(t *testing.T) {
 		message string
 	}{
 		"over a network": {func(c *acpbridge.Config[bare, string]) { c.Out = new(remote) }, "The model provider cannot be reached. Try again in a minute."},
-		"own text":       {func(c *acpbridge.Config[bare, string]) { c.ErrorText = func(error) string { return "Ask Ada." } }, "Ask Ada."},
+		"own text":       {func(c *acpbridge.Config[bare, string]) { c.Host.ErrorText = func(error) string { return "Ask Ada." } }, "Ask Ada."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config(t, modeltest.Script(modeltest.Fail(&model.APIError{Provider: "acme", Err: secret})))
@@ -149,7 +150,7 @@ func TestOutputAndPrepareFailuresAreTold(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	c := config(t, m)
-	c.Agent = a
+	c.Host.Agent = a
 	e, id = start(t, c)
 	answer := e.prompt(id, "go")
 	requireError(t, acp.CodeInternal, acpbridge.KindPrepare, answer)
@@ -186,7 +187,7 @@ func TestPanicsOfUserCodeAreAnsweredAndTheConnectionLives(t *testing.T) {
 			})
 		},
 		"run options": func(_ *agent.Config[bare, string], c *acpbridge.Config[bare, string]) {
-			c.RunOptions = func(context.Context, bare, *acp.PromptRequest) ([]agent.RunOption, error) {
+			c.Host.RunOptions = func(context.Context, bare, *host.Prompt) ([]agent.RunOption, error) {
 				boom()
 				return nil, nil
 			}
@@ -195,10 +196,10 @@ func TestPanicsOfUserCodeAreAnsweredAndTheConnectionLives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log logBuffer
 			ac := agent.Config[bare, string]{Model: modeltest.Script(call, call)}
-			c := acpbridge.Config[bare, string]{Logger: log.logger()}
+			c := acpbridge.Config[bare, string]{Host: host.Config[bare, string]{Logger: log.logger()}}
 			change(&ac, &c)
 			var err error
-			c.Agent, err = agent.New(ac)
+			c.Host.Agent, err = agent.New(ac)
 			require.NoError(t, err)
 			e, id := start(t, c)
 			for range 2 {
@@ -213,14 +214,14 @@ func TestPanicsOfUserCodeAreAnsweredAndTheConnectionLives(t *testing.T) {
 }
 
 func TestFailuresOfReleaseAreLogged(t *testing.T) {
-	for name, release := range map[string]func(context.Context, bare) error{
-		"panic": func(context.Context, bare) error { panic("boom") },
-		"error": func(context.Context, bare) error { return errors.New("boom") },
+	for name, release := range map[string]func(context.Context, *host.Session, bare) error{
+		"panic": func(context.Context, *host.Session, bare) error { panic("boom") },
+		"error": func(context.Context, *host.Session, bare) error { return errors.New("boom") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log logBuffer
 			c := config(t, modeltest.Script())
-			c.Logger, c.Release = log.logger(), release
+			c.Host.Logger, c.Host.Release = log.logger(), release
 			e, _ := start(t, c)
 			require.NoError(t, e.stop())
 			assert.Contains(t, log.String(), "session not released")
@@ -230,7 +231,8 @@ func TestFailuresOfReleaseAreLogged(t *testing.T) {
 
 func TestRunOptionsMayRefuseAPromptAndSeeItsMeta(t *testing.T) {
 	c := config(t, echo())
-	c.RunOptions = func(_ context.Context, d bare, p *acp.PromptRequest) ([]agent.RunOption, error) {
+	c.Host.RunOptions = func(_ context.Context, d bare, prompt *host.Prompt) ([]agent.RunOption, error) {
+		p := acpbridge.PromptOf(prompt)
 		if d.Session.ID != p.SessionID {
 			return nil, errors.New("wrong session")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -20,18 +21,38 @@ type teller struct {
 	ctx     context.Context
 	session *session
 	client  *acpview.Client // nil until the turn begins
+	fold    *view.Fold      // of the turn
 	log     *slog.Logger
 	cancel  context.CancelFunc // of close; nil before it
 }
 
 // begin tells the client from now on what changes.
 func (r *teller) begin(turn *host.Turn) {
-	options := r.session.takes
+	options := r.session.options()
 	options.Late = true
 	fold := turn.Fold()
+	r.fold = fold
 	r.client = acpview.New(&r.session.client.gate, r.session.id, fold, fold.Snapshot(), options)
-	r.client.Skip(view.Options, view.Commands, view.Session) // which have ways of their own
+	r.client.Skip(ownWays...)
 	r.session.client.enter(r.ctx, turn, r.client)
+	r.catchUp(turn)
+}
+
+// ownWays are the kinds of entities that clients are told of in other ways.
+var ownWays = []view.Kind{view.Options, view.Commands, view.Session}
+
+// catchUp shows what has happened elsewhere since the client was shown something: the prompts of others, and the answers.
+func (r *teller) catchUp(turn *host.Turn) {
+	fold, seen := turn.Fold(), r.session.seen
+	if seen.in.Value() != fold {
+		return
+	}
+	options := r.session.options()
+	options.Prompts = true
+	client := acpview.Since(&r.session.client.gate, r.session.id, fold, seen.pos, options)
+	client.Skip(append(ownWays, view.Question)...)
+	client.Saw(transcript.PromptID(turn.ID()))
+	r.report(client.Show(r.ctx))
 }
 
 // show tells the client what has changed.
@@ -51,6 +72,7 @@ func (r *teller) close() {
 func (r *teller) done() {
 	if r.client != nil {
 		r.report(r.client.ShowAll(r.ctx))
+		r.session.seen = seenUpTo(r.fold, r.fold.Snapshot().Pos())
 	}
 	if r.cancel != nil {
 		r.cancel()

@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -59,7 +60,14 @@ func TestEditAsksEditorForFileOnce(t *testing.T) {
 	var sent, received atomic.Int64
 	conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
 		return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{
-			Agent: a, In: countingReader{r, &received}, Out: countingWriter{w.(io.WriteCloser), &sent}, Logger: slog.New(slog.DiscardHandler),
+			Host: host.Config[bare, string]{
+				Agent:  a,
+				Logger: slog.New(slog.DiscardHandler),
+			},
+			Options: acpbridge.Options{
+				In:  countingReader{r, &received},
+				Out: countingWriter{w.(io.WriteCloser), &sent},
+			},
 		})
 	})
 	id, err := conn.Start(t.Context(), dir)
@@ -97,7 +105,14 @@ func TestEditSendsNewTextOnce(t *testing.T) {
 			var sent, received atomic.Int64
 			conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
 				return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{
-					Agent: a, In: countingReader{r, &received}, Out: countingWriter{w.(io.WriteCloser), &sent}, Logger: slog.New(slog.DiscardHandler),
+					Host: host.Config[bare, string]{
+						Agent:  a,
+						Logger: slog.New(slog.DiscardHandler),
+					},
+					Options: acpbridge.Options{
+						In:  countingReader{r, &received},
+						Out: countingWriter{w.(io.WriteCloser), &sent},
+					},
 				})
 			})
 			id, err := conn.Start(t.Context(), "/repo")

@@ -22,7 +22,7 @@ func TestToolThatIgnoresItsContextDoesNotHoldTheAnswer(t *testing.T) {
 		var log logBuffer
 		m := modeltest.Script(modeltest.Say(model.ToolCall("1", "stubborn", "{}")), modeltest.SayText("next"))
 		c := config(t, m, stubborn(called, release))
-		c.Logger = log.logger()
+		c.Host.Logger = log.logger()
 		e, id := start(t, c)
 		first := e.sendPrompt(id, "go")
 		<-called

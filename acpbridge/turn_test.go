@@ -139,7 +139,7 @@ func TestPendingRunsMessagesStayAsTheyWere(t *testing.T) {
 	})
 	require.NoError(t, err)
 	c := config(t, echo())
-	c.Agent = a
+	c.Host.Agent = a
 	e, id := start(t, c)
 	requireError(t, acp.CodeInternal, acpbridge.KindApproval, e.prompt(id, "a"))
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "b"))
@@ -166,7 +166,7 @@ func TestPromptWhileATurnRunsIsRejectedAndTheTurnUndisturbed(t *testing.T) {
 
 func TestQueuedPromptsRunInOrder(t *testing.T) {
 	c := config(t, echo())
-	c.Busy = host.BusyQueue
+	c.Host.Busy = host.BusyQueue
 	e, id := start(t, c)
 	var lines []string
 	var ids []int
@@ -202,7 +202,7 @@ func requireSegregated(t *testing.T, lines []wireLine, ids []int) {
 func TestCancelEndsTheRunningTurnAndThoseThatWait(t *testing.T) {
 	called := make(chan struct{}, 1)
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "wait", "{}")), modeltest.SayText("next")), waits("wait", called))
-	c.Busy = host.BusyQueue
+	c.Host.Busy = host.BusyQueue
 	e, id := start(t, c)
 	first := e.sendPrompt(id, "a")
 	<-called
@@ -308,7 +308,7 @@ func TestTwoPipelinedPromptsAreNeverReordered(t *testing.T) {
 		return model.Response(model.Text(last.Parts[len(last.Parts)-1].Text)), nil
 	})
 	c := config(t, m)
-	c.Busy = host.BusyQueue
+	c.Host.Busy = host.BusyQueue
 	e := serve(t, c)
 	e.initialize(`{}`)
 	for trial := range trials {

@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// unstableAgent handles the methods of the protocol that are not stable, for [Config].Unstable.
+// unstableAgent handles the methods of the protocol that are not stable, for [Options].Unstable.
 type unstableAgent struct {
 	unstable.UnsupportedAgent
 	server *server
@@ -60,13 +60,8 @@ func (s *server) extendUnstable(opts *acp.ConnOptions) {
 type clientUpdates struct{ subagents, plans bool }
 
 // options returns what a client takes. here is set if commands run on this machine.
-func (t clientUpdates) options(can acp.ClientCapabilities, here bool) acpview.Options {
+func (t clientUpdates) options(can acp.ClientCapabilities) acpview.Options {
 	o := acpview.Options{Plans: t.plans, Subagents: t.subagents}
-	for _, name := range []string{"terminal_output_delta", "terminal_output"} {
-		if here && o.Terminal == "" && string(can.Meta[name]) == "true" {
-			o.Terminal = name
-		}
-	}
 	if takes := can.Session; takes != nil {
 		o.Notices, o.Compactions = takes.Notices != nil, takes.Compaction != nil
 	}

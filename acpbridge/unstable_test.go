@@ -44,7 +44,7 @@ func (o *openedServers) Open(s *deps.Session, servers []acp.MCPServer) {
 func unstableConfig(t *testing.T, store session.Store, m model.Model, tools ...*toolset.Tool[bare]) acpbridge.Config[bare, string] {
 	c := stored(t, store, m, tools...)
 	c.Unstable = true
-	c.Modes = host.Modes()
+	c.Host.Modes = host.Modes()
 	return c
 }
 

@@ -67,9 +67,8 @@ type Options struct {
 	// means to its end. The page of package chatui follows nothing while its tab is in the
 	// background.
 	Leave time.Duration
-	// Linger is how long a session stays open after its last use. Other processes cannot open it
-	// meanwhile. 0 means 30 seconds. It does not apply to handlers made by [On]: there the sessions
-	// are the host's.
+	// Linger is how long a session stays open after its last use, unless others have it open in the
+	// same host. Other processes cannot open it meanwhile. 0 means 30 seconds.
 	Linger time.Duration
 	// Limits bounds what clients can make the server do.
 	Limits Limits

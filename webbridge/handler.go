@@ -238,6 +238,7 @@ func (h *Handler) end(ctx context.Context) error {
 	if h.own {
 		return h.host.Close(context.WithoutCancel(ctx))
 	}
+	h.leaveAll(context.WithoutCancel(ctx))
 	return nil
 }
 

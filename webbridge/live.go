@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -128,11 +129,7 @@ func (h *Handler) leave(l *live) {
 		return
 	}
 	defer h.mu.Unlock()
-	if l.uses > 0 {
-		return
-	}
-	if !h.own {
-		delete(h.live, l.id)
+	if l.uses > 0 || !h.own && !h.host.Keeps() { // closing it would remove it
 		return
 	}
 	select {
@@ -154,7 +151,7 @@ func (h *Handler) retire(l *live) {
 		return
 	}
 	if l.session != nil && h.host.Session(l.id) == l.session {
-		h.close(l.session)
+		h.closed(l.session, l.session.Leave(context.Background(), nil))
 	}
 	l.session = nil
 	h.mu.Lock()
@@ -164,8 +161,28 @@ func (h *Handler) retire(l *live) {
 	}
 }
 
-func (h *Handler) close(s *host.Session) {
-	if err := s.Close(context.Background()); err != nil {
+// leaveAll leaves the sessions of a host that goes on.
+func (h *Handler) leaveAll(ctx context.Context) {
+	if !h.host.Keeps() { // closing them would remove them
+		return
+	}
+	h.mu.Lock()
+	all := slices.Collect(maps.Values(h.live))
+	h.mu.Unlock()
+	for _, l := range all {
+		l.changing <- struct{}{}
+		if l.session != nil && h.host.Session(l.id) == l.session {
+			h.closed(l.session, l.session.Leave(ctx, nil))
+		}
+		l.session = nil
+		<-l.changing
+	}
+}
+
+func (h *Handler) close(s *host.Session) { h.closed(s, s.Close(context.Background())) }
+
+func (h *Handler) closed(s *host.Session, err error) {
+	if err != nil {
 		h.o.Logger.Error("webbridge: a session was not closed", "session", s.ID(), "error", fmt.Sprintf("%T", err))
 	}
 }

@@ -410,8 +410,14 @@ func TestHandlerOnAHost(t *testing.T) {
 	call := recorded(t, h)
 	id := call("POST", "/api/sessions", `{}`, 201)["id"].(string)
 	call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
+	ours, err := own.Host().Open(t.Context(), id, host.Local)
+	require.NoError(t, err)
 	require.NoError(t, h.Shutdown(t.Context()))
-	require.NotNil(t, own.Host().Session(id), "the host's sessions stay open")
+	require.Same(t, ours, own.Host().Session(id), "others have the session open")
+	require.NoError(t, ours.Leave(t.Context(), nil))
+	if own.Host().Keeps() {
+		require.Nil(t, own.Host().Session(id), "who leaves last closes it")
+	}
 	require.NoError(t, own.Shutdown(t.Context()))
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
@@ -186,7 +187,14 @@ func TestAgentAndClientAskAndAnswer(t *testing.T) {
 	served := make(chan error, 1)
 	go func() {
 		served <- acpbridge.Serve(context.Background(), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, In: toAgent, Out: fromAgent, Logger: slog.New(slog.DiscardHandler),
+			Host: host.Config[deps.ACPDeps, string]{
+				Agent:  a,
+				Logger: slog.New(slog.DiscardHandler),
+			},
+			Options: acpbridge.Options{
+				In:  toAgent,
+				Out: fromAgent,
+			},
 		})
 	}()
 	c, err := acpclient.Connect(t.Context(), toClient, fromClient, acpclient.Config{Elicitation: acpclient.AnswerWith(asker)})

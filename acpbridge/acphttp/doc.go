@@ -7,9 +7,7 @@
 //	handler, err := acphttp.New(acphttp.Config{
 //		Guard: acphttp.Guard{Token: token},
 //		Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
-//			c := config // an acpbridge.Config
-//			c.In, c.Out = in, out
-//			return acpbridge.Serve(ctx, c)
+//			return acpbridge.ServeHost(ctx, h, acpbridge.Options{In: in, Out: out})
 //		},
 //	})
 //	…

@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acphttp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -30,7 +31,7 @@ func serveAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: in, Out: out, Logger: slog.New(slog.DiscardHandler)})
+	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: in, Out: out}})
 }
 
 func newHandler(t *testing.T, change func(*acphttp.Config)) (*acphttp.Handler, string) {

@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -84,7 +85,7 @@ func TestSessionOfADeadClientCanBeLoaded(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: in, Out: out, Store: store, Logger: slog.New(slog.DiscardHandler)})
+			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Store: store, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: in, Out: out}})
 		}
 	}, func(t *testing.T, n *network) {
 		first := n.begin()

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -25,7 +26,7 @@ func TestAnswerAboutASessionThatIsNotOpenGoesOnTheConnectionsStream(t *testing.T
 	_, url := newHandler(t, func(c *acphttp.Config) {
 		c.Serve = func(ctx context.Context, in io.Reader, out io.Writer) error {
 			a := agent.Must(agent.New(agent.Config[deps.ACPDeps, string]{Model: modeltest.Script(modeltest.SayText("hello"))}))
-			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: in, Out: out, Store: store, Logger: slog.New(slog.DiscardHandler)})
+			return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Store: store, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: in, Out: out}})
 		}
 	})
 	first := begin(t, url)

@@ -8,13 +8,16 @@
 //		Toolsets: []toolset.Toolset[deps.ACPDeps]{acpbridge.Toolset[deps.ACPDeps](), acpmcp.Toolset(servers, mcptoolset.Options[deps.ACPDeps]{})},
 //		…
 //	})
-//	err = acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, MCP: servers})
+//	err = acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{
+//		Host:    host.Config[deps.ACPDeps, string]{Agent: a},
+//		Options: acpbridge.Options{MCP: servers},
+//	})
 //
 // The servers of a session are connected concurrently. session/new starts this and does not wait. The first turn
 // waits for a limited time. A server that hangs or dies is left out, and the user is told which and why at the
 // beginning or the end of a turn. The servers end with their session.
 //
-// With acpbridge.Config.Unstable, editors may also name servers that they host themselves (MCP over ACP). Their
+// With acpbridge.Options.Unstable, editors may also name servers that they host themselves (MCP over ACP). Their
 // messages are exchanged on the editor's connection, so no process is started and no port is opened. The protocol
 // sends such a server only requests, no notifications, and the server cannot send requests. Servers that speak
 // version 2026-07-28 of MCP need neither.

@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
@@ -26,7 +27,7 @@ func Example() {
 			acpmcp.Toolset(servers, mcptoolset.Options[deps.ACPDeps]{}),
 		},
 	}))
-	config := acpbridge.Config[deps.ACPDeps, string]{Agent: a, MCP: servers}
+	config := acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a}, Options: acpbridge.Options{MCP: servers}}
 	// acpbridge.Serve(ctx, config) serves it.
 	fmt.Println(config.MCP.Capabilities().HTTP)
 	// Output: true

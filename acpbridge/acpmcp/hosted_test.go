@@ -25,13 +25,14 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
-// host is an editor that has an MCP server in its own process.
-type host struct {
+// hosting is an editor that has an MCP server in its own process.
+type hosting struct {
 	unstable.UnsupportedClient
 	*editor
 	server  mcp.Connection // the client's side of a connection to it
@@ -44,7 +45,7 @@ type host struct {
 }
 
 // MessageMCP implements [unstable.Client].
-func (h *host) MessageMCP(ctx context.Context, r *unstable.MessageMCPRequest) (*unstable.MessageMCPResponse, error) {
+func (h *hosting) MessageMCP(ctx context.Context, r *unstable.MessageMCPRequest) (*unstable.MessageMCPResponse, error) {
 	acp.Async(ctx)
 	if r.ServerID != "its-own" {
 		return nil, acp.Errorf(acp.CodeInvalidParams, "there is no server %q", r.ServerID)
@@ -82,7 +83,7 @@ func (h *host) MessageMCP(ctx context.Context, r *unstable.MessageMCPRequest) (*
 }
 
 // pump passes on what the server says.
-func (h *host) pump(ctx context.Context) {
+func (h *hosting) pump(ctx context.Context) {
 	for {
 		msg, err := h.server.Read(ctx)
 		if err != nil {
@@ -114,7 +115,7 @@ func (h *host) pump(ctx context.Context) {
 }
 
 // serveHost serves an agent to an editor that hosts a server. isUnstable is acpbridge.Config.Unstable.
-func serveHost(t *testing.T, m model.Model, server *mcp.Server, isUnstable bool) *host {
+func serveHost(t *testing.T, m model.Model, server *mcp.Server, isUnstable bool) *hosting {
 	t.Helper()
 	servers := acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: time.Minute}})
 	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
@@ -124,13 +125,23 @@ func serveHost(t *testing.T, m model.Model, server *mcp.Server, isUnstable bool)
 	near, far := mcp.NewInMemoryTransports()
 	running, err := server.Connect(t.Context(), far, nil)
 	require.NoError(t, err)
-	h := &host{editor: &editor{}, waiting: map[string]chan *jsonrpc.Response{}, servers: servers}
+	h := &hosting{editor: &editor{}, waiting: map[string]chan *jsonrpc.Response{}, servers: servers}
 	fromAgent, agentOut := io.Pipe()
 	agentIn, toAgent := io.Pipe()
 	served, connected, pumped := make(chan error, 1), make(chan error, 1), make(chan struct{})
 	go func() {
 		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, MCP: servers, Unstable: isUnstable, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: time.Minute,
+			Host: host.Config[deps.ACPDeps, string]{
+				Agent:  a,
+				Logger: slog.New(slog.DiscardHandler),
+			},
+			Options: acpbridge.Options{
+				MCP:             servers,
+				Unstable:        isUnstable,
+				In:              agentIn,
+				Out:             agentOut,
+				ShutdownTimeout: time.Minute,
+			},
 		})
 	}()
 	h.server, err = near.Connect(t.Context())
@@ -161,7 +172,7 @@ func own(name string) acp.MCPServer {
 }
 
 // start opens a session with the servers.
-func (h *host) start(t *testing.T, servers ...acp.MCPServer) (acp.SessionID, *unstable.MCPCapabilities) {
+func (h *hosting) start(t *testing.T, servers ...acp.MCPServer) (acp.SessionID, *unstable.MCPCapabilities) {
 	t.Helper()
 	var more unstable.InitializeResponse
 	err := unstable.Call(t.Context(), h.ClientConn, acp.MethodInitialize, &acp.InitializeRequest{ProtocolVersion: acp.Version}, nil, nil, &more)
@@ -171,7 +182,7 @@ func (h *host) start(t *testing.T, servers ...acp.MCPServer) (acp.SessionID, *un
 	return resp.SessionID, more.AgentCapabilities.MCPCapabilities
 }
 
-func (h *host) prompt(t *testing.T, id acp.SessionID) acp.StopReason {
+func (h *hosting) prompt(t *testing.T, id acp.SessionID) acp.StopReason {
 	t.Helper()
 	resp, err := h.Prompt(t.Context(), &acp.PromptRequest{SessionID: id, Prompt: []acp.ContentBlock{acp.TextBlock("go")}})
 	require.NoError(t, err)

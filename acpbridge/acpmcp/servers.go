@@ -43,7 +43,7 @@ type Servers struct {
 	sessions map[acp.SessionID]*session
 }
 
-// New returns servers for [Toolset] and for acpbridge.Config.
+// New returns servers for [Toolset] and for acpbridge.Options.
 func New(config Config) *Servers {
 	config.Base.Wait = cmp.Or(config.Base.Wait, 5*time.Second)
 	config.Base.Eager, config.Base.OnChange = true, nil

@@ -29,6 +29,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
@@ -126,7 +127,18 @@ func serveStored(t *testing.T, m model.Model, servers *acpmcp.Servers, store ses
 	served, connected := make(chan error, 1), make(chan error, 1)
 	go func() {
 		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, MCP: servers, Store: store, Unstable: store != nil, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: time.Minute,
+			Host: host.Config[deps.ACPDeps, string]{
+				Agent:  a,
+				Store:  store,
+				Logger: slog.New(slog.DiscardHandler),
+			},
+			Options: acpbridge.Options{
+				MCP:             servers,
+				Unstable:        store != nil,
+				In:              agentIn,
+				Out:             agentOut,
+				ShutdownTimeout: time.Minute,
+			},
 		})
 	}()
 	e := &editor{}

@@ -22,6 +22,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
@@ -56,7 +57,7 @@ func TestToolsetIsAddedToAnAgent(t *testing.T) {
 	fromAgent, agentWrites := acp.Pipe()
 	ended := make(chan error, 2)
 	go func() {
-		ended <- acpbridge.Serve(t.Context(), acpbridge.Config[deps.ACPDeps, string]{Agent: a, MCP: servers, Logger: slog.New(slog.DiscardHandler), In: agentReads, Out: agentWrites})
+		ended <- acpbridge.Serve(t.Context(), acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{MCP: servers, In: agentReads, Out: agentWrites}})
 		_ = agentWrites.Close()
 	}()
 	go func() {

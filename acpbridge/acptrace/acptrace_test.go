@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/otelagent"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -89,7 +90,7 @@ func TestSpansOfBothSidesAreOneTrace(t *testing.T) {
 	require.NoError(t, err)
 	toAgent, fromClient := acp.Pipe()
 	toClient, fromAgent := acp.Pipe()
-	config := acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: toAgent, Out: fromAgent, Logger: slog.New(slog.DiscardHandler)}
+	config := acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: toAgent, Out: fromAgent}}
 	acptrace.Install(&config.Conn)
 	served := make(chan error, 1)
 	go func() {

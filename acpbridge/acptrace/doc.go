@@ -4,7 +4,7 @@
 // tracestate: what an agent does for a prompt becomes a part of the editor's trace, and what it asks of the editor, such as reading a file,
 // a part of the agent's.
 //
-//	config := acpbridge.Config[Deps, string]{Agent: a}
+//	config := acpbridge.Config[Deps, string]{Host: host.Config[Deps, string]{Agent: a}}
 //	acptrace.Install(&config.Conn)
 //	otelagent.Install(otelagent.Config{})
 //	err := acpbridge.Serve(ctx, config)

@@ -13,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -41,8 +42,8 @@ func main() {
 		log.Fatal(err)
 	}
 	if err := acpbridge.Serve(ctx, acpbridge.Config[Deps, string]{
-		Agent: coder,
-		Deps:  func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{acp}, nil },
+		Host: host.Config[Deps, string]{Agent: coder},
+		Deps: func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{acp}, nil },
 	}); err != nil {
 		log.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -234,5 +235,5 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 	if err != nil {
 		panic(err)
 	}
-	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler), Model: &model.Info{Media: []string{"image"}}, LinkedFiles: 1000, Conn: traced()}
+	return acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler), Info: &model.Info{Media: []string{"image"}}}, Options: acpbridge.Options{LinkedFiles: 1000, Conn: traced()}}
 }

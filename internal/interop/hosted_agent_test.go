@@ -50,8 +50,16 @@ func hosted() acpbridge.Config[deps.ACPDeps, string] {
 		},
 	}))
 	return acpbridge.Config[deps.ACPDeps, string]{
-		Agent: a, Logger: slog.New(slog.DiscardHandler), Model: &model.Info{ContextWindow: 1000}, Prices: perRequest, Unstable: true,
-		Store: new(session.Memory), Modes: host.Modes(), Commands: host.BuiltIns(perRequest),
+		Host: host.Config[deps.ACPDeps, string]{
+			Agent:    a,
+			Logger:   slog.New(slog.DiscardHandler),
+			Info:     &model.Info{ContextWindow: 1000},
+			Prices:   perRequest,
+			Store:    new(session.Memory),
+			Modes:    host.Modes(),
+			Commands: host.BuiltIns(perRequest),
+		},
+		Options: acpbridge.Options{Unstable: true},
 	}
 }
 

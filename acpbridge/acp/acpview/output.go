@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/markdown"
 )
 
 // Output is the output of a command as a text of its call shows it. While the command runs the text only grows, apart
@@ -21,7 +22,7 @@ type Output struct {
 }
 
 // Grows returns the text of an output to which more will be added: a code block without an end. fence must be longer
-// than any row of backticks in the output, see [Fence].
+// than any row of backticks in the output.
 func (o *Output) Grows(fence string) string {
 	before := ""
 	if o.Before > 0 {
@@ -77,7 +78,7 @@ func (o *Output) last(n int64) string {
 		}
 		short.Before, short.Text = o.Before+drop, o.Text[drop:]
 	}
-	return Closed(short.Grows(Fence(short.Text)))
+	return Closed(short.Grows(markdown.Fence(short.Text, 3)))
 }
 
 // running holds what a client has been shown of the output of a call.

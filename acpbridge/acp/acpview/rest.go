@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/markdown"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -136,20 +137,6 @@ func released(e *view.Entity) *view.Entity {
 
 // Fenced returns text as clients show it as it is. They render other text as Markdown, which could hide parts of it.
 func Fenced(text string) string {
-	fence := Fence(text)
+	fence := markdown.Fence(text, 3)
 	return fence + "text\n" + text + "\n" + fence
-}
-
-// Fence returns a fence for a Markdown code block that holds text: it is longer than any in it.
-func Fence(text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acphttp/acpws"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -33,7 +34,7 @@ func serveAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: in, Out: out, Logger: slog.New(slog.DiscardHandler)})
+	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Host: host.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}, Options: acpbridge.Options{In: in, Out: out}})
 }
 
 // server returns the address of an agent that is served over WebSocket, through the handler for HTTP.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/atom"
+
+	md "github.com/ponte-go/ponte/internal/markdown"
 )
 
 // verbatim returns the text of an element as it is.
@@ -31,20 +33,6 @@ func (w *writer) collect(n *node, b *strings.Builder) {
 	}
 }
 
-// fence returns backticks that do not occur in a text, at least so many.
-func fence(text string, least int) string {
-	longest, run := least-1, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
-}
-
 // code writes code within a line.
 func (w *writer) code(n *node) { w.codeText(w.verbatim(n)) }
 
@@ -59,7 +47,7 @@ func (w *writer) codeText(text string) {
 	if w.cells > 0 {
 		inside = strings.ReplaceAll(inside, "|", `\|`)
 	}
-	around := fence(inside, 1)
+	around := md.Fence(inside, 1)
 	if inside[0] == '`' || inside[len(inside)-1] == '`' {
 		inside = " " + inside + " "
 	}
@@ -77,7 +65,7 @@ func (w *writer) pre(n *node) {
 	if text == "" {
 		return
 	}
-	around := fence(text, 3)
+	around := md.Fence(text, 3)
 	w.markup(around + language(n))
 	for line := range strings.SplitSeq(text, "\n") {
 		if w.done() {

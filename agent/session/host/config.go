@@ -15,7 +15,6 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/view"
 )
 
 // Config says which agent a host runs and how. Agent is required.
@@ -44,6 +43,9 @@ type Config[D, O any] struct {
 	RunOptions func(ctx context.Context, d D, p *Prompt) ([]agent.RunOption, error)
 	// Render returns the Markdown text of an output that the model did not write as text. Nil means its JSON.
 	Render func(output any) (string, error)
+	// Info describes the model that answers. Nil means the agent's own. Surfaces accept the media in prompts that it
+	// accepts.
+	Info *model.Info
 	// Window is the size of the model's context in tokens. If it is set, usage is shown.
 	Window int
 	// Prices are the prices of the models. If set, usage includes the cost of the session so far, for models of known
@@ -68,13 +70,10 @@ type Config[D, O any] struct {
 	// SessionCommands returns further commands of a session, such as those of its directory. Commands with a
 	// duplicate or invalid name are left out. It is called whenever commands are listed or looked up, and may be nil.
 	SessionCommands func(s *Session) []Command
-	// Announce, if not nil, is called when the settings or the title of a session have changed. It must not call
-	// methods of the session that wait for turns.
-	Announce func(ctx context.Context, s *Session, e *view.Entity)
-
 	// Busy says what happens to a prompt that arrives while a turn of its session is running.
 	Busy Busy
-	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means never.
+	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means 10 minutes, a
+	// negative value never. Without a Store, sessions never do.
 	Idle time.Duration
 	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
 	// id and the machine.
@@ -137,11 +136,26 @@ func (c *Config[D, O]) check() error {
 	if c.Busy > BusySteer {
 		errs = append(errs, fmt.Errorf("host: config: Busy is %d: use BusyRefuse, BusyQueue or BusySteer", c.Busy))
 	}
-	if c.Idle < 0 {
-		errs = append(errs, fmt.Errorf("host: config: Idle is %v: use a positive duration, or 0 for never", c.Idle))
-	}
 	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkThinking(c.Models), checkCommands(c.Commands))
 	return errors.Join(errs...)
+}
+
+func (c *Config[D, O]) info() model.Info {
+	if c.Info != nil {
+		return *c.Info
+	}
+	return c.Agent.ModelInfo()
+}
+
+// idle returns how long a session may be idle, 0 for ever.
+func (c *Config[D, O]) idle() time.Duration {
+	switch {
+	case c.Idle < 0 || c.Store == nil:
+		return 0
+	case c.Idle == 0:
+		return 10 * time.Minute
+	}
+	return c.Idle
 }
 
 func holder() string {

@@ -36,6 +36,8 @@ type instance interface {
 	files() Files
 	// tools returns what the agent has, in the order in which it is offered.
 	tools(ctx context.Context) ([]Tool, error)
+	// made returns the dependencies.
+	made() any
 	// keep reports whether the session stays awake.
 	keep() bool
 	// release frees the dependencies.
@@ -169,6 +171,8 @@ func (i *typedInstance[D, O]) files() Files {
 	}
 	return i.config.Files(i.deps)
 }
+
+func (i *typedInstance[D, O]) made() any { return i.deps }
 
 func (i *typedInstance[D, O]) keep() bool {
 	return i.config.Keep != nil && i.config.Keep(i.session, i.deps)

@@ -4,7 +4,7 @@
 // and answers to it, and show its updates.
 //
 //	h, err := host.New(host.Config[Deps, string]{Agent: a, Store: store, Deps: newDeps})
-//	s, err := h.Create(ctx, session.New{Dir: "/repo"})
+//	s, err := h.Create(ctx, session.New{Dir: "/repo"}, host.Local)
 //	outcome, err := s.Prompt(ctx, host.Prompt{Parts: []model.Part{model.User("Fix the test.")}})
 //	for u, err := range s.Watch(ctx, "") {
 //		show(u.Changes)

@@ -5,7 +5,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +26,7 @@ type Host struct {
 	core    core
 	render  func(any) (string, error)
 	window  int
+	info    model.Info // of the model that answers
 	prices  model.PriceTable
 	money   string // the currency of prices
 	busy    Busy
@@ -43,7 +43,6 @@ type Host struct {
 	thinking []string
 	commands []Command
 	more     func(*Session) []Command // nil if sessions have no commands of their own
-	announce func(context.Context, *Session, *view.Entity)
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
@@ -58,10 +57,10 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
-		prices: c.Prices, money: cmp.Or(c.Currency, "USD"),
+		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, window: c.Window, busy: c.Busy, idle: c.idle(),
+		prices: c.Prices, info: c.info(), money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
-		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands, announce: c.Announce,
+		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands,
 		thinking: slices.Clone(c.Thinking), errorText: c.ErrorText, undoes: c.Files != nil, settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
@@ -70,16 +69,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	if h.store == nil {
 		h.store = new(session.Memory)
 	}
-	if h.render == nil {
-		h.render = func(v any) (string, error) {
-			data, err := json.MarshalIndent(v, "", "  ")
-			if err != nil {
-				return "", err
-			}
-			fence := strings.Repeat("`", 3)
-			return fence + "json\n" + string(data) + "\n" + fence, nil
-		}
-	}
+	h.render = safely(c.Render)
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -92,19 +82,43 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	return h, nil
 }
 
+// OwnErrorText reports whether the program has said what users are told of errors: see [Config].ErrorText.
+func (h *Host) OwnErrorText() bool { return h.errorText != nil }
+
+// Logger returns what gets the errors that no caller gets: see [Config].Logger.
+func (h *Host) Logger() *slog.Logger { return h.log }
+
+// Model describes the model that answers, unless the user of a session chooses another: see [Config].Info.
+func (h *Host) Model() model.Info { return h.info }
+
+// Busy returns what happens to a prompt that arrives while a turn of its session is running.
+func (h *Host) Busy() Busy { return h.busy }
+
+// Keeps reports whether sessions outlive their end: see [Config].Store.
+func (h *Host) Keeps() bool { return h.kept }
+
+// Settings returns the settings that sessions have, with their first values.
+func (h *Host) Settings() []view.Setting {
+	all := make([]view.Setting, len(h.settings))
+	for i := range all {
+		all[i] = h.settings[i].Setting
+	}
+	return all
+}
+
 // UndoesFiles reports whether a rewind takes files back, too: see [Config].Files.
 func (h *Host) UndoesFiles() bool { return h.undoes }
 
 // Store returns the store of the sessions.
 func (h *Host) Store() session.Store { return h.store }
 
-// Create makes a session and opens it. attach, if not nil, is called before its dependencies are made: see [Session.Attach].
-func (h *Host) Create(ctx context.Context, n session.New, attach any) (*Session, error) {
+// Create makes a session and opens it, at a place: see [Host.Open].
+func (h *Host) Create(ctx context.Context, n session.New, p Place) (*Session, error) {
 	info, err := h.store.Create(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.open(ctx, info.ID, attach)
+	s, err := h.open(ctx, info.ID, p)
 	if err != nil {
 		err = errors.Join(err, h.remove(ctx, info.ID))
 	}
@@ -119,28 +133,29 @@ func (h *Host) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Open opens a session of the store, and makes its dependencies. If the host already has it open, Open returns that
-// one. If another process has it open, the error wraps [session.ErrHeld]. attach is what [Session.Attached] returns,
-// also while the dependencies are made.
-func (h *Host) Open(ctx context.Context, id string, attach any) (*Session, error) {
-	h.mu.Lock()
-	s := h.sessions[id]
-	h.mu.Unlock()
-	if s != nil {
-		return s, nil
-	}
-	return h.open(ctx, id, attach)
+// Open opens a session of the store, and makes its dependencies. p is where its files and commands are. Nil means [Local].
+// If the host already has the session open, Open returns that one, which stays at its place: see [Session.Place]. If another
+// process has it open, the error wraps [session.ErrHeld]. Each Open is undone by one [Session.Leave].
+func (h *Host) Open(ctx context.Context, id string, p Place) (*Session, error) {
+	return h.open(ctx, id, p)
 }
 
-func (h *Host) open(ctx context.Context, id string, attach any) (*Session, error) {
-	s := &Session{host: h, id: id, attached: attach, changing: make(chan struct{}, 1)}
+func (h *Host) open(ctx context.Context, id string, p Place) (*Session, error) {
+	if p == nil {
+		p = Local
+	}
+	s := &Session{host: h, id: id, place: p, holders: 1, changing: make(chan struct{}, 1), gone: make(chan struct{})}
 	h.mu.Lock()
-	if known := h.sessions[id]; known != nil || h.closed {
+	for h.closed || h.sessions[id] != nil {
+		known := h.sessions[id]
 		h.mu.Unlock()
-		if known != nil {
-			return known, nil
+		if known == nil {
+			return nil, ErrClosed
 		}
-		return nil, ErrClosed
+		if joined, err := known.join(ctx); joined || err != nil {
+			return known, err
+		}
+		h.mu.Lock()
 	}
 	s.changing <- struct{}{} // until it is open
 	h.sessions[id] = s

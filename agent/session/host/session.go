@@ -21,19 +21,23 @@ import (
 
 // Session is an open session. It is safe for concurrent use.
 type Session struct {
-	host     *Host
-	id       string
-	attached any
-	policy   approval.Policy
+	host   *Host
+	id     string
+	place  Place // guarded by changing, and by mu
+	policy approval.Policy
 
 	// changing is a lock with a context: it has an element while the session wakes, falls asleep or closes. It guards
 	// w, instance and conversation.
 	changing     chan struct{}
+	tied         []Tied        // to the dependencies of instance
+	gone         chan struct{} // closed when the host has forgotten the session
 	w            *session.Writer
 	instance     instance      // nil while asleep
 	conversation *conversation // nil while asleep
 
 	mu        sync.Mutex
+	holders   int
+	listeners []*listener
 	info      session.Info
 	rules     string // the policy as it is stored
 	closed    error  // why no more turns begin; nil while they do
@@ -42,6 +46,7 @@ type Session struct {
 	timer     *time.Timer
 	questions map[string]*question
 
+	deps      atomic.Pointer[any] // of instance
 	recording atomic.Pointer[transcript.Turn]
 	saving    sync.Mutex // held while rules are stored
 }
@@ -58,9 +63,6 @@ func (s *Session) ID() string { return s.id }
 
 // Host returns the host of the session.
 func (s *Session) Host() *Host { return s.host }
-
-// Attached returns what the session was created or opened with.
-func (s *Session) Attached() any { return s.attached }
 
 // Policy returns what the session remembers about approvals. It is kept with the session.
 func (s *Session) Policy() *approval.Policy { return &s.policy }
@@ -143,9 +145,11 @@ func (s *Session) wake(ctx context.Context) error {
 	}
 	i, err := s.host.core.open(ctx, s)
 	if err != nil {
-		return err
+		return errors.Join(err, s.untie(ctx))
 	}
 	s.instance = i
+	d := i.made()
+	s.deps.Store(&d)
 	return nil
 }
 
@@ -226,7 +230,7 @@ func (s *Session) sleep() {
 	if busy || s.w == nil {
 		return
 	}
-	if s.instance != nil && s.instance.keep() {
+	if s.instance != nil && (s.instance.keep() || slices.ContainsFunc(s.tied, Tied.Busy)) {
 		s.rest()
 		return
 	}
@@ -246,7 +250,7 @@ func (s *Session) release(ctx context.Context) error {
 	if i == nil {
 		return nil
 	}
-	return i.release(ctx)
+	return errors.Join(i.release(ctx), s.untie(ctx))
 }
 
 // drop makes the next use read the conversation again, because the store does not match it.
@@ -276,7 +280,8 @@ func (s *Session) End(cause error) {
 	}
 }
 
-// Close cancels the turns and waits for them, releases the dependencies, and lets others open the session. A session
+// Close cancels the turns and waits for them, releases the dependencies, and lets other processes open the session. It does not matter
+// how often it is open here: see [Session.Leave]. A session
 // that is kept in memory is removed, and so is one without entries, unless it is archived or the user has named it.
 // If ctx ends before the turns do, Close returns its cause and can be called again.
 func (s *Session) Close(ctx context.Context) error {
@@ -312,6 +317,7 @@ func (s *Session) forget(cause error) {
 	defer s.host.mu.Unlock()
 	if s.host.sessions[s.id] == s {
 		delete(s.host.sessions, s.id)
+		close(s.gone)
 	}
 }
 

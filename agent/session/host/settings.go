@@ -206,7 +206,10 @@ func (s *Session) settingsEntity() *view.Entity {
 // announce shows an entity that belongs to the session as a whole.
 func (s *Session) announce(ctx context.Context, c *conversation, e *view.Entity) {
 	c.Show(e)
-	if s.host.announce != nil {
-		s.host.announce(ctx, s, e)
+	s.mu.Lock()
+	all := slices.Clone(s.listeners)
+	s.mu.Unlock()
+	for _, l := range all {
+		l.f(ctx, e)
 	}
 }

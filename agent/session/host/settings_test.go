@@ -80,15 +80,16 @@ func TestSettingsAreKeptWithTheSession(t *testing.T) {
 		Settings: []host.Setting{{Setting: view.Setting{ID: "fast", Title: "Fast", Switch: true, Value: "false"}, Options: func(value string) []agent.RunOption {
 			return []agent.RunOption{agent.WithInstructions("fast: " + value)}
 		}}},
-		Announce: func(_ context.Context, _ *host.Session, e *view.Entity) {
-			if e.Kind == view.Options {
-				told = e.Settings
-			}
-		},
 	}
 	h, err := host.New(c)
 	require.NoError(t, err)
 	s := create(t, h)
+	stop := s.Announce(func(_ context.Context, e *view.Entity) {
+		if e.Kind == view.Options {
+			told = e.Settings
+		}
+	})
+	defer stop()
 	_, err = s.Set(t.Context(), host.SettingModel, "other")
 	require.NoError(t, err)
 	_, err = s.Set(t.Context(), "thinking", "high")
@@ -116,11 +117,11 @@ func TestSettingsAreKeptWithTheSession(t *testing.T) {
 }
 
 func TestConfigurationIsChecked(t *testing.T) {
-	_, err := host.New(host.Config[none, string]{Busy: 7, Idle: -1, Modes: []host.Mode{{ID: "a"}, {ID: "a"}},
+	_, err := host.New(host.Config[none, string]{Busy: 7, Modes: []host.Mode{{ID: "a"}, {ID: "a"}},
 		Settings: []host.Setting{{Setting: view.Setting{ID: "mode", Switch: true, Value: "true"}}, {Setting: view.Setting{ID: "x"}}},
 		Commands: []host.Command{{Name: "a b"}, {Name: "ab"}},
 	})
-	for _, part := range []string{"Agent is nil", "Busy is 7", "Idle is", "ids of its choices", `"mode": ids must be unique`, `value "" is not one`, `"a b": use letters`, "has no Run"} {
+	for _, part := range []string{"Agent is nil", "Busy is 7", "ids of its choices", `"mode": ids must be unique`, `value "" is not one`, `"a b": use letters`, "has no Run"} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -172,6 +172,18 @@ func (s *Session) quiet(ctx context.Context) (done func(), err error) {
 	return t.end, nil
 }
 
+// Turn returns the turn that is running, and nil if there is none.
+func (s *Session) Turn() *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		if t.live.Load() != nil {
+			return t
+		}
+	}
+	return nil
+}
+
 // ID returns the id of the turn, which is that of its run. It is empty until the turn begins.
 func (t *Turn) ID() string { return t.id }
 

@@ -62,6 +62,18 @@ func (s *Session) watch(ctx context.Context, from string, reset bool, yield func
 	}
 }
 
+// View calls f with what the session shows. The session does not fall asleep meanwhile. f must not change the fold, and not
+// use it later.
+func (s *Session) View(ctx context.Context, f func(*view.Fold)) error {
+	c, done, err := s.use(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer done()
+	f(c.Fold())
+	return nil
+}
+
 // Snapshot returns what the session shows, and its position.
 func (s *Session) Snapshot(ctx context.Context) (*view.Snapshot, string, error) {
 	c, done, err := s.use(ctx, false)

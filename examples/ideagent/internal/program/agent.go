@@ -195,19 +195,20 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 	}
 	commands := host.BuiltIns(prices.Table())
 	c = acpbridge.Config[session, string]{
-		Agent:           a,
-		MCP:             servers,
-		Store:           o.store,
-		Idle:            o.idle,
-		Local:           fallback(o.user),
-		Modes:           modesFrom(o.user.Mode),
-		Models:          o.models,
-		Commands:        append(commands, userPrompts(o.user, commands, o.say)...),
-		SessionCommands: projectPrompts,
-		Prices:          prices.Table(),
-		Unstable:        true, // forks, archived sessions and more, for editors that know them
-		Layers:          func(s session) []approval.Layer { return s.layers },
-		Files:           func(s session) host.Files { return s.turns },
+		Host: host.Config[session, string]{
+			Agent:           a,
+			Store:           o.store,
+			Idle:            o.idle,
+			Modes:           modesFrom(o.user.Mode),
+			Models:          o.models,
+			Commands:        append(commands, userPrompts(o.user, commands, o.say)...),
+			SessionCommands: func(s *host.Session) []host.Command { return projectPrompts(acpbridge.SessionOf(s)) },
+			Prices:          prices.Table(),
+			Layers:          func(s session) []approval.Layer { return s.layers },
+			Files:           func(s session) host.Files { return s.turns },
+			Logger:          slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		},
+		Local: fallback(o.user),
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
 			if o.wrong != nil {
 				return session{}, fmt.Errorf("mend the configuration and start ideagent again: %w", o.wrong)
@@ -221,8 +222,11 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
 			return session{d, changes, checkpoint.NewTurns(changes), files, layers}, nil
 		},
-		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Options: acpbridge.Options{
+			MCP:      servers,
+			Unstable: true, // forks, archived sessions and more, for editors that know them
+			Info:     acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
+		},
 	}
 	if o.wrong == nil {
 		c.Auth, _ = m.(acpbridge.Auth) // a model that needs a key

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Place is where a session has its files and commands: on this machine ([Local]), or in an editor. [Config].Deps makes
+// dependencies that work there. An open session has one place: see [Session.Place].
+type Place interface {
+	// Key tells places apart: "local", or "editor:" and a name of the connection.
+	Key() string
+}
+
+type local struct{}
+
+func (local) Key() string { return "local" }
+
+// Local is this machine.
+var Local Place = local{}
+
+// Place returns the place of the session, which the first [Host.Open] decides. It changes between turns only: see [Session.Move].
+func (s *Session) Place() Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place
+}
+
+// Move gives the session another place. It releases the dependencies, and the next use makes them anew. It fails with [ErrBusy] while a
+// turn is running.
+func (s *Session) Move(ctx context.Context, to Place) error {
+	done, err := s.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer func() { <-s.changing }()
+	if s.w == nil {
+		return ErrClosed
+	}
+	err = s.release(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.place = to
+	return err
+}
+
+// Tied ends with the dependencies of a session: see [Session.Tie].
+type Tied interface {
+	// Busy reports whether an idle session keeps its dependencies, for example because a command is running.
+	Busy() bool
+	// Close is called once, after [Config].Release, or when Deps has failed.
+	Close(ctx context.Context) error
+}
+
+// Tie ties something to the dependencies that are being made. Call it only in [Config].Deps.
+func (s *Session) Tie(t Tied) { s.tied = append(s.tied, t) }
+
+// Deps returns what [Config].Deps has made, and nil while the session has no dependencies because it is idle.
+func (s *Session) Deps() any {
+	if d := s.deps.Load(); d != nil {
+		return *d
+	}
+	return nil
+}
+
+// untie closes what is tied to dependencies that are gone. The caller holds changing.
+func (s *Session) untie(ctx context.Context) error {
+	all := s.tied
+	s.tied = nil
+	var errs []error
+	for _, t := range slices.Backward(all) {
+		errs = append(errs, t.Close(ctx))
+	}
+	s.deps.Store(nil)
+	return errors.Join(errs...)
+}
+
+// join opens a session that is open. Of one that is being closed, or could not be opened, it waits for the end and reports false.
+func (s *Session) join(ctx context.Context) (bool, error) {
+	if err := s.enter(ctx); err != nil { // until whoever opens it has it open
+		return false, err
+	}
+	s.mu.Lock()
+	open := s.w != nil && s.closed == nil
+	if open {
+		s.holders++
+	}
+	s.mu.Unlock()
+	<-s.changing
+	if open {
+		return true, nil
+	}
+	select {
+	case <-s.gone:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// Leave undoes one [Host.Open]. The last Leave closes the session: see [Session.Close]. If others have the session open, their turns
+// go on. A session at the place from, which may be nil, then moves to this machine, as soon as no turn is running.
+func (s *Session) Leave(ctx context.Context, from Place) error {
+	s.mu.Lock()
+	s.holders--
+	last, here := s.holders <= 0, from != nil && s.place == from
+	if last && s.closed == nil {
+		s.closed = ErrClosed // whoever opens it from now on opens it anew
+	}
+	s.mu.Unlock()
+	if last {
+		return s.Close(ctx)
+	}
+	for here {
+		for _, t := range s.running() {
+			select {
+			case <-t.ended:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if err := s.Move(ctx, Local); !errors.Is(err, ErrBusy) {
+			return err
+		}
+	}
+	return nil
+}
+
+// listener is told of settings and titles.
+type listener struct {
+	f func(context.Context, *view.Entity)
+}
+
+// Announce calls f when the settings or the title of the session have changed, until stop is called. f must not call methods of the
+// session that wait for turns.
+func (s *Session) Announce(f func(ctx context.Context, e *view.Entity)) (stop func()) {
+	l := &listener{f}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, l)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listeners = slices.DeleteFunc(s.listeners, func(other *listener) bool { return other == l })
+	}
+}
