@@ -15,6 +15,9 @@ func (s *server) replay(ctx context.Context, session *session, all bool) error {
 	err := session.hosted.View(ctx, func(f *view.Fold) {
 		snapshot := f.Snapshot()
 		session.seen = seenUpTo(f, snapshot.Pos())
+		if session.foreign() != nil {
+			session.seen.whole = snapshot
+		}
 		if !all {
 			return
 		}

@@ -47,11 +47,12 @@ type session struct {
 
 // seen is how far a client has been shown a session. It does not keep what the session shows from being forgotten.
 type seen struct {
-	in  weak.Pointer[view.Fold]
-	pos uint64
+	in    weak.Pointer[view.Fold]
+	pos   uint64
+	whole *view.Snapshot // if a turn of somebody else was running, so that there are parts of messages; else nil
 }
 
-func seenUpTo(f *view.Fold, pos uint64) seen { return seen{weak.Make(f), pos} }
+func seenUpTo(f *view.Fold, pos uint64) seen { return seen{in: weak.Make(f), pos: pos} }
 
 // awake is what a session has while it is awake. It is the [host.Tied] of its dependencies.
 type awake struct {

@@ -50,6 +50,9 @@ func (r *teller) catchUp(turn *host.Turn) {
 	options := r.session.options()
 	options.Prompts = true
 	client := acpview.Since(&r.session.client.gate, r.session.id, fold, seen.pos, options)
+	if seen.whole != nil {
+		client = acpview.New(&r.session.client.gate, r.session.id, fold, seen.whole, options)
+	}
 	client.Skip(append(ownWays, view.Question)...)
 	client.Saw(transcript.PromptID(turn.ID()))
 	r.report(client.Show(r.ctx))

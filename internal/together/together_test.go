@@ -98,21 +98,23 @@ func (s *shared) browse(method, path, body string) map[string]any {
 	return answer
 }
 
-// ask sends a prompt and waits for the answer.
+// ask sends a prompt and waits for the end of its turn.
 func (s *shared) ask(id, text string) {
+	s.begin(id, text)
+	s.wait(id)
+}
+
+func (s *shared) begin(id, text string) {
 	s.browse("POST", "sessions/"+id+"/prompts", `{"parts":[{"text":"`+text+`"}]}`)
-	open := s.host.Session(id)
-	require.NotNil(s.t, open)
-	for u, err := range open.Watch(s.t.Context(), "") {
-		require.NoError(s.t, err)
-		asked := false
-		for e := range u.Snapshot.Of(view.Message) {
-			if asked && e.Role == view.Assistant {
-				return
-			}
-			asked = asked || e.Role == view.User && e.Content[0].Text == text
-		}
-	}
+}
+
+// wait waits for the turns of a session: one that is cancelled comes after them.
+func (s *shared) wait(id string) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	last, err := s.host.Session(id).AdmitWith(ctx, host.BusyQueue)
+	require.NoError(s.t, err)
+	cancel()
+	last.Run(host.Prompt{})
 }
 
 // shows returns what a session shows people, in short.
@@ -184,5 +186,43 @@ func TestEditorJoinsTheSessionOfABrowser(t *testing.T) {
 	_, err = conn.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: acp.SessionID(id)})
 	require.NoError(t, err)
 	require.NotNil(t, s.host.Session(id), "the browser still has it")
+	require.Empty(t, editor.Violations())
+}
+
+// An editor loads a session while a turn of a browser is running. It is shown what there is, and the rest of the same message with its next
+// prompt.
+func TestEditorLoadsASessionInTheMiddleOfATurn(t *testing.T) {
+	half, goOn := make(chan struct{}, 10), make(chan struct{})
+	s := share(t, model.Func(model.Info{}, func(ctx context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+		if err := sink(model.Delta{Kind: model.PartText, Text: "Half "}); err != nil {
+			return nil, err
+		}
+		half <- struct{}{}
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if err := sink(model.Delta{Kind: model.PartText, Text: "and half."}); err != nil {
+			return nil, err
+		}
+		return model.Response(model.Text("Half and half.")), nil
+	}))
+	id := s.browse("POST", "sessions", `{"dir":"`+s.dir+`"}`)["id"].(string)
+	s.begin(id, "one")
+	<-half
+	editor := acptest.New(acptest.Options{})
+	conn := s.edit(editor)
+	_, err := conn.Start(t.Context(), s.dir)
+	require.NoError(t, err)
+	_, err = conn.LoadSession(t.Context(), &acp.LoadSessionRequest{SessionID: acp.SessionID(id), Cwd: s.dir, MCPServers: []acp.MCPServer{}})
+	require.NoError(t, err)
+	require.Equal(t, "Half ", editor.State().Text)
+	close(goOn)
+	s.wait(id)
+	_, err = conn.Say(t.Context(), acp.SessionID(id), "two")
+	require.NoError(t, err)
+	require.Equal(t, "Half and half.Half and half.", editor.State().Text)
+	require.Equal(t, "one", editor.State().User)
 	require.Empty(t, editor.Violations())
 }
