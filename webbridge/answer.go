@@ -90,6 +90,8 @@ func (s *Session) Decide(ctx context.Context, question string, a host.Answer) er
 // Resolve is like [Session.Decide]. If the answer was the last one that a pending run waits for, it returns the turn that resumes the run, which is
 // as t says and has no prompt.
 func (s *Session) Resolve(ctx context.Context, question string, a host.Answer, t Turn) (*Going, error) {
+	s.handler.turning(s.live, 1) // whoever comes between the answer and the turn waits for the turn
+	defer s.handler.turning(s.live, -1)
 	admitted, err := s.Answer(ctx, question, s.user, a)
 	switch {
 	case err != nil:
