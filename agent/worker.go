@@ -64,7 +64,12 @@ func (r *agentRun[D, O]) step(ctx context.Context, t *engine.Task, l engine.List
 // local does a task that needs a run context.
 func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	if t.Op == engine.OpApprove {
-		*done = r.approve(ctx, t)
+		meter := r.context.Meter
+		if r.options.runOn != nil {
+			meter = meter.Sub()
+			defer func() { done.Used = new(meter.Own()) }()
+		}
+		*done = r.approve(meter.Within(ctx), t)
 		return
 	}
 	if t.Call != nil && t.Call.Decoded == nil { // it was checked in another process

@@ -26,6 +26,21 @@ func (m *Meter) Generate(ctx context.Context, to model.Model, req *model.Request
 	return m.send(ctx, to, req, sink, nil)
 }
 
+// Within returns a context in which requests of [model.Ask] count on m. Approvers get one: a judge that asks a model does so for the run.
+func (m *Meter) Within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, model.GateKey{}, gate{m})
+}
+
+type gate struct{ *Meter }
+
+// Ask implements [model.Gate].
+func (g gate) Ask(ctx context.Context, to model.Model, req *model.Request, sink model.Sink) (*model.Message, error) {
+	return g.Generate(ctx, to, req, sink)
+}
+
+// Unsent implements [model.Gate]: there is no request around it.
+func (gate) Unsent() {}
+
 // send is Generate. around is the request of the model that asks, or nil. Runs spend their time in here: its frame must be small.
 func (m *Meter) send(ctx context.Context, to model.Model, req *model.Request, sink model.Sink, around *door) (resp *model.Message, err error) {
 	d, err := m.enter(ctx, to, around)

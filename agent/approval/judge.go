@@ -38,8 +38,8 @@ type Judge struct {
 	ReservedKinds []toolset.Kind
 	// NeverDeny leaves to the person what the model would deny.
 	NeverDeny bool
-	// Meter counts what the judge uses, and has its budget. Nil counts nothing. To have a run pay for its judge, give both the same
-	// one (agent.WithMeter).
+	// Meter counts what the judge uses, and has its budget. Nil counts it as a request of the run that the call belongs to, under the
+	// limits and windows of that run.
 	Meter *toolset.Meter
 	// Timeout bounds a decision. 0 means 30 s.
 	Timeout time.Duration

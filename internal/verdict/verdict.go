@@ -142,12 +142,13 @@ func shorten(reason string) string {
 	return reason
 }
 
-// Generate sends a request that counts on a meter, under its limits. A nil meter counts nothing.
-func Generate(ctx context.Context, meter *toolset.Meter, m model.Model, req *model.Request) (*model.Message, error) {
+// Generate sends a request that counts on a meter, under its limits, or without one as a request of the run, if ctx is that of one.
+func Generate(ctx context.Context, meter *toolset.Meter, m model.Model, req *model.Request) (resp *model.Message, err error) {
 	if meter == nil {
-		meter = new(toolset.Meter)
+		resp, err = model.Ask(ctx, m, req, nil)
+	} else {
+		resp, err = meter.Generate(ctx, m, req, nil)
 	}
-	resp, err := meter.Generate(ctx, m, req, nil)
 	if err == nil && resp == nil {
 		err = errors.New("the model returned neither a response nor an error")
 	}
