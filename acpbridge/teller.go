@@ -53,7 +53,8 @@ func (r *teller) catchUp(turn *host.Turn) {
 	if seen.whole != nil {
 		client = acpview.New(&r.session.client.gate, r.session.id, fold, seen.whole, options)
 	}
-	client.Skip(append(ownWays, view.Question)...)
+	client.Skip(ownWays...)
+	client.Skip(view.Question)
 	client.Saw(transcript.PromptID(turn.ID()))
 	r.report(client.Show(r.ctx))
 }

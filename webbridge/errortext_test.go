@@ -71,7 +71,9 @@ func surfaces(t *testing.T, s *server) (path string, sent map[string]string) {
 	path, sent = s.create(), map[string]string{}
 	s.do("POST", path+"/prompts", say("go"), 202)
 	f := s.follow(path, "")
-	f.until(func() bool { return !f.running && strings.Contains(f.text(), "notice") })
+	f.until(func() bool { // the notice comes first, then that the answer has failed
+		return !f.running && strings.Contains(f.text(), "notice") && strings.Contains(f.text(), "message assistant")
+	})
 	sent["events"] = f.text()
 	for name, at := range map[string]struct{ path, body string }{
 		"useChat":     {"/api/chat", `{"id":"one","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"go"}]}]}`},

@@ -226,3 +226,34 @@ func TestEditorLoadsASessionInTheMiddleOfATurn(t *testing.T) {
 	require.Equal(t, "one", editor.State().User)
 	require.Empty(t, editor.Violations())
 }
+
+// An editor leaves in the middle of a turn of a browser. The turn goes on, and the next one works on this machine.
+func TestEditorLeavesInTheMiddleOfATurn(t *testing.T) {
+	called, goOn := make(chan struct{}, 10), make(chan struct{})
+	s := share(t, modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		for _, p := range req.Messages[len(req.Messages)-1].Parts {
+			if p.Text == "wait" {
+				called <- struct{}{}
+				<-goOn
+				return model.Response(model.Text("waited")), nil
+			}
+		}
+		return reads(ctx, req)
+	}))
+	editor := acptest.New(acptest.Options{Files: map[string]string{filepath.Join(s.dir, "a.txt"): "unsaved"}})
+	conn := s.edit(editor)
+	id, err := conn.Start(t.Context(), s.dir)
+	require.NoError(t, err)
+	_, err = conn.Say(t.Context(), id, "one")
+	require.NoError(t, err)
+	s.begin(string(id), "wait")
+	<-called
+	_, err = conn.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: id})
+	require.NoError(t, err)
+	close(goOn)
+	s.wait(string(id))
+	require.Equal(t, "one|It says unsaved|wait|waited", s.shows(string(id)))
+	s.ask(string(id), "two")
+	require.Equal(t, host.Local, s.host.Session(string(id)).Place())
+	require.True(t, strings.HasSuffix(s.shows(string(id)), "two|It says saved"), s.shows(string(id)))
+}

@@ -46,11 +46,7 @@ func (s *Session) Move(ctx context.Context, to Place) error {
 	if s.w == nil {
 		return ErrClosed
 	}
-	err = s.release(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.place = to
-	return err
+	return s.moved(ctx, to)
 }
 
 // Tied ends with the dependencies of a session: see [Session.Tie].
@@ -108,11 +104,13 @@ func (s *Session) join(ctx context.Context) (bool, error) {
 }
 
 // Leave undoes one [Host.Open]. The last Leave closes the session: see [Session.Close]. If others have the session open, their turns
-// go on. A session at the place from, which may be nil, then moves to this machine, as soon as no turn is running.
+// go on. A session at the place from, which may be nil, then moves to this machine: at once, or before the next turn if one is
+// running. Leave does not wait for that.
 func (s *Session) Leave(ctx context.Context, from Place) error {
 	s.mu.Lock()
 	s.holders--
 	last, here := s.holders <= 0, from != nil && s.place == from
+	s.left = s.left || here
 	if last && s.closed == nil {
 		s.closed = ErrClosed // whoever opens it from now on opens it anew
 	}
@@ -120,19 +118,35 @@ func (s *Session) Leave(ctx context.Context, from Place) error {
 	if last {
 		return s.Close(ctx)
 	}
-	for here {
-		for _, t := range s.running() {
-			select {
-			case <-t.ended:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
+	if !here {
+		return nil
+	}
+	if len(s.running()) == 0 {
 		if err := s.Move(ctx, Local); !errors.Is(err, ErrBusy) {
 			return err
 		}
 	}
-	return nil
+	return nil // the next turn begins with the move
+}
+
+// follow moves a session whose place is gone, between turns. The caller holds changing.
+func (s *Session) follow(ctx context.Context) error {
+	s.mu.Lock()
+	left := s.left
+	s.mu.Unlock()
+	if !left || s.Turn() != nil {
+		return nil
+	}
+	return s.moved(ctx, Local)
+}
+
+// moved gives the session another place. The caller holds changing.
+func (s *Session) moved(ctx context.Context, to Place) error {
+	err := s.release(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.place, s.left = to, false
+	return err
 }
 
 // listener is told of settings and titles.

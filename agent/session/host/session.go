@@ -37,6 +37,7 @@ type Session struct {
 
 	mu        sync.Mutex
 	holders   int
+	left      bool // the place is gone
 	listeners []*listener
 	info      session.Info
 	rules     string // the policy as it is stored
@@ -189,6 +190,9 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 		return nil, nil, err
 	}
 	if deps {
+		if err := s.follow(ctx); err != nil {
+			s.logError("the dependencies of a place that is gone were not released", err)
+		}
 		if err := s.wake(ctx); err != nil {
 			return nil, nil, err
 		}
