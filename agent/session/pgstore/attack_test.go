@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -199,6 +200,44 @@ func TestWatchesEndWithTheStore(t *testing.T) {
 	<-began
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-ended, session.ErrClosed)
+}
+
+// TestStoreThatIsClosedSaysSo closes stores while they are used: whatever cannot be done any more says why, also where it was about to connect.
+func TestStoreThatIsClosedSaysSo(t *testing.T) {
+	database, schema := database(t)
+	store(t, database, pgstore.Options{Schema: schema}) // makes the tables
+	for i := range 20 {
+		s, err := pgstore.Open(t.Context(), database, pgstore.Options{Schema: schema})
+		require.NoError(t, err)
+		created, err := s.Create(t.Context(), session.New{})
+		require.NoError(t, err)
+		title := "t"
+		operations := map[string]func() error{
+			"create": func() error { _, err := s.Create(t.Context(), session.New{}); return err },
+			"get":    func() error { _, err := s.Get(t.Context(), created.ID); return err },
+			"list":   func() error { _, err := s.List(t.Context(), session.Query{Limit: 1}); return err },
+			"update": func() error { _, err := s.Update(t.Context(), created.ID, session.Change{Title: &title}); return err },
+			"fork":   func() error { _, err := s.Fork(t.Context(), created.ID, 0, session.New{}); return err },
+			"load": func() (err error) {
+				for _, err = range s.Load(t.Context(), created.ID, 0) {
+				}
+				return err
+			},
+		}
+		var all sync.WaitGroup
+		for name, do := range operations {
+			all.Go(func() {
+				err := do()
+				for err == nil {
+					err = do()
+				}
+				assert.ErrorIs(t, err, session.ErrClosed, name)
+			})
+		}
+		time.Sleep(time.Duration(i) * time.Millisecond) // connections are made at different moments
+		require.NoError(t, s.Close())
+		all.Wait()
+	}
 }
 
 // TestLastChangesAreTold closes stores at once after an append, and others hear of it.

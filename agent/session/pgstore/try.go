@@ -5,10 +5,12 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -42,6 +44,8 @@ func (s *Store) try(ctx context.Context, do func() error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case unsent(err) && errors.Is(s.open(ctx), session.ErrClosed):
+		err = fmt.Errorf("%w: %w", session.ErrClosed, err)
 	case err != nil && (terminated(err) || !answered(err) && errors.Is(translate(err), session.ErrUnavailable)):
 		s.pool.Reset() // the other connections are probably lost, too
 	}
@@ -63,6 +67,11 @@ func (s *Store) read(ctx context.Context, do func() error) error {
 
 // connections returns how many connections the pool has at most.
 func (s *Store) connections() int32 { return s.pool.Config().MaxConns }
+
+// unsent reports whether there was no connection for a statement because the pool, or an attempt to connect, was ended.
+func unsent(err error) bool {
+	return errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, context.Canceled)
+}
 
 // isConflict reports whether the server has ended a transaction that may succeed when it is made again.
 func isConflict(err error) bool {
