@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -84,7 +85,7 @@ type aguiProtocol struct {
 func (p *aguiProtocol) Register(h *Handler) {
 	on := &aguiProtocol{p.o, h}
 	h.Handle("POST "+p.o.Path, on.run)
-	h.Handle("POST "+p.o.Path+"/{id}/stop", on.stop)
+	h.Handle("POST "+p.o.Path+"/{id}/stop", h.stopNamed)
 }
 
 // aguiRun is a run of the protocol.
@@ -95,7 +96,7 @@ type aguiRun struct {
 	follow *Follower
 	w      http.ResponseWriter
 	out    *Stream
-	r      *aguiRenderer
+	r      *aguiTable
 	going  *Going // the turn of the run, nil if it only watches
 
 	running bool // a turn was running when the events began: the client may have stopped it since
@@ -111,11 +112,7 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	user := in.last("user")
-	info, err := p.h.Named(r, in.ThreadID, user != nil && len(in.Resume) == 0)
-	if err != nil {
-		return err
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
+	s, done, err := p.h.useNamed(r, in.ThreadID, user != nil && len(in.Resume) == 0)
 	if err != nil {
 		return err
 	}
@@ -167,16 +164,20 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 func (x *aguiRun) begin(prompt string) {
 	x.running = x.s.Running()
 	x.out = x.h.Stream(x.w)
-	x.r = aguiNewRenderer(prompt, x.s.ID(), x.write)
+	x.r = newAGUITable(prompt, x.s.ID(), x.write)
 	x.write(&aguiEvent{Type: "RUN_STARTED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Version: aguiVersion})
 }
 
 func (x *aguiRun) write(e *aguiEvent) {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return // every field was checked
+	if e.Text == "" {
+		x.out.data(e)
+		return
 	}
-	x.out.Write(func(b []byte) []byte { return append(append(append(b, "data: "...), data...), "\n\n"...) })
+	x.out.Write(func(b []byte) []byte { // most events are of this kind
+		b = append(append(append(b, `data: {"type":"`...), e.Type...), `","messageId":`...)
+		b = append(plainjson.AppendString(b, e.MessageID), `,"delta":`...)
+		return append(plainjson.AppendString(b, e.Text), "}\n\n"...)
+	})
 }
 
 // refuse ends the run with an error. Nothing has happened.
@@ -201,30 +202,12 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 			return err
 		}
 	}
-	began := make(chan string, 1)
-	t := Turn{Parts: parts, Shown: shown, Defer: true, Began: func(id string) { began <- id }}
-	if x.o.CancelOnLeave { // the server may hear of it later than the client's next message
-		t.Busy = host.BusyQueue
-	}
-	if x.going, err = x.s.Begin(context.WithoutCancel(ctx), t); err != nil {
+	g, prompt, err := x.s.reply(ctx, Turn{Parts: parts, Shown: shown}, x.o.CancelOnLeave)
+	if err != nil {
 		return err
 	}
-	var id string
-	select {
-	case id = <-began:
-	case <-ctx.Done():
-		x.left()
-		return context.Cause(ctx)
-	case <-x.going.Done():
-		if o := x.going.Outcome(); len(began) == 0 {
-			if o.Err != nil {
-				return o.Err
-			}
-			return aguiInvalid("the message began no turn")
-		}
-		id = <-began
-	}
-	x.begin(transcript.PromptID(id))
+	x.going = g
+	x.begin(prompt)
 	return x.show(ctx)
 }
 
@@ -256,10 +239,11 @@ func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
 			return x.refuse("interrupts_open", "the interrupt "+aguiQuote(a.ID)+" has no entry: answer all of them")
 		}
 	}
-	before, _, err := x.s.Snapshot(ctx)
+	c, err := x.follow.Begin(ctx)
 	if err != nil {
 		return err
 	}
+	before := taken(c, nil)
 	for _, a := range open {
 		g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, answers[a.Question.ID], Turn{Defer: true})
 		if err := aguiIgnoreLate(err); err != nil {
@@ -272,7 +256,11 @@ func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
 	for _, a := range open {
 		x.r.answered[a.Question] = true
 	}
-	x.r.begin(before)
+	x.r.cursor = c
+	for i := range before {
+		x.r.take(&before[i])
+	}
+	x.r.start()
 	return x.show(ctx)
 }
 
@@ -362,7 +350,7 @@ func (x *aguiRun) show(ctx context.Context) error {
 	} else {
 		done = x.s.Idle(watching)
 	}
-	x.follow.Run(ctx, x.out, done, x.r.update)
+	x.follow.Run(ctx, x.out, done, x.r.show)
 	if ctx.Err() != nil || x.out.Err() != nil {
 		x.left()
 		return nil
@@ -392,22 +380,4 @@ func (x *aguiRun) end(o *host.Outcome) {
 		out = &aguiOutcome{Type: "cancelled"}
 	}
 	x.write(&aguiEvent{Type: "RUN_FINISHED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Outcome: out})
-}
-
-func (p *aguiProtocol) stop(w http.ResponseWriter, r *http.Request) error {
-	if _, err := p.h.Body(w, r); err != nil {
-		return err
-	}
-	info, err := p.h.Named(r, r.PathValue("id"), false)
-	if err != nil {
-		return err
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.Cancel()
-	w.WriteHeader(http.StatusNoContent)
-	return nil
 }

@@ -22,6 +22,7 @@ type aguiEvent struct {
 	MessageID string         `json:"messageId,omitempty"`
 	Role      string         `json:"role,omitempty"`
 	Delta     any            `json:"delta,omitempty"` // text, or a JSON patch
+	Text      string         `json:"-"`               // the delta of a text: see aguiRun.write
 	Messages  *[]aguiMessage `json:"messages,omitempty"`
 	Snapshot  any            `json:"snapshot,omitempty"`
 

@@ -5,6 +5,7 @@ package webbridge
 import (
 	"encoding/json"
 	"iter"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -130,48 +131,46 @@ func aguiActivityOf(e *view.Entity) map[string]any {
 	case view.Plan:
 		return map[string]any{"steps": aguiStepsOf(e)}
 	case view.Command:
-		return map[string]any{"title": e.Title, "dir": e.Dir, "status": e.Status, "output": aguiTail(e.Text()), "exit": e.Exit}
+		return map[string]any{"title": e.Title, "dir": e.Dir, "status": e.Status, "output": tail(e.Text()), "exit": e.Exit}
 	}
 	return map[string]any{"title": e.Title, "class": e.Class, "status": e.Status, "text": e.Text()}
 }
 
-// aguiMaxTail bounds the output of a command that is sent while it runs, in bytes: an activity is sent whole with each change.
-const aguiMaxTail = 4 << 10
-
-func aguiTail(text string) string {
-	if len(text) > aguiMaxTail {
-		return strings.ToValidUTF8(text[len(text)-aguiMaxTail:], "")
-	}
-	return text
-}
-
 // aguiActivities returns what a message of the agent has beside text, and why it is not whole.
-func aguiActivities(e *view.Entity) []aguiMessage {
-	var all []aguiMessage
+func aguiActivities(e *view.Entity) (all []aguiMessage) {
 	n := 0
 	for i := range e.Content {
-		c := &e.Content[i]
-		if c.Kind == view.Text {
-			continue
+		if c := &e.Content[i]; c.Kind != view.Text {
+			n++
+			if m := aguiBeside(e.ID, c, n); m != nil {
+				all = append(all, *m)
+			}
 		}
-		n++
-		m := aguiMessage{ID: e.ID + "#" + strconv.Itoa(n), Role: "activity"}
-		switch {
-		case c.Data != "":
-			m.Activity, m.Content = "FILE", map[string]any{"mediaType": c.MIMEType, "url": "data:" + c.MIMEType + ";base64," + c.Data}
-		case c.Kind == view.Link && c.MIMEType != "":
-			m.Activity, m.Content = "FILE", map[string]any{"mediaType": c.MIMEType, "url": c.URI}
-		case c.Kind == view.Link:
-			m.Activity, m.Content = "SOURCE", map[string]any{"url": c.URI, "title": c.Name}
-		default:
-			continue
-		}
-		all = append(all, m)
 	}
-	if end := e.Status.Ending(); end != "" {
-		all = append(all, aguiMessage{ID: e.ID + "#ended", Role: "activity", Activity: "ENDED", Content: map[string]any{"status": e.Status, "text": end}})
+	if e.Status.Ending() != "" {
+		all = append(all, aguiEnded(e.ID, e.Status))
 	}
 	return all
+}
+
+// aguiBeside returns the content number n of a message that is not text, nil if it is not shown.
+func aguiBeside(id string, c *view.Content, n int) *aguiMessage {
+	m := &aguiMessage{ID: id + "#" + strconv.Itoa(n), Role: "activity", Activity: "FILE"}
+	switch {
+	case c.Data != "":
+		m.Content = map[string]any{"mediaType": c.MIMEType, "url": "data:" + c.MIMEType + ";base64," + c.Data}
+	case c.Kind == view.Link && c.MIMEType != "":
+		m.Content = map[string]any{"mediaType": c.MIMEType, "url": c.URI}
+	case c.Kind == view.Link:
+		m.Activity, m.Content = "SOURCE", map[string]any{"url": c.URI, "title": c.Name}
+	default:
+		return nil
+	}
+	return m
+}
+
+func aguiEnded(id string, status view.Status) aguiMessage {
+	return aguiMessage{ID: id + "#ended", Role: "activity", Activity: "ENDED", Content: map[string]any{"status": status, "text": status.Ending()}}
 }
 
 func aguiStepsOf(e *view.Entity) []view.Step {
@@ -182,27 +181,24 @@ func aguiStepsOf(e *view.Entity) []view.Step {
 }
 
 // aguiStateOf returns the state of the thread.
-func aguiStateOf(s *view.Snapshot, session string) map[string]any {
+func aguiStateOf(session string, entities []*view.Entity) map[string]any {
 	state := map[string]any{"session": map[string]any{"id": session, "title": ""}, "plan": []view.Step{}, "usage": nil}
-	for path, value := range aguiChangesOf(session, s.Last(view.Session), s.Get(transcript.PlanID), s.Last(view.Usage)) {
-		state[path] = value
+	for _, e := range entities {
+		maps.Copy(state, aguiValuesOf(session, e))
 	}
 	return state
 }
 
-// aguiChangesOf returns the values of the state that entities say, by name.
-func aguiChangesOf(session string, entities ...*view.Entity) map[string]any {
-	all := map[string]any{}
-	for _, e := range entities {
-		switch {
-		case e == nil:
-		case e.Kind == view.Session:
-			all["session"] = map[string]any{"id": session, "title": e.Title}
-		case e.Kind == view.Plan && e.ID == transcript.PlanID:
-			all["plan"] = aguiStepsOf(e)
-		case e.Kind == view.Usage:
-			all["usage"] = e.Usage
-		}
+// aguiValuesOf returns the values of the state that an entity says, by name.
+func aguiValuesOf(session string, e *view.Entity) map[string]any {
+	switch {
+	case e == nil:
+	case e.Kind == view.Session:
+		return map[string]any{"session": map[string]any{"id": session, "title": e.Title}}
+	case e.Kind == view.Plan && e.ID == transcript.PlanID:
+		return map[string]any{"plan": aguiStepsOf(e)}
+	case e.Kind == view.Usage:
+		return map[string]any{"usage": e.Usage}
 	}
-	return all
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -133,6 +134,23 @@ func BenchmarkChats(b *testing.B) {
 			path = "/api/sessions/" + path
 			post(b, s, path+"/prompts", `{"parts":[{"text":"count"}]}`)
 			read(b, s.request("GET", path+"/events", nil), `{"running":false}`, "99 ")
+		})
+	})
+	b.Run("api/chat", func(b *testing.B) {
+		s := serve(b, options{model: counting(), Options: webbridge.Options{Limits: unlimited, Protocols: []webbridge.Protocol{webbridge.UIStream(webbridge.UIStreamOptions{})}}})
+		var n atomic.Int64
+		inParallel(b, func() {
+			read(b, s.request("POST", "/api/chat", object{"id": fmt.Sprint("chat-", n.Add(1)), "messages": []object{
+				{"id": "m", "role": "user", "parts": []object{{"type": "text", "text": "count"}}},
+			}}), "[DONE]", "99 ")
+		})
+	})
+	b.Run("v1", func(b *testing.B) {
+		s := serve(b, options{model: counting(), Options: webbridge.Options{Limits: unlimited, Protocols: []webbridge.Protocol{webbridge.OpenAI(webbridge.OpenAIOptions{})}}})
+		inParallel(b, func() {
+			read(b, s.request("POST", "/v1/chat/completions", object{
+				"model": "agent", "stream": true, "messages": []object{{"role": "user", "content": "count"}},
+			}), "[DONE]", "99 ")
 		})
 	})
 	b.Run("by hand", func(b *testing.B) {

@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 const (
@@ -44,82 +46,66 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if from == "" {
 		from = r.URL.Query().Get("from")
 	}
-	out := h.Stream(w)
-	ctx, cancel := context.WithCancel(r.Context())
-	updates := make(chan *host.Update)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer cancel()
-	var ended error
-	watching.Go(func() {
-		defer close(updates)
-		for u, err := range s.Watch(ctx, from) {
-			if err != nil {
-				ended = err
-				return
-			}
-			select {
-			case updates <- u:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	h.follow(ctx, s, out, from, updates, &ended)
+	f, err := s.Session.Follow(r.Context(), from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h.follow(r.Context(), s, h.Stream(w), f, from)
 	return nil
 }
 
-// follow writes the events of a stream until it ends. ended is valid when updates is closed.
-func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, at string, updates <-chan *host.Update, ended *error) {
-	idle := time.NewTimer(keepAlive)
-	defer idle.Stop()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	var ready <-chan *host.Update // nil during the pause after an update
-	ending, last := h.ending, ""  // what is there is sent before the stream ends; the sessions of a host of ours are closed, which ends it
-	var err error
+// follow writes the events of a stream until it ends. at is the position of the client.
+func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, f *host.Follower, at string) {
+	p := newPace()
+	defer p.stop()
+	var news []view.Delta
+	show := func() {
+		if news = taken(f.Cursor, news[:0]); len(news) > 0 {
+			at = out.update(news, f.Reset, at, f.Position())
+			f.Reset = false
+			p.shown()
+		}
+	}
+	ending := h.ending
 	running, flipped := h.isRunning(s.live)
 	out.state(running)
+	show()
 	for out.err == nil {
-		if ending == nil && !h.own && (err != nil || at == last) {
-			out.end(errClosing)
-			return
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ending:
-			ending, ready = nil, updates
-			if !h.own { // the host goes on
-				_, last, err = s.Snapshot(ctx)
+			ending = nil
+			if !h.own { // the host goes on. The sessions of one of ours are closed, which ends the stream
+				show()
+				out.end(errClosing)
+				return
 			}
-		case <-pause.C:
-			ready = updates
+		case <-p.pause.C:
+			p.ready = true
 		case <-flipped:
 			was := running
 			if running, flipped = h.isRunning(s.live); running != was {
 				out.state(running)
 			}
-		case <-idle.C:
+		case <-p.idle.C:
 			out.comment()
-			idle.Reset(keepAlive)
-		case u, ok := <-ready:
-			if !ok {
-				switch {
-				case ctx.Err() != nil:
-				case h.isClosing():
-					out.end(errClosing)
-				default:
-					out.end(h.explain(*ended))
-				}
+			p.idle.Reset(keepAlive)
+		case <-p.changed(f, true):
+			if show(); len(news) > 0 {
+				continue
+			}
+			again, err := f.Again(ctx, f.Ended())
+			switch {
+			case again || err == nil:
+			case h.isClosing():
+				out.end(errClosing)
+				return
+			default:
+				out.end(h.explain(err))
 				return
 			}
-			at = out.update(u, at)
-			if ending != nil {
-				ready = nil
-			}
-			pause.Reset(frame)
-			idle.Reset(keepAlive)
 		}
 	}
 }
@@ -166,6 +152,15 @@ func (s *Stream) Write(fill func(b []byte) []byte) {
 	s.counts.sent.Add(int64(len(*buffer)))
 }
 
+// data sends a value as JSON, if it has a JSON form.
+func (s *Stream) data(v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return
+	}
+	s.Write(func(b []byte) []byte { return append(append(append(b, "data: "...), data...), "\n\n"...) })
+}
+
 // Err returns the error that ended the stream, if any.
 func (s *Stream) Err() error { return s.err }
 
@@ -187,28 +182,27 @@ func (s *Stream) end(err *Error) {
 	})
 }
 
-// update writes an update, and returns the position after it. One that is large is several events: those before the last have the position
-// before the update and no id, so that a client that has lost the connection between them gets the update again.
-func (s *Stream) update(u *host.Update, at string) string {
-	reset, more := u.Reset, true
-	for i := 0; more; reset = false {
+// update writes an update, which leads from one position to another, and returns the latter. One that is large is several
+// events: all but the last have the position before the update, and no id. A client that loses the connection between them
+// gets the update again.
+func (s *Stream) update(news []view.Delta, reset bool, from, to string) string {
+	for more := true; more; reset = false {
 		s.Write(func(b []byte) []byte {
-			begin := len(b)
+			begin, at := len(b), from
 			b = append(b, "event: update\ndata: {\"changes\":["...)
-			for first := true; i < len(u.Changes) && (first || len(b)-begin < maxEvent); i++ {
+			for first := true; len(news) > 0 && (first || len(b)-begin < maxEvent); news = news[1:] {
 				if !first {
 					b = append(b, ',')
 				}
 				first = false
-				b = appendChange(b, &u.Changes[i])
+				b = appendDelta(b, &news[0])
 			}
-			if more = i < len(u.Changes); !more {
-				at = u.Position
+			if more = len(news) > 0; !more {
+				at = to
 			}
 			b = append(b, "],\"position\":"...)
-			b = appendJSON(b, at)
-			b = append(b, ",\"reset\":"...)
-			b = appendJSON(b, reset)
+			b = plainjson.AppendString(b, at)
+			b = strconv.AppendBool(append(b, ",\"reset\":"...), reset)
 			b = append(b, "}\n"...)
 			if !more {
 				b = append(append(append(b, "id: "...), at...), '\n')
@@ -216,23 +210,32 @@ func (s *Stream) update(u *host.Update, at string) string {
 			return append(b, '\n')
 		})
 	}
-	return at
+	return to
 }
 
-// appendChange appends a change as JSON. One that appends has what is new, and not the whole entity.
-func appendChange(b []byte, c *view.Change) []byte {
-	change := *c
-	change.Pos = 0
-	if c.Op == view.Append {
-		change.Entity = nil
+// appendDelta appends a delta as a [view.Change] in JSON. One that appends has what is new, and not the whole entity.
+func appendDelta(b []byte, d *view.Delta) []byte {
+	begin := len(b)
+	b = append(append(append(b, `{"op":"`...), d.Op...), `","id":`...)
+	b = plainjson.AppendString(b, d.ID)
+	member := func(name string, v any) {
+		data, err := json.Marshal(v)
+		if err != nil { // raw JSON of a tool or a client that is none
+			b = append(b[:begin], `{"op":"append","id":"invalid"`...)
+			return
+		}
+		b = append(append(b, name...), data...)
 	}
-	return appendJSON(b, change)
-}
-
-func appendJSON(b []byte, v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil { // raw JSON of a tool or a client that is none
-		data = []byte(`{"op":"append","id":"invalid"}`)
+	switch d.Op {
+	case view.Upsert:
+		member(`,"entity":`, d.Entity)
+	case view.Append:
+		if d.Text != "" {
+			b = plainjson.AppendString(append(b, `,"text":`...), d.Text)
+		}
+		if len(d.Content) > 0 {
+			member(`,"content":`, d.Content)
+		}
 	}
-	return append(b, data...)
+	return append(b, '}')
 }

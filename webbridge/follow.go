@@ -4,7 +4,6 @@ package webbridge
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -15,6 +14,7 @@ import (
 type Follower struct {
 	session *Session
 	done    func()
+	at      *host.Follower // nil before Begin
 }
 
 // Follow reserves a stream, within the limits. Close must be called.
@@ -23,148 +23,117 @@ func (s *Session) Follow() (*Follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{s, done}, nil
+	return &Follower{session: s, done: done}, nil
 }
 
 // Close ends the stream.
-func (f *Follower) Close() { f.done() }
+func (f *Follower) Close() {
+	if f.at != nil {
+		f.at.Close()
+	}
+	f.done()
+}
 
-// Run calls show with what the session shows until done is closed, show returns false, or the client is gone. The
-// first update has Reset and no Changes. When done is closed, show is called once more with the complete state.
-// Changes within 15 ms are combined. While nothing changes, comments are written to out.
-func (f *Follower) Run(ctx context.Context, out *Stream, done <-chan struct{}, show func(*host.Update) (more bool)) {
-	s := f.session
-	snapshot, from, err := s.Snapshot(ctx)
-	if err != nil || !show(&host.Update{Update: view.Update{Snapshot: snapshot}, Position: from, Reset: true}) {
+// Begin returns a cursor for the client, which has been shown nothing.
+func (f *Follower) Begin(ctx context.Context) (*view.Cursor, error) {
+	at, err := f.session.Session.Follow(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	f.at = at
+	return at.Cursor, nil
+}
+
+// Run calls show with a cursor for the client whenever there is something new, until done is closed, show returns false, or
+// the client is gone. show takes everything. When done is closed, it is called once more. Changes within 15 ms are
+// combined. While nothing changes, comments are written to out.
+func (f *Follower) Run(ctx context.Context, out *Stream, done <-chan struct{}, show func(*view.Cursor) (more bool)) {
+	if f.at == nil {
+		if _, err := f.Begin(ctx); err != nil {
+			return
+		}
+	}
+	open := true // else the session is closed: done follows
+	news := func() (more bool) {
+		ended := f.at.Ended() != nil
+		if more = show(f.at.Cursor); more && ended {
+			open = f.again(ctx)
+		}
+		return more
+	}
+	if !news() {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	updates := make(chan *host.Update)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer cancel()
-	watching.Go(func() {
-		for u, err := range s.Watch(ctx, from) {
-			if err != nil { // the session is closed: done follows
-				return
-			}
-			select {
-			case updates <- u:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	idle := time.NewTimer(keepAlive)
-	defer idle.Stop()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	var ready <-chan *host.Update // nil during the pause after an update
+	p := newPace()
+	defer p.stop()
 	for out.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-done:
-			if snapshot := s.final(ctx); snapshot != nil {
-				show(&host.Update{Update: view.Update{Snapshot: snapshot}, Reset: true})
+			if news() && open {
+				show(f.at.Cursor)
 			}
 			return
-		case <-pause.C:
-			ready = updates
-		case <-idle.C:
+		case <-p.pause.C:
+			p.ready = true
+		case <-p.idle.C:
 			out.comment()
-			idle.Reset(keepAlive)
-		case u := <-ready:
-			if !show(u) {
+			p.idle.Reset(keepAlive)
+		case <-p.changed(f.at, open):
+			if !news() {
 				return
 			}
-			ready = nil
-			pause.Reset(frame)
-			idle.Reset(keepAlive)
+			p.shown()
 		}
 	}
 }
 
-// ended is how the last turn of a session has ended here.
-type ended struct {
-	outcome  *host.Outcome
-	snapshot *view.Snapshot
-	at       time.Time
-}
-
-// note keeps how a turn has ended, for streams of its answer.
-func (s *Session) note(o *host.Outcome) {
-	if s.live.fleeting != nil { // nobody finds it
-		return
+// again continues with a conversation that was read again. The client is told of the differences only. It reports false
+// if the session is closed.
+func (f *Follower) again(ctx context.Context) bool {
+	shown := f.at.Fold().Snapshot()
+	again, _ := f.at.Again(ctx, f.at.Ended())
+	if again {
+		f.at.Cursor = f.at.Fold().CursorFrom(shown)
 	}
-	snapshot, _, _ := s.Snapshot(context.Background())
-	s.handler.mu.Lock()
-	defer s.handler.mu.Unlock()
-	s.live.ended = ended{o, snapshot, time.Now()}
+	return again
 }
 
-// final returns what the session shows after its last turn. When the server shuts down, the session may be closed already.
-func (s *Session) final(ctx context.Context) *view.Snapshot {
-	if snapshot, _, err := s.Snapshot(ctx); err == nil {
-		return snapshot
+// taken appends what a cursor has for its client.
+func taken(c *view.Cursor, news []view.Delta) []view.Delta {
+	for d := (view.Delta{}); c.Take(&d); {
+		news = append(news, d)
 	}
-	s.handler.mu.Lock()
-	defer s.handler.mu.Unlock()
-	return s.live.ended.snapshot
+	return news
 }
 
-// Running reports whether a turn of the session is running, or waits to, in this process.
-func (s *Session) Running() bool {
-	running, _ := s.handler.isRunning(s.live)
-	return running
+// pace is when a stream is written to: at most once in a frame, and now and then while nothing changes.
+type pace struct {
+	idle, pause *time.Timer
+	ready       bool
 }
 
-// Idle returns a channel that is closed when no turn of the session is running any more, or when ctx ends.
-func (s *Session) Idle(ctx context.Context) <-chan struct{} {
-	idle := make(chan struct{})
-	go func() {
-		defer close(idle)
-		for {
-			running, flipped := s.handler.isRunning(s.live)
-			if !running {
-				return
-			}
-			select {
-			case <-flipped:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return idle
+func newPace() *pace {
+	return &pace{idle: time.NewTimer(keepAlive), pause: time.NewTimer(frame), ready: true}
 }
 
-// Last returns how the last turn of the session has ended in this process, nil if there was none.
-func (s *Session) Last() *host.Outcome {
-	s.handler.mu.Lock()
-	defer s.handler.mu.Unlock()
-	return s.live.ended.outcome
+func (p *pace) stop() {
+	p.idle.Stop()
+	p.pause.Stop()
 }
 
-// Since returns how long ago the last turn of the session has ended in this process. ok is false if there was none.
-func (s *Session) Since() (d time.Duration, ok bool) {
-	s.handler.mu.Lock()
-	defer s.handler.mu.Unlock()
-	return time.Since(s.live.ended.at), s.live.ended.outcome != nil
+// shown begins the pause after an update.
+func (p *pace) shown() {
+	p.ready = false
+	p.pause.Reset(frame)
+	p.idle.Reset(keepAlive)
 }
 
-// Asked returns the id of the last prompt of the session: of one that has begun in this process, even if it is not shown yet, or of a snapshot. It is
-// empty if there is none.
-func (s *Session) Asked(snapshot *view.Snapshot) string {
-	s.handler.mu.Lock()
-	prompt := s.live.prompt
-	s.handler.mu.Unlock()
-	if prompt != "" && s.Running() && snapshot.Get(prompt) == nil {
-		return prompt
+// changed returns a channel that is closed when there is something to show, nil during a pause.
+func (p *pace) changed(f *host.Follower, open bool) <-chan struct{} {
+	if !p.ready || !open {
+		return nil
 	}
-	all := Exchanges(snapshot)
-	if last := all[len(all)-1].Prompt; last != nil {
-		return last.ID
-	}
-	return ""
+	return f.Changed()
 }

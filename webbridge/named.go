@@ -3,6 +3,7 @@
 package webbridge
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
@@ -12,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // maxChatName bounds the names that clients give their chats, in bytes.
@@ -49,6 +52,59 @@ func (h *Handler) Named(r *http.Request, name string, create bool) (session.Info
 		return session.Info{}, unknown(name)
 	}
 	return info, err
+}
+
+// useNamed opens the session for a name that a client has chosen: see [Handler.Named] and [Handler.Use].
+func (h *Handler) useNamed(r *http.Request, name string, create bool) (*Session, func(), error) {
+	info, err := h.Named(r, name, create)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.Use(r.Context(), info.ID)
+}
+
+// stopNamed serves the requests that cancel the turn of a session.
+func (h *Handler) stopNamed(w http.ResponseWriter, r *http.Request) error {
+	if _, err := h.Body(w, r); err != nil {
+		return err
+	}
+	s, done, err := h.useNamed(r, r.PathValue("id"), false)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.Cancel()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// reply begins a turn and waits until it has begun. prompt is the entity of its prompt. If leave is true, the turn is
+// cancelled when the client is gone.
+func (s *Session) reply(ctx context.Context, t Turn, leave bool) (g *Going, prompt string, err error) {
+	began := make(chan string, 1)
+	t.Defer, t.Began = true, func(id string) { began <- id }
+	if leave { // the server may hear of it later than the client's next message
+		t.Busy = host.BusyQueue
+	}
+	if g, err = s.Begin(context.WithoutCancel(ctx), t); err != nil {
+		return nil, "", err
+	}
+	select {
+	case prompt = <-began:
+	case <-ctx.Done():
+		if leave {
+			g.Cancel()
+		}
+		return nil, "", context.Cause(ctx)
+	case <-g.Done():
+		if o := g.Outcome(); len(began) == 0 && o.Err != nil {
+			return nil, "", o.Err
+		} else if len(began) == 0 {
+			return nil, "", refuse(KindInvalid, "the message began no turn")
+		}
+		prompt = <-began
+	}
+	return g, transcript.PromptID(prompt), nil
 }
 
 // chatID is the id of the session that a user's name means.

@@ -3,10 +3,12 @@
 package webbridge
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -35,6 +37,8 @@ type openaiChatWriter struct {
 	item    string // whose text came last
 	text    strings.Builder
 	stop    openaiStopper
+	// head and tail are what stands around the text in a chunk.
+	head, tail []byte
 }
 
 type openaiObject = map[string]any
@@ -85,11 +89,18 @@ func (c *openaiChatWriter) write(text string) {
 	if text == "" {
 		return
 	}
-	if out := c.stream(); out != nil {
-		openaiSend(out, "", c.chunk(openaiObject{"content": text}, nil))
+	out := c.stream()
+	if out == nil {
+		c.text.WriteString(text)
 		return
 	}
-	c.text.WriteString(text)
+	if c.head == nil { // what all chunks with text have in common
+		c.head, c.tail, _ = bytes.Cut(openaiJsonOf(c.chunk(openaiObject{"content": ""}, nil)), []byte(`""`))
+	}
+	out.Write(func(b []byte) []byte {
+		b = append(append(b, "data: "...), c.head...)
+		return append(append(plainjson.AppendString(b, text), c.tail...), "\n\n"...)
+	})
 }
 
 func (c *openaiChatWriter) finish(reason string, u *toolset.Usage) {

@@ -6,16 +6,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 )
-
-// openaiKeepAlive is how often a stream without anything to tell has a comment.
-const openaiKeepAlive = 15 * time.Second
 
 // openaiWriter writes an answer of one of the two kinds. A stream is told of changes as they come, any other answer is written at the end.
 type openaiWriter interface {
@@ -63,17 +59,26 @@ func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiI
 		return out
 	}
 	answer := writing(s.ID(), begin)
-	idle := time.NewTicker(openaiKeepAlive)
-	defer idle.Stop()
+	pace := newPace()
+	defer pace.stop()
 	for ended := false; ; {
+		wake := f.wake
+		if !pace.ready {
+			wake = nil
+		}
 		select {
 		case <-r.Context().Done():
 			return nil // the client is gone, and the turn with it
-		case <-idle.C:
+		case <-pace.idle.C:
 			if in.stream {
-				answer.stream().Write(func(b []byte) []byte { return append(b, ":\n\n"...) })
+				answer.stream().comment()
 			}
-		case <-f.wake:
+			pace.idle.Reset(keepAlive)
+		case <-pace.pause.C:
+			pace.ready = true
+			continue
+		case <-wake:
+			pace.shown()
 		case <-going.Done():
 			ended = true
 		}

@@ -66,7 +66,7 @@ type uiApproval struct {
 func uiMessages(s *view.Snapshot, session string) []*uiMessage {
 	all := []*uiMessage{}
 	var ofAll []*view.Entity // what belongs to no answer in particular is shown with the last one
-	exchanges := Exchanges(s)
+	exchanges, fold := Exchanges(s), s.Fold()
 	for i, x := range exchanges {
 		prompt := ""
 		if x.Prompt != nil {
@@ -74,20 +74,30 @@ func uiMessages(s *view.Snapshot, session string) []*uiMessage {
 			all = append(all, &uiMessage{ID: prompt, Role: "user", User: uiUserParts(x.Prompt)})
 		}
 		m := &uiMessage{ID: uiAnswerID(prompt), Role: "assistant", Metadata: &uiMetadata{session}, Parts: []*uiPart{}}
-		r := uiNewRenderer(prompt, m.add)
 		if i == len(exchanges)-1 {
 			x.Answer = append(x.Answer, ofAll...)
 		}
-		r.show(s, x.Answer)
-		r.endStep()
+		r := newUITable(prompt, fold, m.add)
+		r.in = true
+		r.show(wholes(x.Answer))
+		r.leave()
 		if len(m.Parts) > 0 {
 			all = append(all, m)
 		}
 		for _, e := range x.Answer {
-			if uiOfSession(e) {
+			if ofSession(e.Kind) {
 				ofAll = append(ofAll, e)
 			}
 		}
+	}
+	return all
+}
+
+// wholes returns what tells a client of entities that it does not know.
+func wholes(entities []*view.Entity) []view.Delta {
+	all := make([]view.Delta, len(entities))
+	for i, e := range entities {
+		all[i] = view.Delta{Op: view.Upsert, ID: e.ID, Kind: e.Kind, Role: e.Role, Parent: e.Parent, Entity: e}
 	}
 	return all
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -66,10 +65,7 @@ func uiJsonOf(data json.RawMessage) json.RawMessage {
 
 // data shows state that is not part of the conversation. The client replaces the part with the same
 // id.
-func (r *uiRenderer) data(p *uiEntity, e *view.Entity, name string) {
-	if e.Kind == view.Notice && e.Class == "error" && p.entity == nil {
-		r.failure = e.Title
-	}
+func (r *uiTable) data(p *part, e *view.Entity, name string) {
 	var d any
 	switch e.Kind {
 	case view.Usage:
@@ -80,7 +76,7 @@ func (r *uiRenderer) data(p *uiEntity, e *view.Entity, name string) {
 		}
 		d = UIData{Title: e.Title}
 	case view.Command:
-		d = UIData{Title: e.Title, Dir: e.Dir, Status: e.Status, Output: uiTail(e.Text()), Exit: e.Exit, Parent: e.Parent}
+		d = UIData{Title: e.Title, Dir: e.Dir, Status: e.Status, Output: tail(e.Text()), Exit: e.Exit, Parent: e.Parent}
 	case view.ToolCall:
 		d = UIData{Title: e.Title, Name: e.Name, Class: e.Class, Status: e.Status, Parent: e.Parent, Input: uiJsonOf(e.Input), Content: e.Content}
 	default:
@@ -93,7 +89,7 @@ func (r *uiRenderer) data(p *uiEntity, e *view.Entity, name string) {
 }
 
 // state sends a data part, if it is not what was sent last.
-func (r *uiRenderer) state(p *uiEntity, name string, d any, transient bool) {
+func (r *uiTable) state(p *part, name string, d any, transient bool) {
 	data, err := json.Marshal(d)
 	if err != nil || bytes.Equal(data, p.data) {
 		return
@@ -107,20 +103,6 @@ func uiValid(data json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return data
-}
-
-// uiMaxTail bounds the output of a command that is sent while it runs, in bytes: a data part is sent whole with each change.
-const uiMaxTail = 4 << 10
-
-func uiTail(text string) string {
-	if len(text) <= uiMaxTail {
-		return text
-	}
-	text = text[len(text)-uiMaxTail:]
-	for text != "" && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return text
 }
 
 var uiDataNames = map[view.Kind]string{

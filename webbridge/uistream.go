@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -85,44 +86,55 @@ func (p *uiProtocol) Register(h *Handler) {
 	h.Handle("POST "+p.o.Path, on.post)
 	h.Handle("GET "+p.o.Path+"/{id}/stream", on.resume)
 	h.Handle("GET "+p.o.Path+"/{id}/messages", on.list)
-	h.Handle("POST "+p.o.Path+"/{id}/stop", on.stop)
+	h.Handle("POST "+p.o.Path+"/{id}/stop", h.stopNamed)
 }
 
 // uiStream is the stream of an answer.
 type uiStream struct {
-	*uiRenderer
+	*uiTable
 	session *Session
 	out     *Stream
 	follow  *Follower
+	batch   []view.Delta
 	running bool // a turn was running when the stream began: the client may have stopped it since
 }
 
 func (p *uiProtocol) begin(w http.ResponseWriter, s *Session, f *Follower, prompt string) *uiStream {
 	w.Header().Set("X-Vercel-AI-UI-Message-Stream", "v1")
 	st := &uiStream{session: s, follow: f, running: s.Running(), out: p.h.Stream(w)}
-	st.uiRenderer = uiNewRenderer(prompt, st.write)
+	st.uiTable = newUITable(prompt, nil, st.write)
 	st.write(&uiChunk{Type: "start", MessageID: uiAnswerID(prompt), Metadata: &uiMetadata{s.ID()}})
 	return st
 }
 
 func (st *uiStream) write(c *uiChunk) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return // every field was checked
+	if c.Delta == "" {
+		st.out.data(c)
+		return
 	}
-	st.out.Write(func(b []byte) []byte { return append(append(append(b, "data: "...), data...), "\n\n"...) })
+	st.out.Write(func(b []byte) []byte { // most chunks are of this kind
+		b = append(append(append(b, `data: {"type":"`...), c.Type...), `","id":`...)
+		b = append(plainjson.AppendString(b, c.ID), `,"delta":`...)
+		return append(plainjson.AppendString(b, c.Delta), "}\n\n"...)
+	})
+}
+
+// news shows what is new.
+func (st *uiStream) news(c *view.Cursor) (more bool) {
+	st.fold, st.batch = c.Fold(), taken(c, st.batch[:0])
+	return st.show(st.batch)
 }
 
 // end writes what follows the answer. o is nil if it is not known how the turn ended.
 func (st *uiStream) end(o *host.Outcome) {
-	st.endStep()
+	st.leave()
 	reason := "stop"
 	switch {
 	case st.failure != "":
 		st.write(&uiChunk{Type: "error", ErrorText: st.failure})
 		st.done()
 		return
-	case st.asks():
+	case len(st.waiting()) > 0:
 		reason = "tool-calls"
 	case o == nil:
 	case o.Reason == transcript.Cancelled:
@@ -156,11 +168,7 @@ func (p *uiProtocol) post(w http.ResponseWriter, r *http.Request) error {
 	if role != "user" && role != "assistant" || role == "assistant" && q.Trigger == "regenerate-message" {
 		return uiInvalid("the last message has the role %q: send a message of the user, or an answer with decisions", role)
 	}
-	info, err := p.h.Named(r, q.ID, role == "user")
-	if err != nil {
-		return err
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
+	s, done, err := p.h.useNamed(r, q.ID, role == "user")
 	if err != nil {
 		return err
 	}
@@ -191,32 +199,11 @@ func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest
 			return err
 		}
 	}
-	began := make(chan string, 1)
-	t := p.turn()
-	t.Parts, t.Shown, t.Began = parts, shown, func(id string) { began <- id }
-	if p.o.CancelOnLeave { // the server may hear of it later than the client's next message
-		t.Busy = host.BusyQueue
-	}
-	g, err := s.Begin(context.WithoutCancel(r.Context()), t)
+	g, prompt, err := s.reply(r.Context(), Turn{Parts: parts, Shown: shown}, p.o.CancelOnLeave)
 	if err != nil {
 		return err
 	}
-	var id string
-	select {
-	case id = <-began:
-	case <-r.Context().Done():
-		p.left(g)
-		return context.Cause(r.Context())
-	case <-g.Done():
-		if o := g.Outcome(); len(began) == 0 {
-			if o.Err != nil {
-				return o.Err
-			}
-			return uiInvalid("the message began no turn")
-		}
-		id = <-began
-	}
-	p.show(r.Context(), p.begin(w, s, f, transcript.PromptID(id)), g)
+	p.show(r.Context(), p.begin(w, s, f, prompt), g)
 	return nil
 }
 
@@ -234,11 +221,9 @@ func uiRewind(ctx context.Context, q *uiRequest, s *Session) error {
 	return err
 }
 
-func (p *uiProtocol) turn() Turn { return Turn{Defer: true} }
-
 // show shows the answer of a turn until it ends.
 func (p *uiProtocol) show(ctx context.Context, st *uiStream, g *Going) {
-	st.follow.Run(ctx, st.out, g.Done(), st.update)
+	st.follow.Run(ctx, st.out, g.Done(), st.news)
 	if ctx.Err() != nil || st.out.Err() != nil {
 		p.left(g)
 		return
@@ -284,7 +269,7 @@ func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest
 		}
 		answer.Digest = question.Digest
 		answered[question] = true
-		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, p.turn())
+		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, Turn{Defer: true})
 		var told *Error
 		if errors.As(err, &told) && IsLate(told) {
 			continue // somebody was quicker, or the question has changed: what there is now is shown
@@ -344,7 +329,7 @@ func (p *uiProtocol) answer(c *uiClaimed, open []Asked) (question *view.Entity, 
 func (p *uiProtocol) watch(ctx context.Context, st *uiStream) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	st.follow.Run(ctx, st.out, st.session.Idle(ctx), st.update)
+	st.follow.Run(ctx, st.out, st.session.Idle(ctx), st.news)
 	if ctx.Err() != nil {
 		return
 	}
@@ -368,13 +353,9 @@ func (p *uiProtocol) resume(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	info, err := p.h.Named(r, r.PathValue("id"), false)
+	s, done, err := p.h.useNamed(r, r.PathValue("id"), false)
 	if err != nil {
 		return none(err)
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
-	if err != nil {
-		return err
 	}
 	defer done()
 	running := s.Running()
@@ -398,11 +379,7 @@ func (p *uiProtocol) resume(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *uiProtocol) list(w http.ResponseWriter, r *http.Request) error {
-	info, err := p.h.Named(r, r.PathValue("id"), false)
-	if err != nil {
-		return err
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
+	s, done, err := p.h.useNamed(r, r.PathValue("id"), false)
 	if err != nil {
 		return err
 	}
@@ -417,23 +394,5 @@ func (p *uiProtocol) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(data)
-	return nil
-}
-
-func (p *uiProtocol) stop(w http.ResponseWriter, r *http.Request) error {
-	if _, err := p.h.Body(w, r); err != nil {
-		return err
-	}
-	info, err := p.h.Named(r, r.PathValue("id"), false)
-	if err != nil {
-		return err
-	}
-	s, done, err := p.h.Use(r.Context(), info.ID)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.Cancel()
-	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

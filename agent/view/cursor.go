@@ -54,6 +54,24 @@ func (f *Fold) CursorAt(pos uint64) *Cursor {
 	return &Cursor{fold: f, from: pos, resumed: pos > 0}
 }
 
+// CursorFrom returns a cursor for a client that has been shown a snapshot of another Fold, such as of the same
+// conversation before it was read again. Entities with the same id are the same. The client is not told of those that
+// the Fold does not have.
+func (f *Fold) CursorFrom(known *Snapshot) *Cursor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := &Cursor{fold: f, since: map[int]shown{}}
+	for e := range known.All() {
+		if n := f.find(e.ID); n != nil {
+			c.since[n.place] = shown{entity: e, last: lastText(e)}
+		}
+	}
+	return c
+}
+
+// Fold returns the Fold that the cursor reads. Whoever shows it must not change it.
+func (c *Cursor) Fold() *Fold { return c.fold }
+
 // Skip leaves out entities of these kinds from now on, which the client does not understand. [Cursor.Update]
 // does not leave them out.
 func (c *Cursor) Skip(kinds ...Kind) { c.skipped = append(c.skipped, kinds...) }
@@ -128,6 +146,44 @@ func (c *Cursor) Again() {
 	c.queue = slices.Insert(c.queue, 0, c.last)
 	c.last = nil
 }
+
+// Shown returns an entity as the client has been shown it: nil if it has not been, or if the entity is gone.
+func (c *Cursor) Shown(id string) *Entity {
+	c.fold.mu.Lock()
+	defer c.fold.mu.Unlock()
+	n := c.fold.find(id)
+	if n == nil {
+		return nil
+	}
+	s := c.seen(n)
+	return s.known()
+}
+
+// Changed returns a channel that is closed when there may be something to take, or when the Fold has ended.
+func (c *Cursor) Changed() <-chan struct{} {
+	c.fold.mu.Lock()
+	defer c.fold.mu.Unlock()
+	if len(c.queue) > 0 || c.fold.pos > c.from || c.fold.ended != nil {
+		return closed
+	}
+	return c.fold.waiting()
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Ended returns the error that [Cursor.Next] ends with after the last change. It is nil while the Fold may change.
+func (c *Cursor) Ended() error {
+	c.fold.mu.Lock()
+	defer c.fold.mu.Unlock()
+	return c.fold.ended
+}
+
+// Pos returns the position of what the client has been shown, once Take has reported false: see [Fold.CursorAt].
+func (c *Cursor) Pos() uint64 { return c.from }
 
 // Behind reports whether there are changes that the cursor has not looked at.
 func (c *Cursor) Behind() bool {

@@ -82,7 +82,7 @@ var rules = map[string][]string{
 	"acpbridge/acptrace":                    {"acpbridge/acp"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},
-	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "internal/hide", "internal/show"},
+	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "internal/hide", "internal/plainjson", "internal/show"},
 	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "webbridge", "internal/show"},
 	"internal/adapter":                      {"agent/model", "internal/errs", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},

@@ -29,37 +29,74 @@ type Update struct {
 // while it is watched.
 func (s *Session) Watch(ctx context.Context, from string) iter.Seq2[*Update, error] {
 	return func(yield func(*Update, error) bool) {
-		for reset := from != ""; s.watch(ctx, from, reset, yield); reset = true {
-			from = "" // what was read is read again
+		f, err := s.Follow(ctx, from)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		for {
+			u, err := f.Update(ctx)
+			if again, failed := f.Again(ctx, err); again {
+				continue
+			} else if failed != nil {
+				yield(nil, failed)
+				return
+			}
+			if !yield(&Update{Update: *u, Position: f.Position(), Reset: f.Reset}, nil) {
+				return
+			}
+			f.Reset = false
 		}
 	}
 }
 
-// watch yields updates of one conversation. It reports whether that was read again.
-func (s *Session) watch(ctx context.Context, from string, reset bool, yield func(*Update, error) bool) (again bool) {
+// Follower is a client of a session: a cursor in what the session shows. The session does not fall asleep before Close. It is
+// not safe for concurrent use.
+type Follower struct {
+	*view.Cursor
+	// Reset is set as long as what the client has of the session is void, because its position is not known. Whoever has told
+	// the client unsets it.
+	Reset bool
+
+	session *Session
+	c       *conversation
+	close   func()
+}
+
+// Follow begins to follow the session. With the position of an earlier follower, it begins with what has changed since: see
+// [Session.Watch]. Close must be called.
+func (s *Session) Follow(ctx context.Context, from string) (*Follower, error) {
 	c, done, err := s.use(ctx, false)
 	if err != nil {
-		yield(nil, err)
-		return false
+		return nil, err
 	}
-	defer done()
-	sub := c.Fold().Cursor(nil)
+	f := &Follower{Cursor: c.Fold().Cursor(nil), Reset: from != "", session: s, c: c, close: done}
 	if pos, ok := c.known(from); ok {
-		sub, reset = c.Fold().CursorAt(pos), false
+		f.Cursor, f.Reset = c.Fold().CursorAt(pos), false
 	}
-	for {
-		u, err := sub.Update(ctx)
-		switch {
-		case errors.Is(err, errDropped):
-			return true
-		case err != nil:
-			yield(nil, err)
-			return false
-		case !yield(&Update{Update: *u, Position: c.position(u.Snapshot), Reset: reset}, nil):
-			return false
-		}
-		reset = false
+	return f, nil
+}
+
+// Position returns where another follower can go on, once Take has reported false.
+func (f *Follower) Position() string { return f.c.position(f.Pos()) }
+
+// Close ends the use of the session.
+func (f *Follower) Close() { f.close() }
+
+// Again begins anew if err, with which the cursor has ended, says that the conversation was read again: then Reset is set. It returns
+// any other error.
+func (f *Follower) Again(ctx context.Context, err error) (again bool, _ error) {
+	if !errors.Is(err, errDropped) {
+		return false, err
 	}
+	c, done, err := f.session.use(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	f.close()
+	f.c, f.close, f.Cursor, f.Reset = c, done, c.Fold().Cursor(nil), true
+	return true, nil
 }
 
 // View calls f with what the session shows. The session does not fall asleep meanwhile. f must not change the fold, and not
@@ -82,11 +119,11 @@ func (s *Session) Snapshot(ctx context.Context) (*view.Snapshot, string, error) 
 	}
 	defer done()
 	snapshot := c.Fold().Snapshot()
-	return snapshot, c.position(snapshot), nil
+	return snapshot, c.position(snapshot.Pos()), nil
 }
 
-func (c *conversation) position(s *view.Snapshot) string {
-	return c.epoch + "." + strconv.FormatUint(s.Pos(), 10)
+func (c *conversation) position(pos uint64) string {
+	return c.epoch + "." + strconv.FormatUint(pos, 10)
 }
 
 func (c *conversation) known(position string) (pos uint64, ok bool) {

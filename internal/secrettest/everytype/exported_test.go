@@ -687,6 +687,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p46.Config[any, any]](),
 	reflect.TypeFor[p46.Files](),
 	reflect.TypeFor[p46.FilesStayError](),
+	reflect.TypeFor[p46.Follower](),
 	reflect.TypeFor[p46.Host](),
 	reflect.TypeFor[p46.Mode](),
 	reflect.TypeFor[p46.Model](),
