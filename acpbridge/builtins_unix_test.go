@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -34,11 +37,20 @@ func runs(ctx context.Context, p *acptest.Process) acptest.Exit {
 	return acptest.Exit{}
 }
 
-// A command line means in an editor's terminal what it means on this machine, and what sh makes of it.
+// A command line means in an editor's terminal what it means on this machine, and what sh makes of it. The question has the line that runs.
 func TestCommandLinesAreWhatShReads(t *testing.T) {
 	lines := []string{
 		"exit 3", "cd sub && pwd", "cd sub", "export A=1", "ulimit -n > /dev/null", ". ./x", "type sh > /dev/null", "echo a\u00a0b", "printf '%s\\n' a\tb", ":", "true ; false",
 		"echo  two   blanks", "touch a\u00a0b && ls", "A=1 ; echo $A", "echo ~root", "test -d sub", "echo x # y", "set -- a b; echo $2",
+		// What sh could take for options.
+		"-x", "+e", "--version", "-", "--", "-c 'echo hi'", "-s", "+",
+		// The end and the beginning of a line.
+		"printf '[%s]' a\\ ", "printf '[%s]' a\\\n", "echo a\r", "\recho a", "\n\n\t echo lead", "echo end \t\n", "echo 'open ", "echo a \\\n  b", "echo x #y \n",
+		"cat <<EOF\n  x \nEOF\n", "cat <<EOF\nx\n\n", "cat <<'A'; echo b\n$HOME\nA", "\u00a0true", "echo \u3000x\u2028y\u200b", "echo a\vb\fc", "echo \x01\x7f",
+		// Words of the shell itself.
+		"if true; then echo t; fi", "f() { echo f; }; f", "(exit 5)", "! true", "{ echo a; }", "case a in a) echo y;; esac", "trap 'echo bye' EXIT; exit 4",
+		"alias e=echo\ne hi", "# nothing", "A=1", "A=1 exit 6", "exec echo x", "set -e; false; echo y", "umask > /dev/null", "echo \"$#\"", "echo {a,b} ~ *",
+		strings.Repeat("echo long; ", 3000) + "true",
 	}
 	for _, terminal := range []bool{true, false} {
 		dir := project(t, map[string]string{"x": "echo sourced\n", "sub/y": ""})
@@ -48,20 +60,37 @@ func TestCommandLinesAreWhatShReads(t *testing.T) {
 		require.NoError(t, err)
 		d.Workspace = workspace.NewSession(w)
 		for i, line := range lines {
-			r := runTools(t.Context(), t, editor, d, []model.Part{call(fmt.Sprint(i), "run_command", args{"command": line})}, allowed()...)
-			sh := exec.Command("sh", "-c", line)
-			sh.Dir = dir
+			known := len(editor.Permissions())
+			r := runTools(t.Context(), t, editor, d, []model.Part{call(fmt.Sprint(i), "run_command", args{"command": line})})
+			sh := exec.Command("sh") // which takes a line from its input for nothing else
+			sh.Dir, sh.Stdin = dir, strings.NewReader(line)
 			out, err := sh.CombinedOutput()
 			want, code := string(out), 0
 			if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 				code = ended.ExitCode()
 			}
-			if want == "" {
+			switch {
+			case want == "":
 				want = "[no output]\n"
+			case !strings.HasSuffix(want, "\n"):
+				want += "\n"
 			}
-			require.Equal(t, fmt.Sprintf("%s[exit code %d]", want, code), r.answer(t).Text, "%q, in a terminal: %v", line, terminal)
+			asked := editor.Permissions()[known:]
+			require.Len(t, asked, 1)
+			require.Contains(t, asked[0].ToolCall.Content[0].Content.Content.Text.Text, "Run in a shell:\n"+show.Lines("  ", shownLine(line)), "%q", line)
+			told := regexp.MustCompile(`(?m)^\S*/sh: `).ReplaceAllString(r.answer(t).Text, "sh: ")
+			require.Equal(t, fmt.Sprintf("%s[exit code %d]", want, code), told, "%q, in a terminal: %v", line, terminal)
 		}
 		require.NoError(t, d.Workspace.Close(t.Context()))
 		require.NoError(t, w.Close())
 	}
+}
+
+// shownLine is a line without blanks around it that mean nothing.
+func shownLine(line string) string {
+	line = strings.TrimLeft(line, " \t\n")
+	if !strings.ContainsAny(strings.TrimRight(line, " \t\n"), "\\'\"`<\n") {
+		line = strings.TrimRight(line, " \t\n")
+	}
+	return line
 }

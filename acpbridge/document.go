@@ -193,7 +193,14 @@ func (w *Workspace) glance(ctx context.Context, path string) *ws.Document {
 		s.Unread = true
 		return s.Document
 	}
-	if s.Disk == nil || !s.Disk.Exists || !plain(s.Disk.Data) || w.seen.otherwise(at.real, s.Disk.Data) {
+	if s.Disk == nil || w.seen.otherwise(at.real, s.Disk) {
+		return nil
+	}
+	if !s.Disk.Exists { // the editor has hardly text of a file that is not there
+		s.Unchecked = true
+		return s.Document
+	}
+	if !plain(s.Disk.Data) {
 		return nil
 	}
 	s.Unchecked, s.Version = true, versionOf("editor", s.Disk.Data)

@@ -102,9 +102,9 @@ func (s *seenFiles) outdated(path string, text []byte) bool {
 }
 
 // otherwise reports whether an editor is known to have had other text of a file than what is on disk.
-func (s *seenFiles) otherwise(path string, disk []byte) bool {
+func (s *seenFiles) otherwise(path string, disk *ws.Side) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.views[path]
-	return ok && v.sum != sha256.Sum256(disk)
+	return ok && v.sum != sha256.Sum256(disk.Data)
 }

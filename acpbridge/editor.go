@@ -209,17 +209,19 @@ func (e *editor) text(ctx context.Context, at editorPlace, line, lines int) (tex
 	return "", false, err
 }
 
-// lines reads a range of lines. The version of what it returns is empty unless the range is the whole file.
+// lines reads a range of lines. The version of what it returns is empty unless the range is the whole file. Editors differ in what they answer
+// to a range that begins after the end: nothing, or an error. Then the whole file says where it ends.
 func (e *editor) lines(ctx context.Context, at editorPlace, r ws.Range) (f ws.File, found bool, err error) {
 	text, found, err := e.text(ctx, at, r.Line, r.Lines)
 	skipped := max(r.Line-1, 0)
-	if err == nil && skipped > 0 && text == "" && r.Lines == 0 { // how many lines are there?
+	if skipped > 0 && (err == nil && found && text == "" || err != nil && meaning(ctx, err) == nil) {
 		text, found, err = e.text(ctx, at, 0, 0)
 		skipped = 0
 	}
 	if err != nil || !found {
 		return ws.File{}, false, err
 	}
+	empty := text == "" && skipped == 0
 	if skipped > 0 {
 		r.Line = 1
 	}
@@ -229,7 +231,7 @@ func (e *editor) lines(ctx context.Context, at editorPlace, r ws.Range) (f ws.Fi
 	if f.Lines > 0 {
 		f.Lines += skipped
 	}
-	f.Info = ws.Info{Path: at.path, Size: -1}
+	f.Info, f.Uncertain = ws.Info{Path: at.path, Size: -1}, empty
 	return f, true, nil
 }
 

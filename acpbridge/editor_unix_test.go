@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,33 +68,6 @@ func (e *diskEditor) CreateTerminal(ctx context.Context, req *acp.CreateTerminal
 	return e.Client.CreateTerminal(ctx, req)
 }
 
-// osDisk is the disk of this machine.
-type osDisk struct{}
-
-func (osDisk) WriteFile(path string, data []byte, mode fs.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, mode)
-}
-func (osDisk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
-func (osDisk) Mkdir(path string) error              { return os.MkdirAll(path, 0o755) }
-func (osDisk) Symlink(target, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.Symlink(target, path)
-}
-func (osDisk) Pipe(path string) error   { return syscall.Mkfifo(path, 0o600) }
-func (osDisk) Remove(path string) error { return os.RemoveAll(path) }
-func (osDisk) Mode(path string) (fs.FileMode, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
-}
-
 // editorEnv returns environments with an editor that has some capabilities.
 func editorEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbridge.LocalFallback) func() (*workspacetest.Env, error) {
 	return func() (*workspacetest.Env, error) {
@@ -146,7 +118,7 @@ func diskEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbrid
 		}
 	}
 	return &workspacetest.Env{
-		Workspace: w, Disk: osDisk{}, Outside: outside, Program: program, Unheld: true, Close: func() {
+		Workspace: w, Disk: workspacetest.OSDisk{}, Outside: outside, Program: program, Unheld: true, Close: func() {
 			_ = w.Close()
 			editor.Close()
 		},

@@ -39,10 +39,10 @@ func TestNoToolLeadsOutOfSession(t *testing.T) {
 			defer env.Close()
 			root, outside := env.Workspace.Roots()[0], env.Outside
 			for path, text := range map[string]string{outside + "/secret": "secret", outside + "/sub/secret": "secret", root + "/real/f": "harmless"} {
-				require.NoError(t, osDisk{}.WriteFile(path, []byte(text), 0o644))
+				require.NoError(t, workspacetest.OSDisk{}.WriteFile(path, []byte(text), 0o644))
 			}
 			for link, target := range workspacetest.Links(env.Workspace, outside) {
-				require.NoError(t, osDisk{}.Symlink(target, filepath.Join(root, link)))
+				require.NoError(t, workspacetest.OSDisk{}.Symlink(target, filepath.Join(root, link)))
 			}
 			d.Workspace = workspace.NewSession(env.Workspace)
 			tools := acpbridge.Toolset[bare](acpbridge.WithPermissions(acpbridge.AllowAll))

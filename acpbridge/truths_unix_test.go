@@ -6,9 +6,9 @@ package acpbridge_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,18 +26,21 @@ type fakeEditor struct {
 }
 
 func (e *fakeEditor) ReadTextFile(_ context.Context, req *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
-	text, err := e.editor.Read(req.Path)
-	if err != nil {
-		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
-	}
-	lines := strings.SplitAfter(text, "\n")
+	line, limit := uint32(0), uint32(0)
 	if req.Line != nil {
-		lines = lines[min(max(int(*req.Line)-1, 0), len(lines)):]
+		line = *req.Line
 	}
 	if req.Limit != nil {
-		lines = lines[:min(int(*req.Limit), len(lines))]
+		limit = *req.Limit
 	}
-	return &acp.ReadTextFileResponse{Content: strings.Join(lines, "")}, nil
+	text, err := e.editor.ReadLines(req.Path, int(line), int(limit))
+	switch {
+	case errors.Is(err, workspacetest.ErrBeyondEnd):
+		return nil, acp.Errorf(acp.CodeInvalidParams, "Invalid params").WithData(err.Error())
+	case err != nil:
+		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
+	}
+	return &acp.ReadTextFileResponse{Content: text}, nil
 }
 
 func (e *fakeEditor) WriteTextFile(_ context.Context, req *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
@@ -54,7 +57,7 @@ func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.L
 		if err != nil {
 			return nil, err
 		}
-		e.Disk = osDisk{}
+		e.Disk = workspacetest.OSDisk{}
 		client := &fakeEditor{acptest.New(acptest.Options{Capabilities: &acp.ClientCapabilities{FS: can}}), e}
 		d := client.Deps(dir)
 		d.Client = client
@@ -62,7 +65,7 @@ func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.L
 		if err != nil {
 			return nil, err
 		}
-		return &workspacetest.Env{Workspace: w, Disk: osDisk{}, Outside: dir + "-outside", Close: func() {
+		return &workspacetest.Env{Workspace: w, Disk: workspacetest.OSDisk{}, Outside: dir + "-outside", Close: func() {
 			_ = w.Close()
 			client.Close()
 		}}, nil

@@ -225,6 +225,7 @@ func (w *Workspace) readLines(ctx context.Context, path string, r ws.Range) (f w
 	r.Buf = nil
 	saved, err := w.here.Read(ctx, path, r)
 	same := err == nil && bytes.Equal(saved.Data, f.Data) && saved.More == f.More && saved.Lines == f.Lines
+	f.Uncertain = false
 	return f, same, nil
 }
 

@@ -150,14 +150,15 @@ func sameCommand(a, b toolset.CommandLine) bool {
 // shellLine returns a command as a line for a shell. A shell of the system that is told to run a line is that line. A program of the same name
 // elsewhere is not: nobody has seen its path.
 func shellLine(c toolset.CommandLine) string {
+	const blanks = " \t\n" // what sh skips: other white space is part of words, and blanks at the end may be escaped
 	if c.Line != "" {
-		return strings.TrimSpace(c.Line)
+		return strings.TrimLeft(c.Line, blanks)
 	}
 	if len(c.Args) == 3 {
 		switch c.Args[0] {
 		case "sh", "/bin/sh", "/usr/bin/sh", "bash", "/bin/bash", "/usr/bin/bash":
-			if c.Args[1] == "-c" {
-				return strings.TrimSpace(c.Args[2])
+			if c.Args[1] == "-c" && !strings.HasPrefix(c.Args[2], "-") && !strings.HasPrefix(c.Args[2], "+") { // which are options
+				return strings.TrimLeft(c.Args[2], blanks)
 			}
 		case "cmd", "cmd.exe":
 			if strings.EqualFold(c.Args[1], "/c") {

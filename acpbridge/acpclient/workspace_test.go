@@ -219,6 +219,21 @@ there is no terminal "terminal-1"
 	require.ElementsMatch(t, []string{"1", "", ""}, []string{<-ran, <-ran, <-ran}, "they run side by side")
 }
 
+// A command that was shown is allowed without another question only if sh reads the same.
+func TestCommandThatShReadsOtherwiseWasNotShown(t *testing.T) {
+	for shown, ran := range map[string]string{"make all": "\u00a0make all", "make": "make\r", "echo a\\": "echo a\\ ", "-x": "-x", "a": "+a"} {
+		p := &asked{kinds: []acp.PermissionOptionKind{"allow_once", "reject_once"}}
+		_, said := work(t, p, newWorkspace(t, func(context.Context, *memory.Shell) int { return 0 }), func(a *raw) {
+			line, _ := json.Marshal(shown)
+			a.ask(`{"toolCallId":"c","title":"Run","rawInput":{"command":` + string(line) + `}}`)
+			line, _ = json.Marshal(ran)
+			a.create(`"command":"sh","args":["-c",` + string(line) + `]`)
+		})
+		require.Contains(t, said, "the user did not allow this", "%q was shown, and %q ran", shown, ran)
+		require.Len(t, p.all, 2)
+	}
+}
+
 func TestNothingIsRememberedOfAnotherTurn(t *testing.T) {
 	ws := newWorkspace(t, memory.Print("", 0))
 	p := &asked{}

@@ -20,6 +20,7 @@ var programs = map[string]func(args []string) int{
 	"record":   recordMain,
 	"client":   clientMain,
 	"features": featuresMain,
+	"forward":  forwardMain,
 
 	mcpClientProgram: mcpClient,
 }

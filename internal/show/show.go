@@ -86,11 +86,14 @@ func Lines(prefix, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Command writes arguments as a line for a POSIX shell.
+// Command writes arguments as a line for a POSIX shell, which runs the first one as a program.
 func Command(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
 		words[i] = Word(a)
+	}
+	if len(args) > 0 && words[0] == args[0] && strings.Contains(args[0], "=") { // and not as an assignment
+		words[0] = "'" + words[0] + "'"
 	}
 	return strings.Join(words, " ")
 }

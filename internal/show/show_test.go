@@ -58,3 +58,9 @@ func TestReceivedTextIsWrittenOutOnce(t *testing.T) {
 	require.Equal(t, "a⟨LF⟩⟨", show.Received("a\n⟨"))
 	require.Equal(t, "a\n⟨ESC⟩⟨", show.ReceivedText("a\n\x1b⟨"))
 }
+
+// A program whose name looks like an assignment is shown as a program.
+func TestCommandIsAProgram(t *testing.T) {
+	require.Equal(t, "'A=b' make", show.Command([]string{"A=b", "make"}))
+	require.Equal(t, "make A=b", show.Command([]string{"make", "A=b"}))
+}

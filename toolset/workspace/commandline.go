@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/command"
 )
 
 // commandOf reads a command as models write it: a line, or a program with arguments. dir is not resolved. The error is for the model.
@@ -17,17 +18,17 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		c.Env = append(c.Env, name+"="+in.Env[name])
 	}
-	line := strings.Trim(in.Command, blanks)
+	line := trimmed(style, in.Command)
 	program, _, more := strings.Cut(line, " ")
 	switch {
-	case line == "":
+	case strings.Trim(line, blanks) == "":
 		return c, toolset.Retry("The command is empty.")
 	case len(in.Args) == 0:
 		c.Line = line
 	case !more, strings.ContainsAny(program, `/\`): // a path may have spaces
 		c.Args = append([]string{line}, in.Args...)
 	case style == Slash && !strings.ContainsAny(line, posixMeta):
-		c.Line = line + " " + strings.Join(quoteAll(in.Args), " ")
+		c.Line = line + " " + command.Quote(in.Args)
 	default:
 		return c, toolset.Retry("Give either a whole command line in command, without args, or a program in command and its arguments in args.")
 	}
@@ -37,8 +38,21 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	return c, nil
 }
 
+// trimmed returns a line without what shells skip before and after it. Where the end of a line may mean something, such as after a backslash, in quotes
+// and in a here document, it stays.
+func trimmed(style Style, line string) string {
+	if style == Windows {
+		return strings.Trim(line, blanks)
+	}
+	line = strings.TrimLeft(line, posixBlanks)
+	if short := strings.TrimRight(line, posixBlanks); !strings.ContainsAny(short, "\\'\"`<\n") {
+		return short
+	}
+	return line
+}
+
 // Argv returns the command as a program with its arguments, for systems that start nothing else. A line is given to sh, or to cmd on
-// Windows: only a shell knows what its words are and which of them it does itself.
+// Windows: only a shell knows what its words are and which of them it does itself. A line that sh would take for options gets a blank in front.
 func (c *Command) Argv(style Style) []string {
 	switch {
 	case len(c.Args) > 0:
@@ -46,12 +60,18 @@ func (c *Command) Argv(style Style) []string {
 	case style == Windows: // much of what one types there is built into the shell
 		return []string{"cmd", "/C", c.Line}
 	}
-	return []string{"sh", "-c", c.Line}
+	line := c.Line
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line
+	}
+	return []string{"sh", "-c", line}
 }
 
 const (
-	// blanks are what shells skip before and after a line.
+	// blanks are what a command must not consist of.
 	blanks = " \t\r\n"
+	// posixBlanks are what a POSIX shell skips before and after a line. A carriage return is a character like any other.
+	posixBlanks = " \t\n"
 	// posixMeta are the characters that a POSIX shell gives a meaning to anywhere in a word.
 	posixMeta = "|&;<>()$`\\\"'*?[]{}~#!\n\r"
 )
@@ -61,23 +81,7 @@ func commandTitle(c Command) string {
 	if len(c.Args) == 0 {
 		return c.Line
 	}
-	return strings.Join(quoteAll(c.Args), " ")
-}
-
-func quoteAll(words []string) []string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quoteWord(w)
-	}
-	return quoted
-}
-
-// quoteWord quotes a word for a POSIX shell, for people to read.
-func quoteWord(word string) string {
-	if word != "" && !strings.ContainsAny(word, posixMeta+" \t") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return command.Quote(c.Args)
 }
 
 // howEnded describes how a command ended.

@@ -95,6 +95,8 @@ func TestArgv(t *testing.T) {
 		{workspace.Slash, "go test | tail", []string{"sh", "-c", "go test | tail"}},
 		{workspace.Slash, "A=1 make", []string{"sh", "-c", "A=1 make"}},
 		{workspace.Slash, "echo $HOME", []string{"sh", "-c", "echo $HOME"}},
+		{workspace.Slash, "-x", []string{"sh", "-c", " -x"}},
+		{workspace.Slash, "+x", []string{"sh", "-c", " +x"}},
 		{workspace.Windows, "dir", []string{"cmd", "/C", "dir"}},
 	} {
 		require.Equal(t, c.want, (&workspace.Command{Line: c.line}).Argv(c.style))

@@ -49,6 +49,9 @@ func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
 	for i := range p.pieces {
 		e := &p.pieces[i]
 		a.Preview = append(a.Preview, toolset.Preview{Diff: &toolset.Diff{Path: p.path, Old: &e.OldText, New: &e.NewText}})
+		if e.ReplaceAll {
+			a.Preview = append(a.Preview, toolset.Preview{Text: "This is done wherever the text occurs in the file."})
+		}
 	}
 	c.options.scope(ctx, c.ws, c.tool, a)
 	return a

@@ -50,10 +50,10 @@ func (in editFileArgs) fill(p *plan) error {
 	return nil
 }
 
-// alone returns the edits if they say by themselves what they do: each replaces one piece of text by another one. It returns nil otherwise.
+// alone returns the edits if they say by themselves what they do: each replaces a text by another one. It returns nil otherwise.
 func (in editFileArgs) alone() []Edit {
 	for _, e := range in.Edits {
-		if e.ReplaceAll || e.OldText == "" || foldLines(e.OldText) == foldLines(e.NewText) {
+		if e.OldText == "" || foldLines(e.OldText) == foldLines(e.NewText) {
 			return nil
 		}
 	}

@@ -99,7 +99,7 @@ func showFile(f *File, first, limit int) string {
 		total = fmt.Sprintf(" of %d", f.Lines)
 	}
 	switch {
-	case len(shown) == 0 && f.Size == 0:
+	case len(shown) == 0 && (f.Size == 0 || f.Uncertain):
 		return ""
 	case len(shown) == 0 && first > 1:
 		return fmt.Sprintf("[The file ends before line %d.]", first)

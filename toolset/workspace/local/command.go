@@ -87,7 +87,7 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 		// cmd.exe does not read arguments as other programs do.
 		argv, g.Line = []string{"cmd"}, `cmd /D /S /C "`+c.Line+`"`
 	default:
-		argv = []string{"sh", "-c", c.Line}
+		argv = c.Argv(workspace.Slash)
 	}
 	g.Path, g.Args = argv[0], argv[1:]
 	if w.wrap != nil {

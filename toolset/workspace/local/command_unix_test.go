@@ -20,6 +20,7 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 func start(t testing.TB, w *local.Workspace, line string) workspace.Process {
@@ -80,7 +81,7 @@ func TestCommandLinesAreForTheShell(t *testing.T) {
 
 func TestProgramsAreFoundInTheCommandsDirectory(t *testing.T) {
 	w, root := open(t, local.Config{})
-	require.NoError(t, disk{}.WriteFile(filepath.Join(root, "sub", "tool"), []byte("#!/bin/sh\nexit 6\n"), 0o755))
+	require.NoError(t, workspacetest.OSDisk{}.WriteFile(filepath.Join(root, "sub", "tool"), []byte("#!/bin/sh\nexit 6\n"), 0o755))
 	p, err := w.Start(t.Context(), workspace.Command{Args: []string{"./tool"}, Dir: "sub"})
 	require.NoError(t, err)
 	exit, err := p.Wait(t.Context())

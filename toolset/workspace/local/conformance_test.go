@@ -42,7 +42,7 @@ func env(t *testing.T, c local.Config, outside string, roots ...string) func() (
 		}
 		program, err := workspacetest.Self()
 		return &workspacetest.Env{
-			Workspace: w, Disk: disk{}, Outside: filepath.Join(base, outside), Program: program, Close: func() { _ = w.Close() },
+			Workspace: w, Disk: workspacetest.OSDisk{}, Outside: filepath.Join(base, outside), Program: program, Close: func() { _ = w.Close() },
 		}, err
 	}
 }

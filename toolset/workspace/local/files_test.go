@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 func TestOpenRefusesWhatIsNotADirectory(t *testing.T) {
@@ -35,7 +36,7 @@ func TestOpenRefusesWhatIsNotADirectory(t *testing.T) {
 		require.ErrorAs(t, err, &path)
 		require.Equal(t, name, path.Path)
 	}
-	if pipe := filepath.Join(dir, "pipe"); makePipe(pipe) == nil {
+	if pipe := filepath.Join(dir, "pipe"); (workspacetest.OSDisk{}).Pipe(pipe) == nil {
 		_, err := local.Open(local.Config{Roots: []string{pipe}})
 		require.ErrorIs(t, err, workspace.ErrNotDirectory)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 func TestNewFilesHaveTheUsualMode(t *testing.T) {
@@ -51,7 +52,7 @@ func TestPipesSocketsAndDevicesAreNotOpened(t *testing.T) {
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
 	w, root := open(t, local.Config{Roots: []string{dir}})
-	require.NoError(t, makePipe(filepath.Join(root, "pipe")))
+	require.NoError(t, workspacetest.OSDisk{}.Pipe(filepath.Join(root, "pipe")))
 	l, err := net.Listen("unix", filepath.Join(root, "socket"))
 	require.NoError(t, err)
 	defer l.Close()

@@ -31,6 +31,8 @@ type Editor struct {
 	Blank bool
 	// Lazy keeps what is written in the buffer, and does not save it.
 	Lazy bool
+	// Strict refuses to read lines after the end of a file, with ErrBeyondEnd. Otherwise there are none.
+	Strict bool
 
 	mu      sync.Mutex
 	buffers map[string]string // text that is not saved
@@ -45,7 +47,7 @@ type Editor struct {
 //   - CodeCompanion (Neovim), lua/codecompanion/interactions/chat/acp/fs.lua at 4c05831, read_text_file and write_text_file: line feeds of all
 //     line endings, by the fourth one.
 //   - Zed, crates/acp_thread/src/acp_thread.rs at 00293ca, read_text_file and write_text_file: open_buffer, which makes an empty buffer for a missing
-//     file and has line feeds; format on save; save_buffer, which restores the line endings.
+//     file and has line feeds; format on save; save_buffer, which restores the line endings. Lines after the end are "Invalid params".
 //   - agent-shell (Emacs), agent-shell-fs.el, agent-shell--on-fs-read-text-file-request and the one for writing: insert-file-contents and
 //     basic-save-buffer, which detect and keep the coding system.
 func Editors() []*Editor {
@@ -60,7 +62,7 @@ func Editors() []*Editor {
 		{Name: "formats when it saves", Show: strict, Save: formatted, Blank: true},
 		{Name: "does not save", Lazy: true},
 		{Name: "toad", Show: universal, Blank: true},
-		{Name: "Zed", Show: ofZed, Save: formatted, Keeps: true, Blank: true},
+		{Name: "Zed", Show: ofZed, Save: formatted, Keeps: true, Blank: true, Strict: true},
 		{Name: "agent-shell", Show: ofEmacs, Keeps: true},
 	}
 }
@@ -181,6 +183,28 @@ func (e *Editor) Read(path string) (string, error) {
 		return string(data), nil
 	}
 	return e.Show(data)
+}
+
+// ErrBeyondEnd is the error of an editor that refuses to read lines after the end of a file.
+var ErrBeyondEnd = errors.New("attempting to read beyond the end of the file")
+
+// ReadLines returns lines of the text that the editor has of a file, from the given one, counted from 1, and at most limit of them. Zero is the
+// first line, and no limit.
+func (e *Editor) ReadLines(path string, line, limit int) (string, error) {
+	text, err := e.Read(path)
+	if err != nil {
+		return "", err
+	}
+	lines := strings.SplitAfter(text, "\n")
+	skipped := max(line-1, 0)
+	if e.Strict && skipped >= len(lines) {
+		return "", ErrBeyondEnd
+	}
+	lines = lines[min(skipped, len(lines)):]
+	if limit > 0 {
+		lines = lines[:min(limit, len(lines))]
+	}
+	return strings.Join(lines, ""), nil
 }
 
 func missing(err error) bool {

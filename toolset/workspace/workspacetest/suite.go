@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -27,6 +28,8 @@ type Env struct {
 	// Unheld says that something other than the workspace opens files, such as an editor: a link that is changed between the check of a path
 	// and its use is followed. What happens then is not checked.
 	Unheld bool
+	// Asker answers the questions of [RunTruths]. It must allow everything, whatever it does with the question. Nil allows everything.
+	Asker toolset.Asker
 	// Close is called in the end, if it is not nil.
 	Close func()
 }

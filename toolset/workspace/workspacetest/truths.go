@@ -19,10 +19,14 @@ import (
 
 // RunTruths checks the law of files: what the model is told, what the person approves and what is on disk are the same bytes, or the change is
 // refused and nothing has changed. Files of 20 kinds are read, written, edited and taken back. newEnv is called once for each subtest; it
-// sets editor.Disk. Backends without an editor pass a nil editor to RunTruths once.
+// sets editor.Disk. Backends without a fake of an editor pass a nil editor.
 func RunTruths(t *testing.T, editor func() *Editor, newEnv func(*Editor) (*Env, error)) {
 	t.Helper()
-	for _, k := range kinds() {
+	all := kinds()
+	if editor == nil && !testing.Short() {
+		all = append(all, kind{name: "5 MB", data: strings.Repeat(strings.Repeat("x", 107)+"\n", 48_500) + plainText})
+	}
+	for _, k := range all {
 		for _, what := range []string{"read", "write", "edit", "undo"} {
 			t.Run(k.name+"/"+what, func(t *testing.T) {
 				var e *Editor
@@ -44,6 +48,8 @@ type kind struct {
 	mode fs.FileMode
 	// missing files do not exist before.
 	missing bool
+	// created files are made by the agent.
+	created bool
 	// typed is unsaved text of the user.
 	typed string
 	// link makes the file a link to another one.
@@ -52,11 +58,14 @@ type kind struct {
 	during func(c *cell)
 }
 
-// needle is the text that edits replace, on the second line of every text.
-const needle = "needle"
+const (
+	// needle is the text that edits replace, on the second line of every text.
+	needle    = "needle"
+	plainText = "one\ntwo needle\nthree\n"
+)
 
 func kinds() []kind {
-	body := "one\ntwo needle\nthree\n"
+	body := plainText
 	utf16 := "\xff\xfe"
 	for _, b := range []byte(body) {
 		utf16 += string(b) + "\x00"
@@ -74,6 +83,7 @@ func kinds() []kind {
 		{name: "encoded in two ways", data: "h\xc3\xa9\nneedle\nw\xe9\n"},
 		{name: "empty", data: ""},
 		{name: "missing", missing: true},
+		{name: "created by the agent", data: body, missing: true, created: true},
 		{name: "large", data: strings.Repeat(strings.Repeat("x", 107)+"\n", 2000) + body},
 		{name: "long lines", data: strings.Repeat("x", 20_000) + "\ntwo needle\n"},
 		{name: "blanks and tabs", data: "\tone  \n\ttwo needle\t\n  three \n"},
@@ -99,6 +109,8 @@ type cell struct {
 	// asked are the approvals that were given, the last one last.
 	asked  []*toolset.Approval
 	before []byte // on disk; nil for no file
+	// created is the checkpoint before the file was created; 0 if the agent has not created it.
+	created int
 }
 
 func (k *kind) run(ctx context.Context, e *Editor, newEnv func(*Editor) (*Env, error), what string) error {
@@ -109,7 +121,7 @@ func (k *kind) run(ctx context.Context, e *Editor, newEnv func(*Editor) (*Env, e
 	if env.Close != nil {
 		defer env.Close()
 	}
-	c := &cell{ctx: ctx, kind: k, env: env, editor: e}
+	c := &cell{ctx: ctx, kind: new(*k), env: env, editor: e}
 	if err := c.prepare(); err != nil {
 		return err
 	}
@@ -117,6 +129,11 @@ func (k *kind) run(ctx context.Context, e *Editor, newEnv func(*Editor) (*Env, e
 		return err
 	}
 	defer c.user.session.Close(ctx)
+	if k.created {
+		if err := c.create(); err != nil {
+			return err
+		}
+	}
 	switch what {
 	case "read":
 		return c.read()
@@ -152,6 +169,20 @@ func (c *cell) prepare() error {
 		c.typed(c.kind.typed)
 	}
 	c.before = c.now()
+	return nil
+}
+
+// create has the agent create the file.
+func (c *cell) create() error {
+	c.created = c.recorder.Mark("create").ID
+	told, refused, err := outcome(c.call(workspace.ToolWriteFile, args{"path": "file", "content": c.kind.data}))
+	if err != nil || refused {
+		return fmt.Errorf("create the file: %s: %w", told, err)
+	}
+	c.asked, c.before = nil, c.now()
+	if c.editor != nil && c.editor.Unsaved(c.path) {
+		c.kind.typed = c.kind.data
+	}
 	return nil
 }
 
@@ -204,6 +235,9 @@ func (c *cell) call(tool string, a args) (toolset.Result, error) {
 				c.kind.during(c)
 				c.before = c.now()
 			}
+			if err := c.ask(tool, raw, approval); err != nil {
+				return toolset.Result{}, err
+			}
 			run.Call.Approved, run.Call.Approval = true, approval
 		}
 		res, err := t.Call(c.ctx, &run, decoded)
@@ -214,6 +248,20 @@ func (c *cell) call(tool string, a args) (toolset.Result, error) {
 		approval = &required.Approval
 	}
 	return toolset.Result{}, errors.New("it asks for ever")
+}
+
+// ask puts a question to the person, if there is one.
+func (c *cell) ask(tool string, raw json.RawMessage, a *toolset.Approval) error {
+	if c.env.Asker == nil {
+		return nil
+	}
+	d, err := c.env.Asker.Approve(c.ctx, toolset.ApprovalRequest{
+		Origin: toolset.Origin{Path: []string{"call"}, RunID: "run", Step: len(c.asked), Tool: tool, Kind: toolset.KindEdit}, Args: raw, Approval: *a,
+	})
+	if err == nil && d.Verdict != toolset.VerdictAllow {
+		err = fmt.Errorf("the question was answered with %s: %s", d.Verdict, d.Reason)
+	}
+	return err
 }
 
 // outcome separates what a call did from how it was refused.
@@ -389,7 +437,11 @@ func (c *cell) undo() error {
 	if c.editor != nil && c.editor.Unsaved(c.path) {
 		return c.undoUnsaved(mark.ID, changed)
 	}
-	res, err := c.recorder.Undo(c.ctx, checkpoint.Only(mark.ID))
+	undone := checkpoint.Only(mark.ID)
+	if c.created != 0 {
+		undone = checkpoint.Since(c.created)
+	}
+	res, err := c.recorder.Undo(c.ctx, undone)
 	if err != nil {
 		if now := c.now(); !bytes.Equal(now, changed) && !bytes.Equal(now, c.before) {
 			return fmt.Errorf("the undo failed (%w) and left %q", err, short(string(now)))
@@ -403,6 +455,9 @@ func (c *cell) undo() error {
 		return errors.New("the undo knows of no file")
 	}
 	want := c.before
+	if c.created != 0 {
+		want = nil
+	}
 	if c.kind.typed != "" && c.editor != nil {
 		want = []byte(c.kind.typed) // which the change has saved
 	}

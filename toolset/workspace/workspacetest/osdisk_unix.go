@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package local_test
+package workspacetest
 
 import "syscall"
 
