@@ -875,6 +875,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p60.Editor](),
 	reflect.TypeFor[p60.Env](),
 	reflect.TypeFor[p60.Escape](),
+	reflect.TypeFor[p60.OSDisk](),
 	reflect.TypeFor[p60.System](),
 	reflect.TypeFor[p61.AGUIAsked](),
 	reflect.TypeFor[p61.AGUIOptions](),
