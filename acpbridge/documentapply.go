@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -156,8 +155,8 @@ func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data 
 		return nil, err
 	}
 	w.seen.wrote(s.at.real, doc)
-	if a := activityOf(ctx); a != nil && (show || !bytes.Equal(doc.Current().Data, data)) {
-		a.showWritten(ctx, doc, s.Current())
+	if a := reportOf(ctx); a != nil && (show || !bytes.Equal(doc.Current().Data, data)) {
+		a.showWritten(doc, s.Current())
 	}
 	return doc, nil
 }
@@ -255,13 +254,13 @@ func (w *Workspace) Remove(ctx context.Context, path string, ifVersion ws.Versio
 }
 
 // showWritten shows a change as it was saved, where the editor has made something else of it. before is the file before the change.
-func (a *activity) showWritten(ctx context.Context, doc *ws.Document, before *ws.Side) {
+func (a *report) showWritten(doc *ws.Document, before *ws.Side) {
 	var old *string
 	if before.Exists {
 		old = new(textOf(before.Data))
 	}
 	shown := acpview.Diff(doc.Path, old, textOf(doc.Current().Data))
-	a.update(ctx, acp.ToolCallUpdate{Content: append(shown, a.notes()...)})
+	a.held.Content = append(shown, a.notes()...)
 }
 
 // textOf returns contents as text to show.

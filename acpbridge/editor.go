@@ -46,7 +46,9 @@ func newEditor(d deps.ACPDeps) *editor {
 		e.here = err == nil && info.IsDir()
 	}
 	can := d.Session.Capabilities
-	e.features = ws.Features{Read: can.FS.ReadTextFile, Write: can.FS.WriteTextFile, Commands: can.Terminal}
+	e.features = ws.Features{
+		Read: can.FS.ReadTextFile, Write: can.FS.WriteTextFile, Commands: can.Terminal, Unsaved: can.FS.ReadTextFile,
+	}
 	return e
 }
 

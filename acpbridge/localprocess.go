@@ -27,11 +27,11 @@ type localProcess struct{ ws.Process }
 
 // Wait implements [ws.Process].
 func (p *localProcess) Wait(ctx context.Context) (ws.Exit, error) {
-	a := activityOf(ctx)
+	a := reportOf(ctx)
 	if a == nil {
 		return p.Process.Wait(ctx)
 	}
-	o := &growingOutput{begun: a.tool == ToolRunCommand} // else there may be a lot of it already
+	o := &growingOutput{begun: a.about.Runs} // else there may be a lot of it already
 	for {
 		slice, cancel := context.WithTimeout(ctx, outputInterval)
 		exit, err := p.Process.Wait(slice)
@@ -50,7 +50,7 @@ func (p *localProcess) Wait(ctx context.Context) (ws.Exit, error) {
 }
 
 // show shows what is new of the output, piece by piece: what is dropped has been shown.
-func (p *localProcess) show(ctx context.Context, a *activity, o *growingOutput) {
+func (p *localProcess) show(ctx context.Context, a *report, o *growingOutput) {
 	for range piecesAtOnce {
 		if !o.read(ctx, p.Process) {
 			return

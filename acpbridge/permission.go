@@ -56,7 +56,7 @@ type permission struct {
 }
 
 // verdict decides about a call. The error of a denial is made by [toolset.Denied].
-func (p *permission) verdict(ctx context.Context, a *activity, approval *toolset.Approval) (toolset.Verdict, error) {
+func (p *permission) verdict(ctx context.Context, a *report, approval *toolset.Approval) (toolset.Verdict, error) {
 	if p.decide == nil {
 		return toolset.VerdictDefer, nil
 	}
@@ -76,9 +76,9 @@ func (p *permission) verdict(ctx context.Context, a *activity, approval *toolset
 }
 
 // request describes a call.
-func (p *permission) request(a *activity, approval *toolset.Approval) *PermissionRequest {
+func (p *permission) request(a *report, approval *toolset.Approval) *PermissionRequest {
 	req := &PermissionRequest{Tool: a.tool, Session: a.Session, ToolCall: a.Tracker.Snapshot(a.id), Approval: *approval}
-	req.ToolCall.Title = &req.Approval.Title
+	req.ToolCall.Title, req.ToolCall.Name, req.ToolCall.Kind, req.ToolCall.Locations = &req.Approval.Title, &a.tool, a.kind, a.locations()
 	for _, preview := range approval.Preview {
 		if preview.Diff != nil {
 			req.Path = preview.Diff.Path
@@ -92,7 +92,7 @@ func (p *permission) request(a *activity, approval *toolset.Approval) *Permissio
 }
 
 // needed is what has to be approved before a call, nil if nothing has. A call that is denied needs no approval: it fails by itself.
-func (p *permission) needed(ctx context.Context, a *activity, approval *toolset.Approval) (*toolset.Approval, error) {
+func (p *permission) needed(ctx context.Context, a *report, approval *toolset.Approval) (*toolset.Approval, error) {
 	v, err := p.verdict(ctx, a, approval)
 	if err != nil && !errors.As(err, new(*toolset.DeniedError)) {
 		return nil, err
@@ -104,7 +104,7 @@ func (p *permission) needed(ctx context.Context, a *activity, approval *toolset.
 }
 
 // permit is called just before a call that needs approval and has none. It marks it as approved, or says why it is not.
-func (p *permission) permit(ctx context.Context, a *activity, call *toolset.Call, approval *toolset.Approval) error {
+func (p *permission) permit(ctx context.Context, a *report, call *toolset.Call, approval *toolset.Approval) error {
 	v, err := p.verdict(ctx, a, approval)
 	if err == nil && v != toolset.VerdictAllow {
 		err = toolset.ApprovalRequired(*approval)

@@ -46,7 +46,7 @@ func TestACommandIsShownLiveAndItsTerminalReleased(t *testing.T) {
 	for _, u := range editor.Updates() {
 		if u.Update.ToolCallUpdate != nil && u.Update.ToolCallUpdate.Content != nil {
 			shown = true
-			assert.Empty(t, u.Update.ToolCallUpdate.Status)
+			assert.Equal(t, acp.ToolCallStatusInProgress, u.Update.ToolCallUpdate.Status)
 		}
 	}
 	assert.True(t, shown)

@@ -106,9 +106,6 @@ func (s *acpTools[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (_ t
 		tools[i] = s.shown(in.session, t)
 	}
 	in.listing.Tools = tools
-	if readsEditor(in.session) {
-		in.listing.Instructions += " Files are read from the user's editor, including unsaved changes."
-	}
 	return in, nil
 }
 
@@ -132,6 +129,64 @@ func (in *acpToolsInstance[D]) Close(ctx context.Context) (err error) {
 		err = errors.Join(err, in.close(ctx))
 	}
 	return err
+}
+
+// maxChanges is how often a call is begun again because the file has changed meanwhile.
+const maxChanges = 5
+
+// shown returns a tool of package workspace whose calls the user sees, and about which the program's permissions decide first.
+func (s *acpTools[D]) shown(session *workspace.Session, t *toolset.Tool[D]) *toolset.Tool[D] {
+	shown := *t
+	p := &permission{decide: s.options.permissions}
+	if roots := session.Workspace().Roots(); len(roots) > 0 {
+		p.style = workspace.StyleOf(roots[0])
+	}
+	live := runsInEditor(session)
+	begin := func(run *toolset.RunContext[D], args any) *report {
+		a := &report{ACPDeps: run.Deps.ACP(), tool: t.Def.Name, kind: acp.ToolKind(t.Kind), id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID)}
+		a.about, _ = session.Subject(args)
+		a.live = live
+		return a
+	}
+	if t.Approval != nil {
+		shown.Approval = func(ctx context.Context, run *toolset.RunContext[D], args any) (*toolset.Approval, error) {
+			approval, err := t.Approval(ctx, run, args)
+			if err != nil || approval == nil {
+				return nil, err
+			}
+			a := begin(run, args)
+			return p.needed(ctx, a, a.titled(approval))
+		}
+	}
+	shown.Call = func(ctx context.Context, run *toolset.RunContext[D], args any) (toolset.Result, error) {
+		a := begin(run, args)
+		return a.perform(ctx, &run.Call, func(ctx context.Context) (toolset.Result, error) {
+			run := *run
+			for changes := 0; ; changes++ {
+				if t.Approval == nil || run.Call.Approved {
+					a.started(ctx, run.Call.Approval)
+				}
+				res, err := t.Call(ctx, &run, args)
+				required, ok := errors.AsType[*toolset.ApprovalRequiredError](err)
+				if !ok || changes > maxChanges {
+					return res, err
+				}
+				// Nobody has been asked yet, or the file has changed since.
+				if err := p.permit(ctx, a, &run.Call, a.titled(&required.Approval)); err != nil {
+					return toolset.Result{}, err
+				}
+			}
+		})
+	}
+	return &shown
+}
+
+// titled gives an approval the title that the call has in the editor: there commands are their own titles.
+func (a *report) titled(approval *toolset.Approval) *toolset.Approval {
+	if a.about.Runs {
+		approval.Title = a.about.Title
+	}
+	return approval
 }
 
 // sessionOf returns the session that a run works on, nil if there is none. close, if not nil, ends what was made for the run.
@@ -170,12 +225,6 @@ func bridged(s *workspace.Session) *Workspace {
 		}
 		w = around.Unwrap()
 	}
-}
-
-// readsEditor reports whether files are read as the editor has them.
-func readsEditor(s *workspace.Session) bool {
-	w := bridged(s)
-	return w != nil && w.editor.features.Read
 }
 
 // runsInEditor reports whether commands run in terminals of the client.

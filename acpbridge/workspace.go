@@ -292,7 +292,7 @@ func (w *Workspace) Start(ctx context.Context, c ws.Command) (ws.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	if a := activityOf(ctx); a != nil {
+	if a := reportOf(ctx); a != nil {
 		a.showTerminal(ctx, acp.TerminalID(p.Ref()))
 	}
 	return p, nil

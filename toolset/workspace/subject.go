@@ -15,6 +15,9 @@ type Subject struct {
 	// understood is as the model wrote it.
 	Path string
 	Line int
+	// Output reports that the call shows the output of a command: its result has a [CommandState]. Runs reports that it runs the
+	// command, so that it has failed if the command has.
+	Output, Runs bool
 }
 
 // Subject returns what a call of one of the session's tools is about. args are the decoded arguments of the tool. ok is false for other
@@ -69,9 +72,9 @@ func (in editFileArgs) subject(s *Session) Subject {
 func (in runCommandArgs) subject(s *Session) Subject {
 	cmd, err := commandOf(StyleOf(s.workspace.Roots()[0]), in)
 	if err != nil {
-		return Subject{Title: in.Command}
+		return Subject{Title: in.Command, Output: true, Runs: true}
 	}
-	about := Subject{Title: commandTitle(cmd)}
+	about := Subject{Title: commandTitle(cmd), Output: true, Runs: true}
 	if in.Cwd != "" {
 		dir, _ := s.shown(in.Cwd)
 		about.Title += " (in " + dir + ")"
@@ -79,10 +82,16 @@ func (in runCommandArgs) subject(s *Session) Subject {
 	return about
 }
 
-func (in getTerminalOutputArgs) subject(s *Session) Subject { return s.command("Look at", in.Terminal) }
+func (in getTerminalOutputArgs) subject(s *Session) Subject {
+	about := s.command("Look at", in.Terminal)
+	about.Output = true
+	return about
+}
 
 func (in waitForTerminalExitArgs) subject(s *Session) Subject {
-	return s.command("Wait for", in.Terminal)
+	about := s.command("Wait for", in.Terminal)
+	about.Output = true
+	return about
 }
 
 func (in killTerminalArgs) subject(s *Session) Subject { return s.command("Stop", in.Terminal) }

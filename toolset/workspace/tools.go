@@ -78,7 +78,7 @@ type tools[D any] struct {
 	session func(D) *Session
 	options options
 	all     []feature[D]
-	cached  [1 << 5][]*toolset.Tool[D] // by features
+	cached  [1 << 6][]*toolset.Tool[D] // by features
 }
 
 // feature is a tool and what it needs.
@@ -114,6 +114,9 @@ func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.
 	if len(in.listing.Tools) > 0 {
 		in.listing.Instructions = instructions(s.workspace)
 	}
+	if f.Unsaved {
+		in.listing.Instructions += " Files are read from the user's editor, including unsaved changes."
+	}
 	return in, nil
 }
 
@@ -137,10 +140,11 @@ const (
 	canWrite
 	canWalk
 	canCommand
+	canUnsaved // which no tool needs
 )
 
 func abilitiesOf(f Features) (all abilities) {
-	for i, has := range [...]bool{f.Read, f.readsSaved(), f.Write, f.Walk, f.Commands} { // in the order of the constants
+	for i, has := range [...]bool{f.Read, f.readsSaved(), f.Write, f.Walk, f.Commands, f.Unsaved} { // in the order of the constants
 		if has {
 			all |= 1 << i
 		}
@@ -187,9 +191,16 @@ func (t *tools[D]) define() []feature[D] {
 	}
 	for i := range t.cached {
 		for _, f := range all {
-			if f.needs&abilities(i) == f.needs {
-				t.cached[i] = append(t.cached[i], f.tool)
+			if f.needs&abilities(i) != f.needs {
+				continue
 			}
+			tool := f.tool
+			if f.needs&canWalk != 0 && abilities(i)&canUnsaved != 0 {
+				saved := *tool
+				saved.Def.Description += " Unsaved changes in the editor are not seen."
+				tool = &saved
+			}
+			t.cached[i] = append(t.cached[i], tool)
 		}
 	}
 	return all

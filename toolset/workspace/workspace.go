@@ -94,4 +94,6 @@ type Features struct {
 	// Saved covers Read with [Range.Saved]. Only workspaces that cannot Read otherwise need to set
 	// it.
 	Saved bool
+	// Unsaved says that Read returns files as an editor has them, with changes that are not saved. Walk does not see those.
+	Unsaved bool
 }

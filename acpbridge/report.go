@@ -3,6 +3,7 @@
 package acpbridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,45 +21,45 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// activity is a tool call in progress, as the user sees it. Reports that fail are dropped: whether the client can be reached shows in
+// report tells the user of a tool call in progress. Reports that fail are dropped: whether the client can be reached shows in
 // the calls that do the work.
-type activity struct {
+type report struct {
 	deps.ACPDeps
 	tool  string
 	kind  acp.ToolKind
 	id    acp.ToolCallID
 	about ws.Subject
 
+	held   acp.ToolCall   // goes out with the next report: nothing is told that the next report would correct
 	live   bool           // the user sees commands in terminals of the client
 	output *growingOutput // what the call has shown of a command on this machine; nil if nothing
 }
 
-type activityKey struct{}
+type reportKey struct{}
 
-// activityOf returns the tool call that a context belongs to, nil if there is none.
-func activityOf(ctx context.Context) *activity {
-	a, _ := ctx.Value(activityKey{}).(*activity)
+// reportOf returns the tool call that a context belongs to, nil if there is none.
+func reportOf(ctx context.Context) *report {
+	a, _ := ctx.Value(reportKey{}).(*report)
 	return a
 }
 
 // perform reports a call from its beginning to its end, whatever that is. do does the work.
-func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx context.Context) (toolset.Result, error)) (toolset.Result, error) {
+func (a *report) perform(ctx context.Context, call *toolset.Call, do func(ctx context.Context) (toolset.Result, error)) (toolset.Result, error) {
 	title := a.about.Title
 	if call.Approval != nil && call.Approval.Title != "" {
 		title = call.Approval.Title
 	}
-	c := acp.ToolCall{ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: a.kind, Status: acp.ToolCallStatusPending, Locations: a.locations()}
+	a.held = acp.ToolCall{Title: show.Line(title), Name: &a.tool, Kind: a.kind, Status: acp.ToolCallStatusPending, Locations: a.locations()}
 	if a.Tracker.Snapshot(a.id).RawInput == nil { // else the bridge has announced the call, with what the model wrote
-		c.RawInput = transcript.Input(call.Args)
+		a.held.RawInput = transcript.Input(call.Args)
 	}
-	_ = a.Tracker.Start(ctx, c)
 	returned := false
 	defer func() {
 		if !returned {
-			_ = a.Tracker.Fail(ctx, a.id, "The tool panicked.")
+			a.fail(ctx, "The tool panicked.")
 		}
 	}()
-	res, err := do(context.WithValue(ctx, activityKey{}, a))
+	res, err := do(context.WithValue(ctx, reportKey{}, a))
 	returned = true
 	if denied, ok := errors.AsType[*toolset.DeniedError](err); ok {
 		res, err = toolset.Result{Text: denied.Message, Outcome: model.OutcomeDenied}, nil
@@ -66,9 +67,9 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 	switch {
 	case errors.As(err, new(*toolset.ApprovalRequiredError)): // the call comes here again
 	case err != nil:
-		_ = a.Tracker.Fail(ctx, a.id, forUser(ctx, err))
+		a.fail(ctx, forUser(ctx, err))
 	case res.Outcome != "":
-		_ = a.Tracker.Fail(ctx, a.id, res.Text)
+		a.fail(ctx, res.Text)
 	default:
 		a.update(ctx, a.completed(&res))
 	}
@@ -76,7 +77,7 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 }
 
 // locations are the file that the call is about.
-func (a *activity) locations() []acp.ToolCallLocation {
+func (a *report) locations() []acp.ToolCallLocation {
 	if a.about.Path == "" {
 		return nil
 	}
@@ -88,7 +89,11 @@ func (a *activity) locations() []acp.ToolCallLocation {
 }
 
 // started reports that the work has begun, and shows the change that was allowed if the user has not seen it.
-func (a *activity) started(ctx context.Context, approval *toolset.Approval) {
+func (a *report) started(ctx context.Context, approval *toolset.Approval) {
+	if a.about.Runs && a.live { // it is shown with its terminal
+		a.held.Status = acp.ToolCallStatusInProgress
+		return
+	}
 	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusInProgress}
 	shown := a.Tracker.Snapshot(a.id).Content
 	isDiff := func(c acp.ToolCallContent) bool { return c.Diff != nil }
@@ -107,18 +112,18 @@ func (a *activity) started(ctx context.Context, approval *toolset.Approval) {
 }
 
 // showTerminal shows a terminal of the client in place of the command that was asked about.
-func (a *activity) showTerminal(ctx context.Context, id acp.TerminalID) {
+func (a *report) showTerminal(ctx context.Context, id acp.TerminalID) {
 	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: id}}}, a.notes()...)})
 }
 
 // showOutput shows what a command has written so far.
-func (a *activity) showOutput(ctx context.Context, o *growingOutput) {
+func (a *report) showOutput(ctx context.Context, o *growingOutput) {
 	a.output = o
 	a.update(ctx, acp.ToolCallUpdate{Content: append(a.notes(), deps.TextContent(o.shown()))})
 }
 
 // outputOf returns the output of a command on this machine with how it ended. What has been shown of it only grows.
-func (a *activity) outputOf(res *toolset.Result) acp.ToolCallContent {
+func (a *report) outputOf(res *toolset.Result) acp.ToolCallContent {
 	if a.output == nil {
 		return verbatim(transcript.Clip(res.Text))
 	}
@@ -127,30 +132,25 @@ func (a *activity) outputOf(res *toolset.Result) acp.ToolCallContent {
 }
 
 // notes are what stays when the content of a call is replaced: who allowed it.
-func (a *activity) notes() []acp.ToolCallContent {
+func (a *report) notes() []acp.ToolCallContent {
 	return slices.DeleteFunc(a.Tracker.Snapshot(a.id).Content, func(c acp.ToolCallContent) bool {
 		return c.Content == nil || c.Content.Content.Text == nil || !strings.HasPrefix(c.Content.Content.Text.Text, view.AllowedBy)
 	})
 }
 
 // completed reports how the call has ended well.
-func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
+func (a *report) completed(res *toolset.Result) acp.ToolCallUpdate {
 	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusCompleted, RawOutput: res.Meta}
-	switch a.tool {
-	case ToolListFiles, ToolSearchFiles:
-		u.Content = []acp.ToolCallContent{deps.TextContent(transcript.Clip(res.Text))}
-	case ToolRunCommand, ToolGetTerminalOutput, ToolWaitForTerminalExit:
-		var state ws.CommandState
-		if json.Unmarshal(res.Meta, &state) != nil {
-			break
-		}
-		u.RawOutput = rawOutput(&state, res.Text, a.live)
-		if a.tool == ToolRunCommand && !state.Running && !state.Succeeded() { // the model gets an ordinary result
-			u.Status = acp.ToolCallStatusFailed
-		}
-		if !a.live {
-			u.Content = append(a.notes(), a.outputOf(res))
-		}
+	var state ws.CommandState
+	if !a.about.Output || json.Unmarshal(res.Meta, &state) != nil {
+		return u
+	}
+	u.RawOutput = rawOutput(&state, res.Text, a.live)
+	if a.about.Runs && !state.Running && !state.Succeeded() { // the model gets an ordinary result
+		u.Status = acp.ToolCallStatusFailed
+	}
+	if !a.live {
+		u.Content = append(a.notes(), a.outputOf(res))
 	}
 	return u
 }
@@ -191,9 +191,31 @@ func rawOutput(s *ws.CommandState, text string, live bool) json.RawMessage {
 
 const noOutput = "[no output]\n"
 
-func (a *activity) update(ctx context.Context, u acp.ToolCallUpdate) {
-	u.ToolCallID = a.id
-	_ = a.Tracker.Update(ctx, u)
+// update reports changes, with what was held back.
+func (a *report) update(ctx context.Context, u acp.ToolCallUpdate) {
+	c := a.held
+	a.held = acp.ToolCall{}
+	c.ToolCallID, c.Status, c.RawOutput = a.id, cmp.Or(u.Status, c.Status), u.RawOutput
+	if u.Title != nil {
+		c.Title = *u.Title
+	}
+	if u.Content != nil {
+		c.Content = u.Content
+	}
+	_ = a.Tracker.Start(ctx, c)
+}
+
+// fail reports that the call has failed, and why.
+func (a *report) fail(ctx context.Context, why string) {
+	shown := a.held.Content
+	if shown == nil {
+		shown = a.Tracker.Snapshot(a.id).Content
+	}
+	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusFailed}
+	if why != "" {
+		u.Content = append(slices.Clip(shown), deps.TextContent(why))
+	}
+	a.update(ctx, u)
 }
 
 // forUser is what the user is told about an error of a tool.
