@@ -128,8 +128,8 @@ func diskEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbrid
 // The workspace of an editor keeps the contract, whatever the editor can do and whatever this machine does in its place.
 var everyEditor = flag.Bool("every-editor", false, "test the workspace of an editor with everything that editors and fallbacks can do together")
 
-// representative editors have files and commands from each place, and from none.
-var representative = []string{"all", "files", "terminal", "write only", "read only and this machine", "nothing and this machine"}
+// representative editors have files and commands of their own, and those of this machine.
+var representative = []string{"all", "read only and this machine"}
 
 func TestEditorWorkspaceConformance(t *testing.T) {
 	files := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
@@ -149,9 +149,6 @@ func TestEditorWorkspaceConformance(t *testing.T) {
 				t.Parallel()
 				if !*everyEditor && !slices.Contains(representative, title) {
 					t.Skip("for the deep tier: -every-editor")
-				}
-				if testing.Short() && title != "all" && title != "read only and this machine" {
-					t.Skip("one with an editor's files and commands, and one with this machine's, are enough")
 				}
 				workspacetest.Run(t, editorEnv(t, can, fallback))
 				workspacetest.RunTools(t, editorEnv(t, can, fallback))

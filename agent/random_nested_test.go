@@ -286,7 +286,7 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ends := map[string]int{}
 	seed := uint64(0)
-	conversations := uint64(conversations(200))
+	conversations := uint64(conversations(80))
 	if *randomSeed >= 0 {
 		seed, conversations = uint64(*randomSeed), uint64(*randomSeed)+1
 	}

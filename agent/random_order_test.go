@@ -277,7 +277,7 @@ func (o *orderly) play(journaled bool, defers int) []*model.Message {
 // only as it was approved, and is answered once. The natural and the journaled way come to the same history.
 func TestRandomCallsAreAskedAboutAndRunInTheirOrder(t *testing.T) {
 	names := []string{"free", "free", "sequential", "guarded", "guarded", "loose", "guarded_sequential", "asks", "later", "external"}
-	for seed := range uint64(conversations(200)) {
+	for seed := range uint64(conversations(80)) {
 		o := &orderly{t: t, seed: seed}
 		rnd := o.random("calls")
 		for i := range 1 + rnd.IntN(7) {

@@ -23,7 +23,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-var randomRuns = flag.Int("random-runs", 0, "how many conversations each of the randomised tests plays; 0 is a few hundred")
+var randomRuns = flag.Int("random-runs", 0, "how many conversations each of the randomised tests plays; 0 is a hundred or two")
 
 func conversations(byDefault int) int {
 	switch {
@@ -234,7 +234,7 @@ func (w *world) takeUp(
 func TestRandomRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ends := map[string]int{}
-	for seed := range uint64(conversations(500)) {
+	for seed := range uint64(conversations(200)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		w := &world{rnd: rand.New(rand.NewPCG(seed, 2)), steps: 1 + rnd.IntN(8)}
 		config := agent.Config[deps, randomOut]{
@@ -298,7 +298,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 			w.steps = 1 + rnd.IntN(8)
 		}
 	}
-	t.Logf("%d runs of up to 4 turns ended: %v", conversations(500), ends)
+	t.Logf("%d runs of up to 4 turns ended: %v", conversations(200), ends)
 	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "resumed", "written instead"} {
 		require.Positive(t, ends[how], how)
 	}

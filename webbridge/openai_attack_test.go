@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -286,6 +287,24 @@ func TestParametersAreBoundedExactly(t *testing.T) {
 		s.post(path, `{"model":"agent","`+name+`":`+many(4096)+`}`, 200)
 		require.Contains(t, s.refused(path, `{"model":"agent","`+name+`":`+many(4097)+`}`, 400)["message"], "send at most 4096")
 		require.Contains(t, s.refused(path, `{"`+name+`":"x"}`, 400)["message"], "model is missing. The models are: agent.")
+	}
+}
+
+// A prompt of many messages costs as much as they are long: four times as many allocate about four times as much.
+func TestManyMessagesAreReadAtLinearCost(t *testing.T) {
+	s := openaiServe(t, openaiOptions{})
+	for path, name := range map[string]string{chatPath: "messages", responsesPath: "input"} {
+		allocated := func(n int) float64 {
+			messages := strings.Repeat(`{"role":"user","content":"x"},`, n-1) + `{"role":"user","content":"x"}`
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			s.post(path, `{"model":"agent","`+name+`":[`+messages+`]}`, 200)
+			runtime.ReadMemStats(&after)
+			return float64(after.TotalAlloc - before.TotalAlloc)
+		}
+		allocated(1024) // what is made only once
+		few, many := allocated(1024), allocated(4096)
+		require.Less(t, many, 6*few, "%s: 4,096 messages", path)
 	}
 }
 

@@ -179,7 +179,9 @@ func (in *openaiInput) end(param string, strict bool) error {
 	first := len(in.claims)
 	for first > 0 && in.claims[first-1].Role == view.User {
 		first--
-		in.prompt = append(slices.Clone(in.claims[first].Parts), in.prompt...)
+	}
+	for i := range in.claims[first:] {
+		in.prompt = append(in.prompt, in.claims[first+i].Parts...)
 	}
 	in.claims = in.claims[:first]
 	if len(in.prompt) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 )
 
-var engineRuns = flag.Int("engine-runs", 15, "how many random runs are compared on all engines; a fifth of them in child processes")
+var engineRuns = flag.Int("engine-runs", 8, "how many random runs are compared on all engines; a fifth of them in child processes")
 
 // TestRandomRunsAreEqualOnAllEngines plays random runs natively, with a journal, with every task taken through JSON, and with every task
 // in a process of its own. Their histories, outputs and usage are equal.

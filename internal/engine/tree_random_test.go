@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	treeRuns = flag.Int("tree-runs", 15, "how many random conversations of trees of agents are played on each engine")
+	treeRuns = flag.Int("tree-runs", 8, "how many random conversations of trees of agents are played on each engine")
 	treeSeed = flag.Int("tree-seed", -1, "the only conversation of trees of agents that is played")
 )
 

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	ledgerRuns = flag.Int("ledger-runs", 200, "how many random trees of agents are compared with the ledger of their provider")
+	ledgerRuns = flag.Int("ledger-runs", 100, "how many random trees of agents are compared with the ledger of their provider")
 	ledgerSeed = flag.Int("ledger-seed", -1, "the only tree that is run")
 )
 

@@ -31,7 +31,7 @@ import (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var (
-	sessions = flag.Int("view-sessions", 25, "how many random sessions there are, of four turns, and a kill of each")
+	sessions = flag.Int("view-sessions", 12, "how many random sessions there are, of four turns, and a kill of each")
 	seed     = flag.Uint64("view-seed", 0, "the seed of the only session, if it is not 0")
 )
 

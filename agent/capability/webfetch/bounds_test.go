@@ -216,7 +216,7 @@ func FuzzCostOfAPageIsBounded(f *testing.F) {
 // The conversion ends soon after its context, whatever it is doing.
 func TestConversionEndsWithItsContext(t *testing.T) {
 	for _, name := range []string{"paragraphs", "lists", "tables in cells", "end tags far away", "code in code", "lines of code", "brackets", "stars"} {
-		page := hostile(512 << 10)[name]
+		page := hostile(128 << 10)[name]
 		for end := 1; ; end *= 2 {
 			c := &clock{Context: context.Background(), end: end}
 			_, _, _, err := webfetch.Markdown(c, page, somewhere)
