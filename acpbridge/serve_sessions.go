@@ -103,6 +103,9 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 		return nil, s.notReopened(what, id, err)
 	}
 	made.hosted = hosted
+	if err := made.joins(); err != nil { // nothing of it is shown
+		return nil, errors.Join(err, hosted.Leave(ctx, made))
+	}
 	if err := s.replay(ctx, made, replay); err != nil {
 		s.endSession(ctx, ctx, made)
 		return nil, err
@@ -140,6 +143,16 @@ func (s *server) endOpening(id acp.SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.opening, id)
+}
+
+// joins refuses a session that somebody else has open in other directories: its files are not those of the client.
+func (s *session) joins() error {
+	at := SessionOf(s.hosted)
+	if at.Cwd == "" || s.worksIn(at.Cwd, at.AdditionalDirectories) {
+		return nil
+	}
+	return acp.Errorf(acp.CodeInvalidRequest, "the session is open elsewhere, in %s: load it with that directory, or close it there first", at.Cwd).
+		WithData(errorData{Kind: KindBusy, SessionID: s.id})
 }
 
 // worksIn reports whether the session has these directories.

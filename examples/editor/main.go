@@ -13,7 +13,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -41,10 +40,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := acpbridge.Serve(ctx, acpbridge.Config[Deps, string]{
-		Host: host.Config[Deps, string]{Agent: coder},
-		Deps: func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{acp}, nil },
-	}); err != nil {
+	var c acpbridge.Config[Deps, string]
+	c.Host.Agent = coder
+	c.Deps = func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{acp}, nil }
+	if err := acpbridge.Serve(ctx, c); err != nil {
 		log.Fatal(err)
 	}
 }

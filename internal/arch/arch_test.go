@@ -283,18 +283,79 @@ func TestSurfacesChangeNoEntities(t *testing.T) {
 		surfaces++
 		for _, file := range p.files {
 			ast.Inspect(file, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
+				changed := ""
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && !strings.HasPrefix(p.path, "examples/ideagent/internal/term/") {
+						changed = "with Apply"
+					}
+				case *ast.AssignStmt:
+					for _, to := range n.Lhs {
+						if field, ok := to.(*ast.SelectorExpr); ok && (selects(field.X, "Entity") || selects(field.X, "Known")) {
+							changed = "by assigning to " + field.Sel.Name
+						}
+					}
 				}
-				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && !strings.HasPrefix(p.path, "examples/ideagent/internal/term/") {
-					t.Errorf("package %s changes entities: report to the session instead", p.path)
+				if changed != "" {
+					t.Errorf("package %s changes entities %s: report to the session instead", p.path, changed)
 				}
 				return true
 			})
 		}
 	}
 	require.Greater(t, surfaces, 5)
+}
+
+// selects reports whether an expression is the field of something.
+func selects(e ast.Expr, field string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == field
+}
+
+// TestSurfacesKnowNoToolByName keeps what is special about a tool where the tool is: surfaces show what it reports.
+func TestSurfacesKnowNoToolByName(t *testing.T) {
+	names := map[string]bool{}
+	for _, p := range packages(t) {
+		if p.path != "toolset/workspace" {
+			continue
+		}
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if constant, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(constant.Names[0].Name, "Tool") {
+					names[constant.Names[0].Name] = true
+				}
+				return true
+			})
+		}
+	}
+	require.Greater(t, len(names), 5)
+	isName := func(e ast.Expr) bool {
+		if s, ok := e.(*ast.SelectorExpr); ok {
+			return names[s.Sel.Name]
+		}
+		i, ok := e.(*ast.Ident)
+		return ok && names[i.Name]
+	}
+	for _, p := range packages(t) {
+		if _, views := p.imports[module+"/agent/view"]; !views || strings.HasPrefix(p.path, "agent/capability/") { // which tell models of tools
+			continue
+		}
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				compares := false
+				switch n := n.(type) {
+				case *ast.CaseClause:
+					compares = slices.ContainsFunc(n.List, isName)
+				case *ast.BinaryExpr:
+					compares = isName(n.X) || isName(n.Y)
+				}
+				if compares {
+					t.Errorf("package %s asks for the name of a tool: have the tool say what is special about it", p.path)
+				}
+				return true
+			})
+		}
+	}
 }
 
 // TestNoCodeThatShipsImportsOurTools keeps what is below internal/dev for this repository: generators, measurements and checks.

@@ -191,6 +191,26 @@ func TestEditorJoinsTheSessionOfABrowser(t *testing.T) {
 
 // An editor loads a session while a turn of a browser is running. It is shown what there is, and the rest of the same message with its next
 // prompt.
+// The files of the session are in the directory that the browser has it open in, so an editor cannot show them as those of another one.
+func TestEditorIsRefusedASessionThatIsOpenInAnotherDirectory(t *testing.T) {
+	s := share(t, modeltest.Func(reads))
+	id := s.browse("POST", "sessions", `{"dir":"`+s.dir+`"}`)["id"].(string)
+	s.ask(id, "Read it.")
+	editor := acptest.New(acptest.Options{OnDisk: true})
+	conn := s.edit(editor)
+	_, err := conn.Start(t.Context(), s.dir)
+	require.NoError(t, err)
+	load := func(dir string) error {
+		_, err := conn.LoadSession(t.Context(), &acp.LoadSessionRequest{SessionID: acp.SessionID(id), Cwd: dir, MCPServers: []acp.MCPServer{}})
+		return err
+	}
+	require.ErrorContains(t, load(t.TempDir()), "open elsewhere, in "+s.dir)
+	require.Empty(t, editor.Updates(acp.SessionID(id)), "nothing of it is shown")
+	s.ask(id, "Read it again.")
+	require.NoError(t, load(s.dir), "it can be joined where it is")
+	require.NotEmpty(t, editor.Updates(acp.SessionID(id)))
+}
+
 func TestEditorLoadsASessionInTheMiddleOfATurn(t *testing.T) {
 	half, goOn := make(chan struct{}, 10), make(chan struct{})
 	s := share(t, model.Func(model.Info{}, func(ctx context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
