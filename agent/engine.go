@@ -33,7 +33,8 @@ func WithEngine(start func(ctx context.Context, local engine.Worker) (engine.Eng
 	})
 }
 
-// runFunc runs the loop on an engine. Runs get it from [WithJournal] and [WithEngine], so that other programs do not link what it needs.
+// runFunc runs the loop on an engine. [WithJournal] and [WithEngine] set it, which keeps its
+// dependencies out of other programs.
 type runFunc func(ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
 
 // runSide is the typed side of a run.
@@ -131,8 +132,9 @@ func (f *plainFuture) Done() *engine.Done {
 	return d
 }
 
-// registerErrors makes the errors that only this package has known to package engine, so that they keep their identity between
-// processes. It is called by programs that use an engine only, so that others do not link the JSON form.
+// registerErrors registers the errors of this package with package engine, so they keep their
+// identity between processes. Only programs that use an engine call it; others do not link the JSON
+// form.
 func registerErrors() {
 	registering.Do(func() {
 		engine.RegisterErrors(engine.Sentinel("inside", errInside), engine.Sentinel("tool_timeout", errToolTimeout))

@@ -19,7 +19,7 @@ const (
 
 type partKey struct{}
 
-// WithPart returns a context of a part of a run. Engines say so to hooks that measure.
+// WithPart returns a context for a part of a run. Engines use it to inform hooks that measure.
 func WithPart(ctx context.Context, p Part) context.Context {
 	return context.WithValue(ctx, partKey{}, p)
 }

@@ -11,8 +11,8 @@ import (
 type Done struct {
 	// Response is the result of an OpModel.
 	Response *model.Message `json:"response,omitempty"`
-	// Return is the result of an OpTool, and that of an OpOutput that made no output. An OpPreview sets its Approval if the call
-	// needs approval.
+	// Return is the result of an OpTool, or of an OpOutput that made no output. An OpPreview sets
+	// its Approval if the call needs approval.
 	Return Return `json:"-"`
 	// Offer is the result of an OpPrepare.
 	Offer *Offer `json:"-"`
@@ -27,8 +27,9 @@ type Done struct {
 	Decision *toolset.Decision `json:"-"`
 	// Inbox is the result of an OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part `json:"inbox,omitempty"`
-	// Used is what the task has counted on the run's meter: of an OpModel or OpStep, the requests that were sent, with those of hooks; of
-	// an OpPrepare, what history processors have used. Nil does not mean nothing.
+	// Used is the task's usage on the run's meter. For an OpModel or OpStep, it counts the requests
+	// sent, including those sent by hooks. For an OpPrepare, it counts the usage of history
+	// processors. Nil does not mean zero.
 	Used *toolset.Usage `json:"used,omitempty"`
 	// Err ends the run. The other fields mean nothing then, except HandOver.
 	Err error `json:"-"`
@@ -37,34 +38,37 @@ type Done struct {
 // Return is how a tool call ended. Without Retry, Approval, Deferred and Pending, it is the call's result.
 type Return struct {
 	toolset.Result
-	// Retry asks the model to try again, with Text as the reason. Cause is the error behind it.
+	// Retry asks the model to try again, with Text as the reason. Cause is the underlying error.
 	Retry bool `json:"retry,omitempty"`
-	// Deferred says that the result will be supplied from elsewhere. Meta goes with it.
+	// Deferred is set if the result will be supplied from elsewhere. Meta goes with it.
 	Deferred bool  `json:"deferred,omitempty"`
 	Cause    error `json:"-"`
-	// Approval says that the tool wants to be approved before it does anything.
+	// Approval is set if the tool asks for approval before it acts.
 	Approval *toolset.Approval `json:"approval,omitempty"`
-	// Pending says that calls inside the call, or inside the output, wait for answers.
+	// Pending is set if calls inside the call, or inside the output, wait for answers.
 	Pending *toolset.PendingError `json:"pending,omitempty"`
 }
 
-// Checked is what became of one call of an OpCheck.
+// Checked is the outcome of an OpCheck for one call.
 type Checked struct {
 	// Repaired are the arguments if they had to be repaired.
 	Repaired model.RawArgs `json:"repaired,omitzero"`
 	// Return answers the call if its arguments are not valid.
 	Return *Return `json:"-"`
-	// Own says that Return is the result of the tool's own check: the arguments can be decoded.
+	// Own is set if Return comes from the tool's own check, which means that the arguments can be
+	// decoded.
 	Own bool `json:"own,omitempty"`
 	// Err is an error of the tool's own check. It ends the run. The checks of the calls behind were not made.
 	Err error `json:"-"`
 }
 
-// HandOver is what an agent that a run was handed over to leaves beside the result of the task.
+// HandOver describes what the other agent did, in addition to the task's result.
 type HandOver struct {
-	// Told is what the agent has told the user, as the history of the run will have it.
+	// Told holds the messages of the other agent to the user, as they will appear in the run's
+	// history.
 	Told []*model.Message `json:"told,omitempty"`
-	// Back says that the agent hands the conversation back, for the given reason. Then there is no output.
+	// Back is set if the agent hands the conversation back, for the given reason. It has then made
+	// no output.
 	Back   bool   `json:"back,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Cut says why the output is not whole, if it is not.

@@ -29,8 +29,9 @@ type Engine interface {
 	NewID() string
 }
 
-// Fuser is implemented by engines for which each task is expensive, such as those of a workflow service. The loop then starts one [OpStep]
-// in place of an [OpPrepare], an [OpModel] and an [OpCheck], unless somebody watches the run, who wants to be told in between.
+// Fuser is implemented by engines whose tasks are expensive, such as engines based on a workflow
+// service. The loop then starts a single [OpStep] instead of an [OpPrepare], an [OpModel] and an
+// [OpCheck], unless the run is watched and must report each of them.
 type Fuser interface {
 	// Fuses reports whether tasks should be fused. It is called once, before the first task.
 	Fuses() bool
@@ -38,8 +39,9 @@ type Fuser interface {
 
 // Continuer is implemented by engines that execute a run in several parts, each with the history that the one before has left.
 type Continuer interface {
-	// Continues reports whether the run began in an earlier part, so that the history may have messages of it, and how many steps
-	// the parts before have made. The loop counts on from there. It is called once, before the first task.
+	// Continues reports whether the run began in an earlier part, and the number of steps in the
+	// earlier parts. The history of such a run may contain its own messages, and the loop continues
+	// the count. It is called once, before the first task.
 	Continues() (begun bool, steps int)
 }
 
@@ -52,8 +54,8 @@ type Future interface {
 
 // Listener receives what running tasks report. An error means that the run has been stopped.
 type Listener interface {
-	// Sink returns the function that takes the deltas of an [OpModel] whose Stream is set. It is called once per task, so that
-	// thousands of deltas go straight to the run.
+	// Sink returns the function that receives the deltas of an [OpModel] whose Stream is set. It is
+	// called once per task. Deltas then go straight to the run.
 	Sink() model.Sink
 	// Custom takes an event that user code emitted: a tool in the call c, or a history processor if c is nil.
 	Custom(c *Call, value any) error

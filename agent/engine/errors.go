@@ -14,8 +14,8 @@ import (
 
 // Errors that end a run without an output. Package agent has them under the same names and says more of each.
 var (
-	// ErrNoModel means that there is no model, ErrNoPrompt that there is nothing to ask it, and ErrFinished that the history ends in an
-	// answer.
+	// ErrNoModel means that no model is set, ErrNoPrompt that there is nothing to ask it, and
+	// ErrFinished that the history ends in an answer.
 	ErrNoModel  = errors.New("no model: set Config.Model, or pass WithModel a model that is not nil")
 	ErrNoPrompt = errors.New("nothing to ask: no prompt, no history, no instructions")
 	ErrFinished = errors.New("the history ends in an answer and there is no prompt: give a prompt, or use WithResume to get the answer again")
@@ -71,11 +71,12 @@ type RunError struct {
 	Usage    toolset.Usage    `json:"-"`
 	// Err is the cause.
 	Err error `json:"-"`
-	// Ended is the context's error, [context.Canceled] or [context.DeadlineExceeded], if that is what ended the run. Err has its cause.
+	// Ended is the context's error, [context.Canceled] or [context.DeadlineExceeded], if it ended
+	// the run. Err has its cause.
 	Ended error `json:"-"`
 }
 
-// Error implements error. Characters that control terminals, or that nobody sees, become U+FFFD.
+// Error implements error. Terminal control characters and invisible characters become U+FFFD.
 func (e *RunError) Error() string {
 	name, where := "", string(e.Stage)
 	if e.Agent != "" {
@@ -122,7 +123,8 @@ type BudgetError struct {
 	Tool string `json:"tool,omitempty"`
 	// Retries is the number of retries that were allowed.
 	Retries int `json:"retries"`
-	// Err is what was wrong with the last attempt; a [*toolset.ValidationError] for invalid arguments.
+	// Err is the error of the last attempt. For invalid arguments it is a
+	// [*toolset.ValidationError].
 	Err error `json:"-"`
 }
 
@@ -146,7 +148,8 @@ func (e *BudgetError) Unwrap() error { return e.Err }
 // Store the messages of the [*RunError] that wraps it, and resume with them and the answers. The calls can be derived from the stored
 // messages, too.
 type PendingError struct {
-	// Calls are in the order in which the model made them. The calls of a run inside a call stand in the place of that call.
+	// Calls are in the order in which the model made them. If a call contains a run, its pending
+	// calls replace it.
 	Calls []model.PendingCall `json:"calls"`
 }
 

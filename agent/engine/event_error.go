@@ -49,25 +49,26 @@ const (
 	ErrorOther ErrorKind = "other"
 )
 
-// EventError describes an error in the JSON form of an [Event], and stands for the error in an event that was read from
-// JSON. [DescribeError] makes one.
+// EventError describes an error in the JSON form of an [Event], and is the error of an event that
+// was read from JSON. [DescribeError] makes one.
 //
-// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrRefused], [ErrResponseFailed],
-// [ErrIncompleteToolCall], [context.Canceled] and [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
+// [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrRefused],
+// [ErrResponseFailed], [ErrIncompleteToolCall], [context.Canceled] and [context.DeadlineExceeded],
+// and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
 type EventError struct {
 	// Kind classifies the error for programs.
 	Kind ErrorKind `json:"kind"`
 	// Text is the error's text. It may contain output of models and tools.
 	Text string `json:"text"`
-	// Stage, Tool, CallID and Attempt say where the run failed: see [RunError].
+	// Stage, Tool, CallID and Attempt locate the failure: see [RunError].
 	Stage   Stage  `json:"stage,omitempty"`
 	Tool    string `json:"tool,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	// Limit names the limit that was reached, for ErrorLimit: see [toolset.LimitError].
 	Limit toolset.LimitName `json:"limit,omitempty"`
-	// Status is the HTTP status of an ErrorAPI, or 0 if there was no answer. Code is the provider's own code, and Retryable
-	// says that the same request may succeed later.
+	// Status is the HTTP status of an ErrorAPI, or 0 if there was no answer. Code is the provider's
+	// own code, and Retryable is set if the same request may succeed later.
 	Status    int    `json:"status,omitempty"`
 	Code      string `json:"code,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"`
@@ -98,7 +99,7 @@ var errorIdentities = []struct {
 	{model.ErrRequestsForbidden, ErrorUsage},
 }
 
-// Is matches the error that the description stands for.
+// Is matches the errors that the description identifies.
 func (e *EventError) Is(target error) bool {
 	for i := range errorIdentities {
 		if known := &errorIdentities[i]; known.err == target {

@@ -24,12 +24,14 @@ var ErrEventVersion = errors.New("event version is newer than this program")
 type Nested struct {
 	// Agent is the inner agent's name.
 	Agent string `json:"agent,omitempty"`
-	// HandOver says that the outer run was handed over to the agent: its text is what the user is told.
+	// HandOver is set if the outer run was handed over to the agent, whose text then goes to the
+	// user.
 	HandOver bool  `json:"hand_over,omitempty"`
 	Event    Event `json:"event"`
 }
 
-// OpaqueValue stands for the value of an event that was read from JSON but could not be written as JSON.
+// OpaqueValue replaces the value of an event that was read from JSON if the value could not be
+// written as JSON.
 type OpaqueValue struct {
 	// Type is the name of the value's Go type.
 	Type string
@@ -48,19 +50,20 @@ type eventJSON struct {
 	ValueType string          `json:"value_type,omitempty"`
 
 	Error *EventError `json:"error,omitempty"`
-	// Omitted says which field cannot be written as JSON and why, one a line.
+	// Omitted lists the fields that cannot be written as JSON, with the reason, one per line.
 	Omitted string `json:"omitted,omitempty"`
 }
 
-// AppendJSON appends the event to dst as one JSON object on one line, and returns the extended slice. It suits server-sent
-// events and logs. A text delta costs no allocation if dst has room.
+// AppendJSON appends the event to dst as one JSON object on one line, and returns the extended
+// slice. It suits server-sent events and logs. A text delta costs no allocation if dst has room.
 //
-// The object has the version in "v", the kind in "kind", and a member for each field of [Event] that is not empty, in snake
-// case: part_kind, call_id and so on. Arguments are strings that hold what the model wrote. A message has the form of
-// [model.Message.MarshalJSON]. An error is an object with at least "kind" and "text": see [EventError]. Value is written as JSON in "value",
-// except for a [Nested] event, which is in "nested". If a value cannot be written as JSON, "value_type" names its Go type
-// instead. If another field cannot be written, such as a tool result with invalid metadata, "omitted" says which and why.
-// AppendJSON never fails.
+// The object has the version in "v", the kind in "kind", and a member for each field of [Event]
+// that is not empty, in snake case: part_kind, call_id and so on. Arguments are strings that hold
+// what the model wrote. A message has the form of [model.Message.MarshalJSON]. An error is an
+// object with at least "kind" and "text": see [EventError]. Value is written as JSON in "value",
+// except for a [Nested] event, which is in "nested". If a value cannot be written as JSON,
+// "value_type" names its Go type instead. If another field cannot be written, such as a tool result
+// with invalid metadata, "omitted" names it and gives the reason. AppendJSON never fails.
 func (e Event) AppendJSON(dst []byte) []byte {
 	if e.Kind == EventPartDelta && e.isPlain() {
 		return e.appendDelta(dst)

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// MarshalDone returns the result of t as JSON. An output must be an [*Output]. Errors keep their text, and their identity as far as
-// [RegisterErrors] knows it.
+// MarshalDone returns the result of t as JSON. An output must be an [*Output]. Errors keep their
+// text, and kinds known to [RegisterErrors] keep their identity.
 func MarshalDone(t *Task, d *Done) ([]byte, error) {
 	form := doneJSON{
 		Version: Version, Done: *d, Offer: offerOf(d.Offer), Return: returnOf(t, &d.Return), Decision: decisionOf(d.Decision), Err: errorOf(t, d.Err),
@@ -46,8 +46,9 @@ func MarshalDone(t *Task, d *Done) ([]byte, error) {
 	return data, nil
 }
 
-// UnmarshalDone reads the form that [MarshalDone] writes. t is the task that the run has started: limits that were reached are those of its
-// meter. What the task has used is not counted yet: see [Task.Count].
+// UnmarshalDone reads the form that [MarshalDone] writes. t is the task that the run has started:
+// errors about limits refer to its meter. The usage of the task is not counted yet: see
+// [Task.Count].
 func UnmarshalDone(t *Task, data []byte) (*Done, error) {
 	var form doneJSON
 	if err := unmarshal("result", data, &form); err != nil {

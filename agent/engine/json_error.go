@@ -19,10 +19,12 @@ import (
 type ErrorCodec struct {
 	// Name identifies the kind. It must be unique and stable.
 	Name string
-	// Encode returns what is to be known of an error of this kind, as a value that can be written as JSON, or nil. It
-	// reports false for errors of other kinds. It looks at err alone and not at what err wraps.
+	// Encode describes an error of this kind as a value that can be written as JSON, or nil. It
+	// reports false for errors of other kinds. It looks only at err itself, not at the errors that
+	// err wraps.
 	Encode func(err error) (data any, ok bool)
-	// Decode returns the error. data is what Encode gave, text the error's text, and wrapped what it wrapped, decoded.
+	// Decode returns the error. data is the value from Encode, text the error's text, and wrapped
+	// holds the decoded errors that it wrapped.
 	Decode func(data json.RawMessage, text string, wrapped []error) error
 }
 
@@ -40,9 +42,10 @@ var kinds = struct {
 	own []ErrorCodec
 }{}
 
-// RegisterErrors makes kinds of errors known to [MarshalDone] and [UnmarshalDone], in place of those with the same names. Both
-// processes must know them. It is called when the program starts. This package knows its own errors, those of contexts, and those of
-// packages journal, model and toolset. Errors of other kinds keep their text, and what they wrap.
+// RegisterErrors registers kinds of errors with [MarshalDone] and [UnmarshalDone]. They replace
+// kinds with the same names. Register them in both processes when the program starts. Errors of
+// this package, of contexts, and of packages journal, model and toolset are known already. Errors
+// of other kinds keep their text and the errors that they wrap.
 func RegisterErrors(more ...ErrorCodec) {
 	kinds.Lock()
 	defer kinds.Unlock()
@@ -97,7 +100,8 @@ func typed[E any, P interface {
 	}
 }
 
-// known returns the kinds that this package knows. It is a function so that programs without engines do not link them.
+// known returns the kinds known to this package. As a function it is not linked into programs
+// without engines.
 func known() []ErrorCodec {
 	knowing.Do(func() { knownKinds = theKnown() })
 	return knownKinds

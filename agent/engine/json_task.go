@@ -164,7 +164,7 @@ func (f *callJSON) call() *Call {
 	return c
 }
 
-// decisionJSON is a decision. Arguments are text, so that not a byte of them is lost.
+// decisionJSON is a decision. Arguments are text, which keeps every byte of them.
 type decisionJSON struct {
 	Verdict toolset.Verdict `json:"verdict"`
 	Args    model.RawArgs   `json:"args,omitzero"`

@@ -7,23 +7,23 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Offer is what one request offers the model.
+// Offer describes what one request offers the model.
 type Offer struct {
 	// Instructions tell the model what to do, beside the conversation.
 	Instructions string `json:"instructions,omitempty"`
-	// Tools says how to deal with the tools in Defs, one for one.
+	// Tools describes how to handle the tools in Defs, one for one.
 	Tools []Tool `json:"tools,omitempty"`
-	// Defs are the tools as the model sees them. They include the tools by which it gives the output.
+	// Defs are the tools as the model sees them. They include the output tools.
 	Defs []model.ToolDef `json:"defs,omitempty"`
-	// Text says that text can be the run's output.
+	// Text is set if text can be the run's output.
 	Text bool `json:"text,omitempty"`
-	// Media says that media can, with the text beside it.
+	// Media is set if media can be the output, with the accompanying text.
 	Media bool `json:"media,omitempty"`
-	// TextCall says that a text output is the arguments of the one tool that hands the run over.
+	// TextCall is set if a text output is the arguments of the only hand-over tool.
 	TextCall bool `json:"text_call,omitempty"`
 	// Output, if not nil, binds the text of the response to a schema.
 	Output *model.OutputSchema `json:"output,omitempty"`
-	// Choice says whether the model must call tools.
+	// Choice is the tool choice of the request.
 	Choice model.ToolChoice `json:"tool_choice,omitzero"`
 	// Settings tune the request; nil leaves the model's defaults.
 	Settings *model.Settings `json:"-"`
@@ -36,7 +36,7 @@ type Offer struct {
 type Tool struct {
 	// Name is the tool's name in the offer.
 	Name string `json:"name"`
-	// Output marks a tool by which the model gives the output, HandsOver one by which it hands the run over to another agent.
+	// Output marks an output tool, HandsOver a tool that hands the run over to another agent.
 	Output    bool `json:"output,omitempty"`
 	HandsOver bool `json:"hands_over,omitempty"`
 	// Sequential marks a barrier: the tool runs alone.

@@ -10,10 +10,11 @@ import (
 type Options struct {
 	// Instructions are added to the agent's static instructions.
 	Instructions []string `json:"instructions,omitempty"`
-	// Settings are those of the run, the agent's included.
+	// Settings are the run's settings, including the agent's.
 	Settings *model.Settings `json:"-"`
-	// Choice says whether the model must call tools.
+	// Choice is the tool choice of the run.
 	Choice model.ToolChoice `json:"tool_choice,omitzero"`
-	// ToolRetries, if not nil, is how often the model may correct calls of tools that have no setting of their own.
+	// ToolRetries, if not nil, is how often the model may correct calls of a tool without its own
+	// setting.
 	ToolRetries *int `json:"tool_retries,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 
 // PanicError reports a panic in a tool, model, instruction, toolset or validator.
 type PanicError struct {
-	// Value is what was passed to panic, Stack the goroutine's stack at that time.
+	// Value is the value passed to panic, Stack the goroutine's stack at that time.
 	Value any
 	Stack []byte
 }

@@ -57,7 +57,7 @@ func Deliver(t *Task, report []byte, l Listener) error {
 type reportJSON struct {
 	Version int          `json:"v"`
 	Delta   *model.Delta `json:"delta,omitempty"`
-	// InCall says that a tool has emitted the value, rather than a history processor.
+	// InCall is set if a tool emitted the value, not a history processor.
 	InCall bool `json:"in_call,omitempty"`
 	emitted
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Op says what a task does.
+// Op is the kind of a task.
 type Op uint8
 
 const (
@@ -18,9 +18,10 @@ const (
 	OpModel Op = iota + 1
 	// OpTool runs Call.
 	OpTool
-	// OpOutput makes the run's output: of Call, or of Media and Text if there is no call, or of Text alone.
+	// OpOutput makes the run's output: from Call if it is set, otherwise from Media and Text, or
+	// from Text alone.
 	OpOutput
-	// OpApprove asks somebody about Call. It is used only if there is somebody to ask.
+	// OpApprove requests a decision about Call. It is used only if the run has an asker.
 	OpApprove
 	// OpInbox takes the messages that were sent into the run: urgent ones, or all of them if AtEnd is set.
 	OpInbox
@@ -29,11 +30,13 @@ const (
 	OpPrepare
 	// OpCheck decodes and checks the arguments of calls: see Checks.
 	OpCheck
-	// OpPreview finds out whether Call needs approval, and what is to be approved. It is used only for tools with [Tool.Asks].
+	// OpPreview finds out whether Call needs approval, and describes the approval. It is used only
+	// for tools with [Tool.Asks].
 	OpPreview
-	// OpStep is OpPrepare, OpModel and OpCheck in one, for engines that are a [Fuser]. Its result is those of the three, as far as it
-	// came: without an Offer, preparing failed; without a Response, the request did. Checks are calls that stand for the tools whose
-	// last calls failed, with their Attempt.
+	// OpStep combines OpPrepare, OpModel and OpCheck, for engines that implement [Fuser]. Its
+	// result combines their results up to the first failure: without an Offer, preparing failed;
+	// without a Response, the request did. Checks are calls that name the tools whose last calls
+	// failed, with their Attempt.
 	OpStep
 )
 
@@ -53,23 +56,24 @@ var opNames = [...]string{
 // Task is one piece of work for a [Worker]. Its fields say all that another process needs to do it, apart from Call.Decoded,
 // which saves this process a second decoding. Which fields are set depends on Op.
 type Task struct {
-	// Op says what the task does.
+	// Op is the kind of the task.
 	Op Op `json:"-"`
 	// Process belongs to OpPrepare: history processors run first.
 	Process bool `json:"process,omitempty"`
-	// Stream says that somebody watches the run: deltas of an OpModel and events of user code go to the listener.
+	// Stream is set if the run is watched. Deltas of an OpModel and events of user code then go to
+	// the listener.
 	Stream bool `json:"stream,omitempty"`
 	// Complete belongs to OpOutput: the model had finished Text.
 	Complete bool `json:"complete,omitempty"`
 	// AtEnd belongs to OpInbox: the run is about to end.
 	AtEnd bool `json:"at_end,omitempty"`
-	// Emits says that the worker may call the listener from goroutines of its own. The engine must not execute the task on the
-	// run's goroutine then, because that is where the listener is called.
+	// Emits is set if the worker may call the listener from other goroutines. The engine must then
+	// not execute the task on the run's goroutine, which is where the listener is called.
 	Emits bool `json:"emits,omitempty"`
 	// Info describes the run as of the step's OpPrepare. Its Messages are the history up to the request. It is shared and must not
 	// be changed. It does not change before the next step.
 	Info *toolset.RunInfo `json:"-"`
-	// Options are the options of the run that are data. They are set if the run has an engine of its own.
+	// Options are the options of the run that are data. They are set if the run has its own engine.
 	Options *Options `json:"-"`
 	// Request is the request of an OpModel.
 	Request *model.Request `json:"-"`
@@ -77,10 +81,10 @@ type Task struct {
 	Checks []Check `json:"-"`
 	// Call is the tool call of an OpTool, OpPreview or OpApprove, and of an OpOutput that is made by a call.
 	Call *Call `json:"-"`
-	// Approval is what an OpApprove asks about.
+	// Approval is the approval that an OpApprove requests.
 	Approval *toolset.Approval `json:"approval,omitempty"`
-	// Text and Media are what an OpOutput without a call is made of. In an OpApprove, Text says what was wrong with the arguments
-	// of the last decision, if they were invalid.
+	// Text and Media are the input of an OpOutput without a call. In an OpApprove, Text describes
+	// the invalid arguments of the last decision, if any.
 	Text  string       `json:"text,omitempty"`
 	Media []model.Part `json:"media,omitempty"`
 }
@@ -119,10 +123,10 @@ type Call struct {
 
 // Check is a call whose arguments are to be decoded. The worker sets Decoded of the call if they are valid.
 type Check struct {
-	// Call is the call. Its arguments are those of the model, or of a person.
+	// Call is the call. Its arguments come from the model or from a person.
 	Call *Call `json:"-"`
-	// Complete says that the model had finished the arguments, so that missing ends may be added.
+	// Complete is set if the model had finished the arguments. Missing ends may then be added.
 	Complete bool `json:"complete,omitempty"`
-	// Own says that the tool's own check is called as well ([Tool.Checks]).
+	// Own is set if the tool's own check runs as well ([Tool.Checks]).
 	Own bool `json:"own,omitempty"`
 }

@@ -46,7 +46,7 @@ func emittedOf(value any) (e emitted) {
 // nestedType is the type of events of inner runs.
 const nestedType = "engine.Nested"
 
-// value returns what stands for the value in another process.
+// value returns the representation of the value in another process.
 func (e *emitted) value() any {
 	if e.Data == nil {
 		return OpaqueValue{Type: e.Type}

@@ -19,12 +19,13 @@ type Harness struct {
 	// Open returns the engine of a life, and a function that releases it once the life has ended, after its context has. If
 	// the harness is Durable, it returns an engine that resumes what earlier lives of the same run have recorded.
 	Open func(t *testing.T, l *Life) (eng engine.Engine, release func())
-	// Play is set in place of Open by engines that work only in a place of their own, such as a workflow: it calls play there, with the engine of the
-	// life and a context that ends with ctx.
+	// Play replaces Open for engines that need a special place, such as a workflow. It calls play
+	// there, with the engine of the life and a context that ends with ctx.
 	Play func(ctx context.Context, t *testing.T, l *Life, play func(ctx context.Context, eng engine.Engine))
-	// Unwatched says that the engine drops what tasks report. It is not for runs that somebody watches.
+	// Unwatched means that the engine drops the reports of tasks. Such an engine is not for watched
+	// runs.
 	Unwatched bool
-	// Durable says that the engine records results, so that a run goes on after its process has died.
+	// Durable means that the engine records results and can resume a run after its process died.
 	Durable bool
 }
 
@@ -75,7 +76,7 @@ func reference(t *testing.T, id string) (*loop.Result, *Life) {
 	return res, l
 }
 
-// finish lives a life that must come to the run's end.
+// finish lives a life that must reach the end of the run.
 func finish(t *testing.T, h *Harness, l *Life) *loop.Result {
 	t.Helper()
 	res, err := l.live(h)
@@ -189,7 +190,7 @@ func checkUsage(t *testing.T, h *Harness) {
 	}
 }
 
-// effects are those of the tasks that must not be executed again.
+// effects returns the tasks that must not be executed again.
 func effects(keys []string) []string {
 	var kept []string
 	for _, key := range keys {

@@ -51,7 +51,8 @@ type Life struct {
 	died     bool
 }
 
-// patience is how long calls wait for each other, so that the suite ends with an engine that does not run them side by side.
+// patience limits how long calls wait for each other. It ends the suite for engines that do not run
+// them concurrently.
 var patience = 20 * time.Second
 
 // errCancelled is the cause of the cancellations of the suite.
@@ -109,7 +110,7 @@ func (w own) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *en
 	script{}.Do(ctx, t, l, done)
 }
 
-// death is what a life ends with in the middle.
+// death ends a life in the middle.
 type death struct{}
 
 // watched is an engine that a life looks at.

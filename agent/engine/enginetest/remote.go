@@ -33,7 +33,7 @@ func NewRemote(local engine.Worker, execute Execute) *Remote {
 	return &Remote{local: local, execute: execute, news: make(chan news), quit: make(chan struct{})}
 }
 
-// news is what a task has to say: a report, which waits for the reply, or its end.
+// news is a message from a task: a report, which waits for the reply, or its end.
 type news struct {
 	from   *future
 	report []byte
@@ -123,7 +123,7 @@ func (r *Remote) Stamp(m *model.Message) { m.Time = time.Now().UTC().Round(0) }
 // NewID implements [engine.Engine].
 func (r *Remote) NewID() string { return rand.Text() }
 
-// Close waits for tasks that nobody waits for any more. Their contexts must have ended.
+// Close waits for abandoned tasks. Their contexts must have ended.
 func (r *Remote) Close() {
 	close(r.quit)
 	r.running.Wait()

@@ -32,12 +32,13 @@ type activities struct {
 	mu     sync.Mutex
 	runs   map[string]*runWorker // by their keys
 	closed bool
-	// working is how many attempts are going on. quiet, if not nil, is closed when there are none.
+	// working is the number of attempts in progress. quiet, if not nil, is closed when it reaches
+	// zero.
 	working int
 	quiet   chan struct{}
 }
 
-// runWorker is what a worker has of one run.
+// runWorker is a worker's state for one run.
 type runWorker struct {
 	id, key string        // of the run, and what it is found by
 	ready   chan struct{} // closed when the next three are set
@@ -79,7 +80,8 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 	}
 }
 
-// attempt is an attempt of the activity. Its errors are those that another attempt may not have; errors of the task are part of its result.
+// attempt is an attempt of the activity. It returns only errors that another attempt may not have.
+// Errors of the task are part of its result.
 func (a *activities) attempt(ctx context.Context, in taskInput) (any, error) {
 	task, err := engine.UnmarshalTask(in.Task)
 	if err != nil { // perhaps another worker is newer
@@ -243,7 +245,8 @@ func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 	return r, nil
 }
 
-// make makes what there is of a run. It has a goroutine of its own, so that an activity ends in time even if that blocks or ends its goroutine.
+// make prepares the run on this worker. It runs in its own goroutine, which lets an activity end in
+// time even if make blocks or calls Goexit.
 func (a *activities) make(ctx context.Context, in Input, r *runWorker) {
 	made := runWorker{err: engine.ErrGoexit}
 	defer func() {
@@ -259,7 +262,7 @@ func (a *activities) make(ctx context.Context, in Input, r *runWorker) {
 	made.worker, made.release, made.err = a.open(ctx, in)
 }
 
-// leave lets go of a run. What nobody uses for a time is released.
+// leave releases a reference to a run. Unused runs are released after a time.
 func (a *activities) leave(r *runWorker) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -39,8 +39,8 @@ func newAsker(ctx context.Context, task string, r *runWorker) *asker {
 	return &asker{Listener: engine.Reporter(func([]byte) error { return nil }), ctx: ctx, task: task, turn: r.turn, count: map[string]int{}}
 }
 
-// withdrawTimeout bounds how long a call that does not wait any longer takes to say so. If it does not succeed, the question stays until the
-// call has ended.
+// withdrawTimeout bounds the attempt to withdraw a question that is no longer needed. If it fails,
+// the question stays until the call has ended.
 const withdrawTimeout = 5 * time.Second
 
 // Pauses between attempts to ask: the first one, and the longest.
@@ -87,7 +87,8 @@ func (a *asker) Answer(ctx context.Context, q toolset.Question) (toolset.Reply, 
 	return reply, err
 }
 
-// mocked reports whether a client is that of Temporal's test environment, whose server refuses updates by ending the process.
+// mocked reports whether a client belongs to Temporal's test environment, whose server refuses
+// updates by ending the process.
 func mocked(c client.Client) bool {
 	return strings.HasPrefix(fmt.Sprintf("%T", c.WorkflowService()), "*workflowservicemock.")
 }
@@ -110,8 +111,9 @@ func (a *asker) identify(q *toolset.Question) string {
 
 // ask asks until the workflow takes the question, and waits for the reply.
 func (a *asker) ask(ctx context.Context, c client.Client, run workflow.Execution, in askInput) (toolset.Reply, error) {
-	// The id is not that of another execution: if an operator resets the workflow, the server has the update of the execution before admitted again, and
-	// does not take another one with its id.
+	// The id must differ from the ids of other executions. If an operator resets the workflow, the
+	// server admits the update of the previous execution again and accepts no second one with its
+	// id.
 	id := fmt.Sprintf("%s/%s/%d/%s", askUpdate, in.ID, in.Attempt, run.RunID)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var out askOutput
@@ -149,7 +151,7 @@ func again(err error) bool {
 	return true
 }
 
-// withdraw tells the workflow that nobody waits for the reply.
+// withdraw tells the workflow that the reply is no longer needed.
 func (a *asker) withdraw(c client.Client, run workflow.Execution, in askInput) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), withdrawTimeout)
 	defer cancel()
@@ -158,8 +160,9 @@ func (a *asker) withdraw(c client.Client, run workflow.Execution, in askInput) {
 	}, nil)
 }
 
-// update sends an update and waits for its result. While a task of the workflow fails, as it does on a worker that cannot go on with the run, the server refuses
-// updates: then it is sent again for a time, because another worker may do better.
+// update sends an update and waits for its result. While a task of the workflow fails, for example
+// on a worker that cannot continue the run, the server refuses updates. The update is then repeated
+// for a while, because another worker may succeed.
 func update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions, result any) error {
 	o.WaitForStage = client.WorkflowUpdateStageCompleted
 	if o.UpdateID == "" {

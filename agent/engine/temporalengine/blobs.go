@@ -36,7 +36,7 @@ func keyOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// get returns the data of a key, and checks that it is what was put there.
+// get returns the data of a key after verifying it against the key.
 func get(ctx context.Context, b Blobs, key string) ([]byte, error) {
 	data, err := b.Get(ctx, key)
 	if err == nil && keyOf(data) != key {

@@ -16,9 +16,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// A workflow is continued as a new one before its history comes to the limits of Temporal, which are 51,200 events and 50 MiB. That is done between two
-// steps, or while the run waits for people: then no activity and no child is going on. The server says when; these bounds are for
-// servers that do not.
+// A workflow is continued as a new one before its history reaches Temporal's limits of 51,200
+// events and 50 MiB. This happens between two steps, or while the run waits for people: no activity
+// and no child runs then. The server suggests the moment; these bounds are for servers that do not.
 const (
 	maxEvents = 10_000
 	maxBytes  = 10 << 20
@@ -31,27 +31,28 @@ const (
 // errFull ends a leg whose workflow is to be continued as a new one.
 var errFull = errors.New("temporalengine: the history of the workflow is full")
 
-// carried is what an execution of a workflow leaves to the next one.
+// carried is the state that one execution of a workflow passes to the next.
 type carried struct {
-	// History is the run's history. Instructions are those of its requests.
+	// History is the run's history. Instructions belong to its requests.
 	History      *reference   `json:"history"`
 	Instructions []instructed `json:"instructions,omitempty"`
-	// Usage is what the run has used. Steps and IDs are how many steps it has made, and how many ids.
+	// Usage is the run's usage. Steps and IDs count the steps and the ids made.
 	Usage toolset.Usage `json:"usage,omitzero"`
 	Steps int           `json:"steps,omitempty"`
 	IDs   uint64        `json:"ids,omitempty"`
-	// Dropped is how many messages of the transcript the history has no more.
+	// Dropped is the number of transcript messages that the history no longer contains.
 	Dropped int `json:"dropped,omitempty"`
 	// Inbox are the messages that the run has not read yet.
 	Inbox [][]model.Part `json:"inbox,omitempty"`
-	// Waits says that the history ends with calls that wait for answers. Results are the answers that have come.
+	// Waits is set if the history ends with calls that wait for answers. Results are the answers
+	// received.
 	Waits   bool                    `json:"waits,omitempty"`
 	Results toolset.DeferredResults `json:"results,omitzero"`
 	// Taken identifies answers that have been taken.
 	Taken []string `json:"taken,omitempty"`
 }
 
-// instructed says which instructions requests were sent with, from a message on.
+// instructed records the instructions of requests, from a message on.
 type instructed struct {
 	From int    `json:"from"`
 	Text string `json:"text,omitempty"`
@@ -116,8 +117,8 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 	}
 }
 
-// load returns the history that is kept under a key. Blobs that cannot be had fail the task of the workflow, not the workflow: Temporal
-// tries the task again.
+// load returns the history that is kept under a key. Unavailable blobs fail the workflow task, not
+// the workflow. Temporal retries the task.
 func (f *flow[D, O]) load(ctx workflow.Context, key string) (messages []*model.Message) {
 	chain := patient(ctx, loader{converter.GetDefaultDataConverter(), f.histories})
 	if err := chain.FromPayload(&commonpb.Payload{Data: []byte(key)}, &messages); err != nil {
@@ -148,8 +149,8 @@ func (l loader) FromPayload(p *commonpb.Payload, to any) (err error) {
 	return err
 }
 
-// instructions returns the instructions of the requests of a history. What is kept of a history does not have those of its own requests,
-// because they are made by the step that follows.
+// instructions returns the instructions of the requests of a history. A stored history lacks the
+// instructions of its own requests, because the following step makes them.
 func instructions(messages []*model.Message) (all []instructed) {
 	text := ""
 	for i, m := range messages {

@@ -22,8 +22,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// A call of an agent ([agent.AsTool]) can be a workflow of its own, a child of that of the run. What it does and what becomes of it is what it
-// would be within an activity; agent.AsTool has the rules.
+// A call of an agent ([agent.AsTool]) can run as a child workflow of the run. It behaves the same
+// as within an activity; agent.AsTool has the rules.
 
 // around is the call that a run is.
 type around struct {
@@ -31,7 +31,8 @@ type around struct {
 	Task json.RawMessage `json:"task"`
 }
 
-// insideState is what a run inside leaves when calls of it wait for answers. Its form is that of package agent.
+// insideState is the state of an inner run whose calls wait for answers. Package agent defines its
+// form.
 type insideState struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Ref      string           `json:"ref,omitempty"`
@@ -105,7 +106,7 @@ func failedReturn(tool, why string) engine.Return {
 	return engine.Return{Result: toolset.Result{Text: fmt.Sprintf("%s failed: %s", tool, why), Outcome: model.OutcomeFailed}}
 }
 
-// start returns what the run is asked, or how it goes on if calls of it have been answered.
+// start returns the prompt of the run, or the options to resume it if its calls have been answered.
 func (a *around) start(s *state) (prompt string, options []agent.RunOption, err error) {
 	task, err := engine.UnmarshalTask(a.Task)
 	if err != nil {
@@ -138,7 +139,7 @@ func (a *around) start(s *state) (prompt string, options []agent.RunOption, err 
 
 // output is the result of the workflow if the run has an output.
 func (a *around) output(_ workflow.Context, s *state, output any) (*taskOutput, error) {
-	// The tool makes of the output what agent.AsTool would.
+	// The tool converts the output as agent.AsTool does.
 	tool := toolset.Func("output", "", func(context.Context, *toolset.RunContext[struct{}], struct{}) (any, error) { return output, nil })
 	res, err := tool.Call(context.Background(), nil, struct{}{})
 	if err != nil {
@@ -147,7 +148,8 @@ func (a *around) output(_ workflow.Context, s *state, output any) (*taskOutput, 
 	return a.result(s, nil, engine.Done{Return: engine.Return{Result: res}})
 }
 
-// ended is the result of the workflow if the run has ended without an output. outer is the meter above that of the run.
+// ended is the result of the workflow if the run has ended without an output. outer is the parent
+// of the run's meter.
 func (a *around) ended(s *state, outer *toolset.Meter, err error) (*taskOutput, error) {
 	task, invalid := engine.UnmarshalTask(a.Task)
 	if invalid != nil {

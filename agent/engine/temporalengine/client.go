@@ -22,11 +22,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ClientOptions say which runs a [Client] starts. Name and TaskQueue are required.
+// ClientOptions configures a [Client]. Name and TaskQueue are required.
 type ClientOptions struct {
 	// Name is the Config.Name of the workers, TaskQueue their queue.
 	Name, TaskQueue string
-	// Blobs are those of the workers. Without them, the history of a run that has failed comes from a worker if it is longer than 64 KiB.
+	// Blobs must be the same as the workers'. Without them, a worker supplies the history of a
+	// failed run if it is longer than 64 KiB.
 	Blobs Blobs
 	// Timeout bounds a run, the time that it waits for people included. Zero means no bound.
 	Timeout time.Duration
@@ -49,11 +50,11 @@ func NewClient[O any](c client.Client, o ClientOptions) (*Client[O], error) {
 
 // Errors of runs.
 var (
-	// ErrRunning means that a run with the id is going on, or has been.
+	// ErrRunning means that a run with the id exists, running or ended.
 	ErrRunning = errors.New("temporalengine: there is a run with this id")
 	// ErrEnded means that the run has ended.
 	ErrEnded = errors.New("temporalengine: the run has ended")
-	// ErrNoRun means that there is no run with the id.
+	// ErrNoRun means that the id is unknown.
 	ErrNoRun = errors.New("temporalengine: there is no run with this id")
 	// ErrAnswer means that an answer was refused: nothing waits for it, or it is for another call.
 	ErrAnswer = errors.New("temporalengine: the answer was refused")
@@ -63,8 +64,8 @@ var (
 type Error struct {
 	// ID is the id of the run.
 	ID string
-	// Messages is the history. Usage is what the run has used. If the workflow was terminated or took too long, they come from a worker, and are empty
-	// if none is there.
+	// Messages is the history. Usage is the run's usage so far. If the workflow was terminated or
+	// timed out, a worker supplies them; without a worker they are empty.
 	Messages []*model.Message
 	Usage    toolset.Usage
 	// Err is the cause. It keeps its identity as errors of engine.RegisterErrors do. That of a run that was cancelled is [context.Canceled].
@@ -110,8 +111,8 @@ func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
 // Run returns the run with an id, which any program may have started. Whether there is one is found out by its methods.
 func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, c.options.Blobs, id} }
 
-// Result waits for the end of the run. If the run has failed, the error is an [*Error] with the history. Other errors say that the end could not
-// be waited for, because of ctx or of the server.
+// Result waits for the end of the run. If the run has failed, the error is an [*Error] with the
+// history. Other errors mean that waiting failed, because of ctx or the server.
 func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	res := new(agent.Result[O])
 	err := r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
@@ -167,7 +168,8 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	return nil, failed
 }
 
-// wasReset reports whether a workflow was terminated because an operator has reset it: then another execution of it goes on.
+// wasReset reports whether an operator terminated a workflow by resetting it, which starts another
+// execution.
 func (r *Run[O]) wasReset(ctx context.Context) (bool, error) {
 	d, err := r.client.DescribeWorkflowExecution(ctx, r.id, "")
 	if err != nil {
@@ -206,7 +208,8 @@ func (r *Run[O]) known(ctx context.Context, err error) error {
 	return ofContext(ctx, missing)
 }
 
-// ofContext returns the cause of a context that has ended in place of an error of the service, which has errors of its own for that.
+// ofContext replaces an error of the service, which has its own errors for ended contexts, by the
+// cause of ctx if ctx has ended.
 func ofContext(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -217,9 +220,11 @@ func ofContext(ctx context.Context, err error) error {
 	return err
 }
 
-// Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
-// that does not wait, or cannot be one, none counts, and the error wraps [ErrAnswer]. If the run has ended, the error wraps [ErrEnded].
-// Answer waits for a worker. If ctx ends first, the answer may still arrive: see [Run.State].
+// Answer answers some or all of the calls that the run waits for. It returns how many are left. The
+// last answer resumes the run. If any answer is for a call that is not waiting, or does not fit its
+// call, none is accepted and the error wraps [ErrAnswer]. If the run has ended, the error wraps
+// [ErrEnded]. Answer waits for a worker. If ctx ends first, the answer may still arrive: see
+// [Run.State].
 func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (left int, err error) {
 	err = update(ctx, r.client, client.UpdateWorkflowOptions{WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}}, &left)
 	if err != nil {

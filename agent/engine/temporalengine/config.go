@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Config says which agent a worker runs, and how. Name, Agent and Blobs are required.
+// Config configures the agent that a worker runs. Name, Agent and Blobs are required.
 type Config[D, O any] struct {
 	// Name is the name of the workflow's type. Clients start runs by it.
 	Name string
@@ -21,10 +21,11 @@ type Config[D, O any] struct {
 	Agent *agent.Agent[D, O]
 	// Blobs keeps histories, and whatever is too large for an event.
 	Blobs Blobs
-	// Deps makes the dependencies of a run on this worker, when the first activity of the run comes here. They serve all activities of the
-	// run on this worker. Nil gives zero dependencies. ctx ends if nobody waits for them any more, and after Release. An error fails the
-	// activity, which is tried again: up to Activity.Attempts times, with growing pauses, for five minutes by default. An error of
-	// [temporal.NewNonRetryableApplicationError] fails the run at once.
+	// Deps makes the dependencies of a run on this worker, when the first activity of the run comes
+	// here. They serve all activities of the run on this worker. Nil gives zero dependencies. ctx
+	// ends when they are no longer needed, and after Release. An error fails the activity, which is
+	// tried again: up to Activity.Attempts times, with growing pauses, for five minutes by default.
+	// An error of [temporal.NewNonRetryableApplicationError] fails the run at once.
 	Deps func(ctx context.Context, in Input) (D, error)
 	// Release frees dependencies when no activity of the run has come for Idle, and when the worker stops. It may be nil.
 	Release func(ctx context.Context, d D) error
@@ -32,23 +33,30 @@ type Config[D, O any] struct {
 	// wait for Run.Reply. The options must not differ between workers. Those that Input or this package sets are refused:
 	// history, prompt, metadata, run id, results, inbox, meter, engine, journal.
 	Options []agent.RunOption
-	// Tool says how the calls of a tool are executed. Nil means [DefaultActivity] for all of them. It must give the same answer each time.
+	// Tool configures how the calls of a tool are executed. Nil means [DefaultActivity] for all of
+	// them. It must give the same answer each time.
 	Tool func(name string) Activity
-	// Step says how steps are executed: a request to the model each. The zero value means [DefaultActivity]. Steps are never local.
+	// Step configures how steps are executed. Each step is one request to the model. The zero value
+	// means [DefaultActivity]. Steps are never local.
 	Step Activity
-	// Transcripts, if not nil, gets the messages of each run, in a session with the id of the run, one entry each. Other programs can follow a
-	// run with [session.Watcher], from any position on. What a run waits for is not part of it: see Run.State. It must be set for all workers or for
-	// none. Messages that history processors change or take away later stay as they were. A run whose id is that of a session with other entries, or of
-	// one that somebody has, fails. If an operator resets the workflow, the transcript keeps what was said first, and lacks as many messages of what is said instead.
+	// Transcripts, if not nil, gets the messages of each run, in a session with the id of the run,
+	// one entry each. Other programs can follow a run with [session.Watcher], from any position on.
+	// The calls that a run waits for are not part of it: see Run.State. It must be set for all
+	// workers or for none. Messages that history processors change or take away later stay as they
+	// were. A run fails if its id names a session that has other entries or is held. If an operator
+	// resets the workflow, the transcript keeps the original messages and lacks as many of the new
+	// ones.
 	Transcripts session.Store
 	// Idle is after how long without an activity the dependencies of a run are released. Zero means 5 minutes.
 	Idle time.Duration
 }
 
-// Activity says how something is executed.
+// Activity configures how something is executed.
 type Activity struct {
-	// Local executes it in the process of the workflow, without events of its own until it has ended: a tenth of the time. It is executed again if
-	// the worker ends before that is recorded. If a step has more than 250 local calls, the others are not local. It cannot ask questions.
+	// Local executes it in the workflow's process, which takes a tenth of the time because events
+	// are written only at the end. It is executed again if the worker ends before that is recorded.
+	// A step has at most 250 local calls; further calls are not local. Local calls cannot ask
+	// questions.
 	Local bool
 	// Timeout bounds an attempt, with the time that it waits for replies to its questions. Zero means 10 minutes.
 	Timeout time.Duration
@@ -56,13 +64,16 @@ type Activity struct {
 	Heartbeat time.Duration
 	// Attempts bounds how often it is tried if workers are lost or it takes too long. Zero means 10.
 	Attempts int32
-	// TaskQueue names another queue, for workers with other resources. Empty means that of the workflow. The workers of a queue can share a
-	// rate limit: see TaskQueueActivitiesPerSecond of the options of Temporal's workers.
+	// TaskQueue names another queue, for workers with other resources. Empty means the workflow's
+	// queue. The workers of a queue can share a rate limit: see TaskQueueActivitiesPerSecond of the
+	// options of Temporal's workers.
 	TaskQueue string
-	// Child has the calls of a tool that was made with [agent.AsTool] executed by workflows of their own: it is the Config.Name of the agent inside,
-	// which is registered with the workers of the queue. Its dependencies are made by its own configuration; Input.Metadata is that of the run. Without
-	// Child, the agent inside runs within the activity of the call, which begins anew if the worker is lost. Of the other fields, only
-	// Timeout and TaskQueue count. Zero Timeout means no bound.
+	// Child has the calls of a tool that was made with [agent.AsTool] executed by child workflows.
+	// It is the Config.Name of the inner agent, which is registered with the workers of the queue.
+	// The inner agent's own configuration makes its dependencies; Input.Metadata is the same as the
+	// run's. Without Child, the inner agent runs within the activity of the call, which begins anew
+	// if the worker is lost. Of the other fields, only Timeout and TaskQueue count. Zero Timeout
+	// means no bound.
 	Child string
 }
 
@@ -86,19 +97,20 @@ func (a Activity) orDefault() Activity {
 	return a
 }
 
-// Input is what a run begins with. It is stored with the workflow.
+// Input is the input of a run. It is stored with the workflow.
 type Input struct {
-	// ID is the id of the workflow and of the run. Empty makes one. A second run with the id of one that is going on is refused, and a run whose
-	// History has messages of another run with this id fails with [agent.ErrRunID].
+	// ID is the id of the workflow and of the run. Empty makes one. A second run with the id of a
+	// running one is refused, and a run whose History has messages of another run with this id
+	// fails with [agent.ErrRunID].
 	ID string `json:"id,omitempty"`
-	// Prompt is what the agent is asked. Parts is for more than text.
+	// Prompt is the text of the prompt. Use Parts for other content.
 	Prompt string       `json:"prompt,omitempty"`
 	Parts  []model.Part `json:"parts,omitempty"`
-	// History is what was said before.
+	// History holds the earlier messages of the conversation.
 	History []*model.Message `json:"history,omitempty"`
 	// ConversationID identifies the conversation, if it has an id.
 	ConversationID string `json:"conversation_id,omitempty"`
-	// Limits bound the run, besides those of the agent.
+	// Limits bound the run, in addition to the agent's limits.
 	Limits toolset.Limits `json:"limits,omitzero"`
 	// Metadata is for Config.Deps and for tools, such as who has asked. It must not hold secrets. It goes with each activity, and with each request of the
 	// history, so it should be small.
@@ -107,13 +119,15 @@ type Input struct {
 
 // State is how far a run is.
 type State struct {
-	// Messages is the history. While a step or calls are going on, it is that of the beginning of the step.
+	// Messages is the history. While a step or its calls run, it is the history at the beginning of
+	// the step.
 	Messages []*model.Message `json:"messages,omitempty"`
-	// Usage is what the run has used so far.
+	// Usage is the run's usage so far.
 	Usage toolset.Usage `json:"usage,omitzero"`
 	// Pending are the calls that wait for an answer. The run waits for all of them.
 	Pending []agent.PendingCall `json:"pending,omitempty"`
-	// Questions are those of calls that are going on, agents inside included, the oldest first. [Run.Reply] answers them.
+	// Questions come from running calls, including calls of inner agents, the oldest first.
+	// [Run.Reply] answers them.
 	Questions []Question `json:"questions,omitempty"`
 	// Refused says why the answers that were given last did not fit, if they did not. The calls wait again.
 	Refused string `json:"refused,omitempty"`

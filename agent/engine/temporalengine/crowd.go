@@ -22,7 +22,7 @@ const (
 	localInline = 4 << 10
 )
 
-// crowd is what a run executes at the same time.
+// crowd holds the tasks that a run executes concurrently.
 type crowd struct {
 	waiting []*future
 	going   int

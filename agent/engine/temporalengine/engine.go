@@ -24,18 +24,19 @@ import (
 type taskInput struct {
 	// Run is the workflow's input without what only the workflow needs.
 	Run Input `json:"run"`
-	// Task is a task in the form of engine.MarshalTask, without the history. History stands for it.
+	// Task is a task in the form of engine.MarshalTask, without its history, which is in History.
 	Task    json.RawMessage `json:"task"`
 	History *reference      `json:"history,omitempty"`
-	// Dropped is how many messages of the transcript the history has no more.
+	// Dropped is the number of transcript messages that the history no longer contains.
 	Dropped int `json:"dropped,omitempty"`
-	// Little says that the step has many calls, so their results should be little in the events.
+	// Little is set if the step has many calls. Their results should then take little space in the
+	// events.
 	Little bool `json:"little,omitempty"`
 }
 
-// taskOutput is what an activity returns, and the workflow of a call.
+// taskOutput is the result of an activity, and of the workflow of a call.
 type taskOutput struct {
-	// Key is that of the task. A workflow whose next task is another one was begun by another agent.
+	// Key identifies the task. A different key means that another agent began the workflow.
 	Key string `json:"key"`
 	// Done is the result in the form of engine.MarshalDone.
 	Done json.RawMessage `json:"done"`
@@ -60,13 +61,13 @@ type runEngine struct {
 	ids       uint64
 	// steps is how many steps the run has made, in all of its legs.
 	steps int
-	// continues says that the run began before this leg.
+	// continues is set if the run began before this leg.
 	continues bool
-	// acted says that this leg has asked the model or called a tool.
+	// acted is set once this leg has asked the model or called a tool.
 	acted bool
-	// before is what the legs before have used, until it is counted on the meter of this one.
+	// before is the usage of the earlier legs, until the meter of this leg has counted it.
 	before *toolset.Usage
-	// outputs are those that were made, as workers have recorded them.
+	// outputs are the outputs made so far, as recorded by workers.
 	outputs []json.RawMessage
 	// resumed is the last message of an earlier execution, until the step that it is the request of is prepared.
 	resumed *model.Message
@@ -90,7 +91,8 @@ func (f *future) Done() *engine.Done { return f.done }
 // Fuses implements [engine.Fuser].
 func (e *runEngine) Fuses() bool { return true }
 
-// Continues implements [engine.Continuer]: steps count from the run's beginning, so that idempotency keys are unique.
+// Continues implements [engine.Continuer]. Steps count from the beginning of the run, which keeps
+// idempotency keys unique.
 func (e *runEngine) Continues() (begun bool, steps int) { return e.continues, e.steps }
 
 // Start implements [engine.Engine].
@@ -188,7 +190,7 @@ func (e *runEngine) endLeg() {
 	}
 }
 
-// summary is what people read in Temporal's UI.
+// summary returns the text shown in Temporal's UI.
 func summary(t *engine.Task) string {
 	if t.Call != nil {
 		return fmt.Sprintf("step %d: %s %.100s", t.Info.Step, t.Op, t.Call.Tool)
@@ -300,7 +302,8 @@ func (e *runEngine) finish(f *future) {
 	f.done = done
 }
 
-// instruct gives the request of the first step of an execution its instructions. The loop does that for requests of its own leg only.
+// instruct gives the request of the first step of an execution its instructions. The loop does that
+// only for the requests of its own leg.
 func (e *runEngine) instruct(t *engine.Task, offer *engine.Offer) {
 	last := t.Info.Messages[len(t.Info.Messages)-1]
 	if last == e.resumed && offer.History == nil && last.RunID == t.Info.RunID && last.Kind == model.KindRequest {
@@ -333,7 +336,8 @@ func failure(f *future, err error) error {
 // Stamp implements [engine.Engine].
 func (e *runEngine) Stamp(m *model.Message) { m.Time = workflow.Now(e.ctx).UTC().Round(0) }
 
-// NewID implements [engine.Engine]. Ids are made of the workflow's, so that they are the same in each replay.
+// NewID implements [engine.Engine]. Ids derive from the workflow's, which makes them the same in
+// each replay.
 func (e *runEngine) NewID() string {
 	e.ids++
 	info := workflow.GetInfo(e.ctx)

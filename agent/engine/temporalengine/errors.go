@@ -25,7 +25,8 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// short returns an error whose text, and those of its causes, an event can have. An error that Temporal must not try again stays one.
+// short returns err, with its text and the texts of its causes shortened to fit into an event. An
+// error that Temporal must not retry stays one.
 func short(err error) error {
 	var permanent *temporal.ApplicationError
 	if errors.As(err, &permanent) && permanent.NonRetryable() {

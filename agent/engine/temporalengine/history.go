@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// reference stands for a history: that which is kept under Before, and the messages that follow. What is kept under a key has this form, too, so a
-// history is a chain, and what a step adds to it is stored once.
+// reference describes a history: the history stored under the key Before, and the messages that
+// follow. Stored histories have this form too, which makes a history a chain and stores each
+// addition once.
 type reference struct {
 	Before   string           `json:"before,omitempty"`
 	Messages []*model.Message `json:"messages,omitempty"`
@@ -70,7 +71,7 @@ type histories struct {
 // maxHistories is how many histories a worker remembers.
 const maxHistories = 256
 
-// messages returns the history that a reference stands for, and keeps it.
+// messages returns the history of a reference, and keeps it.
 func (h *histories) messages(ctx context.Context, r *reference) ([]*model.Message, error) {
 	before, err := h.load(ctx, r.Before)
 	if err != nil || len(r.Messages) == 0 {

@@ -28,7 +28,8 @@ const (
 // errBlobs is part of the errors of payloads that are kept in blobs that cannot be reached.
 var errBlobs = errors.New("temporalengine: the blobs cannot be reached")
 
-// patiently calls f until it succeeds, the context ends, or there is no such blob. Temporal drops a signal that cannot be read.
+// patiently calls f until it succeeds, the context ends, or the blob does not exist. Temporal drops
+// a signal that cannot be read.
 func patiently(ctx context.Context, f func() error) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := f()
@@ -46,9 +47,9 @@ func patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// Converter converts what travels between clients, workflows and activities. It keeps everything that has more than 64 KiB in blobs, so that
-// no payload is larger. All programs that start, execute or ask about the runs set it as client.Options.DataConverter. Workflows of other kinds can use
-// it, too.
+// Converter converts what travels between clients, workflows and activities. It keeps everything
+// above 64 KiB in blobs, which limits the size of payloads. All programs that start, execute or ask
+// about the runs set it as client.Options.DataConverter. Workflows of other kinds can use it, too.
 func Converter(b Blobs) converter.DataConverter {
 	return anywhere{byReferences(b), byReferencesOver(b, littleInline)}
 }
@@ -56,8 +57,9 @@ func Converter(b Blobs) converter.DataConverter {
 // littleKey marks the context of a call to the service that there may be thousands of in one execution of a workflow.
 type littleKey struct{}
 
-// withLittle has [Converter] keep in blobs what is larger than littleInline. A step that takes long cannot be continued as a new workflow, and the server
-// takes 10,000 signals of a workflow, but no more than 50 MiB.
+// withLittle has [Converter] keep in blobs what is larger than littleInline. A step that takes long
+// cannot be continued as a new workflow, and the server accepts 10,000 signals for a workflow, but
+// only 50 MiB.
 func withLittle(ctx context.Context) context.Context {
 	return context.WithValue(ctx, littleKey{}, true)
 }
@@ -83,8 +85,9 @@ func (c anywhere) WithContext(ctx context.Context) converter.DataConverter {
 	return c
 }
 
-// inWorkflow is the converter of a workflow. Data that cannot be had fails the task of the workflow, which Temporal tries again, on this worker or
-// another one. An error would fail the workflow if the data is its input, and a signal would be dropped.
+// inWorkflow is the converter of a workflow. Unavailable data fails the workflow task, which
+// Temporal retries, on this worker or another one. An error would fail the workflow if the data is
+// its input, and a signal would be dropped.
 type inWorkflow struct {
 	converter.DataConverter
 	outside anywhere

@@ -20,18 +20,21 @@ import (
 type Question struct {
 	// ID identifies the question. It stays the same while the call is tried again on other workers.
 	ID string `json:"id"`
-	// Question is what is asked. Its Path has the ids of the calls that led to it, from the run that the client has started on.
+	// Question is the question. Its Path has the ids of the calls that led to it, from the run that
+	// the client started.
 	Question toolset.Question `json:"question"`
 	// Asked is when it was asked first.
 	Asked time.Time `json:"asked,omitzero"`
 }
 
-// maxOpen is how many questions of a workflow are open at a time. Each has an update in flight, of which a server permits ten: those of
-// clients must get through. Other questions wait for their turn, on their workers.
+// maxOpen is how many questions of a workflow are open at a time. Each has an update in flight, and
+// a server permits ten. This leaves room for the updates of clients. Other questions wait for their
+// turn, on their workers.
 const maxOpen = 5
 
-// A server permits an execution of a workflow 2,000 updates, and a question takes two at least. From manyAsked questions on, the workflow
-// is continued as a new one after the step. One that asks mostAsked is told that there is nobody, because its replies would not arrive.
+// A server permits an execution of a workflow 2,000 updates, and a question takes two at least.
+// From manyAsked questions on, the workflow is continued as a new one after the step. A workflow
+// with mostAsked questions is refused further ones, because their replies would not arrive.
 const (
 	manyAsked = 500
 	mostAsked = 800
@@ -53,7 +56,7 @@ type asked struct {
 	gone    bool
 }
 
-// insideRun is a workflow of a call that is going on.
+// insideRun is the running workflow of a call.
 type insideRun struct {
 	ID   string `json:"id"`
 	Call string `json:"call"`
@@ -65,7 +68,8 @@ type openQuestions struct {
 	Inside    []insideRun `json:"inside,omitempty"`
 }
 
-// askInput is what a worker asks. ID is the same for the same question in each attempt of the call.
+// askInput is a worker's question. ID is the same for the same question in each attempt of the
+// call.
 type askInput struct {
 	ID       string           `json:"id"`
 	Task     string           `json:"task"`
@@ -73,7 +77,7 @@ type askInput struct {
 	Question toolset.Question `json:"question"`
 }
 
-// askOutput has the reply, or none if nobody waits for it any more.
+// askOutput has the reply, or none if it is no longer needed.
 type askOutput struct {
 	Reply *toolset.Reply `json:"reply,omitempty"`
 }
@@ -126,7 +130,8 @@ func (s *state) open() *openQuestions {
 	return all
 }
 
-// mayAsk refuses questions of calls that have ended, and those whose turn has not come. What is refused leaves no trace in the history.
+// mayAsk refuses questions of calls that have ended, and questions whose turn has not come. Refused
+// questions leave no trace in the history.
 func (s *state) mayAsk(in askInput) error {
 	switch {
 	case !slices.Contains(s.working, in.Task):
@@ -147,7 +152,7 @@ func (s *state) ask(ctx workflow.Context, in askInput) (any, error) {
 	s.asks++
 	q := s.question(in.ID)
 	if q == nil {
-		// What earlier attempts have asked and this one does not ask is of no use to anybody.
+		// Drop the questions of earlier attempts that this attempt has not repeated.
 		s.drop(func(q *asked) bool { return q.task == in.Task && q.attempt < in.Attempt && q.reply == nil })
 		q = &asked{Question: Question{in.ID, in.Question, workflow.Now(ctx).UTC().Round(0)}, task: in.Task}
 		s.questions = append(s.questions, q)
@@ -168,7 +173,7 @@ func (s *state) withdraw(_ workflow.Context, in withdrawInput) error {
 	return nil
 }
 
-// drop forgets questions. Whoever waits for them waits no more.
+// drop forgets questions. Their handlers stop waiting.
 func (s *state) drop(which func(*asked) bool) {
 	s.questions = slices.DeleteFunc(s.questions, func(q *asked) bool {
 		dropped := which(q)
@@ -184,7 +189,7 @@ func (s *state) end(f *future) {
 	s.drop(func(q *asked) bool { return q.task == f.key })
 }
 
-// settle ends what is left of questions, so that no handler is waiting when the workflow ends.
+// settle ends the remaining questions. No handler may wait when the workflow ends.
 func (s *state) settle(ctx workflow.Context) {
 	s.working, s.inside = nil, nil
 	s.drop(func(*asked) bool { return true })

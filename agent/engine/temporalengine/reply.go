@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// State says how far the run is. It needs a worker, and one for each workflow of a call that is going on ([Activity].Child). If the questions of such
-// a workflow cannot be had, State returns what there is of the others, and an error.
+// State returns the state of the run. It needs a worker, and one for each workflow of a running
+// call ([Activity].Child). If the questions of such a workflow are not available, State returns the
+// rest, and an error.
 func (r *Run[O]) State(ctx context.Context) (*State, error) {
 	var out stateOutput
 	if err := r.query(ctx, r.id, stateQuery, &out); err != nil {
@@ -62,7 +63,8 @@ func (r *Run[O]) query(ctx context.Context, id, name string, to any) error {
 	return converted(value.Get(to))
 }
 
-// converted says what to do about a value that a client cannot convert. Small values can be converted by any client, so the mistake is found late.
+// converted explains a value that a client cannot convert. Any client can convert small values, so
+// the mistake shows late.
 func converted(err error) error {
 	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
 		return fmt.Errorf("%w: dial Temporal with the DataConverter of the workers: see Converter", err)
@@ -80,9 +82,10 @@ func (q Question) of(workflow string, path []string) Question {
 	return q
 }
 
-// Reply answers a question of a call that is going on, by its id in [State]. The first reply counts. One for a question that does not wait, or
-// that does not fit the question, is refused: the error wraps [ErrAnswer], and the question still waits if it did. If the run has ended, the
-// error wraps [ErrEnded].
+// Reply answers a question of a running call, by its id in [State]. The first reply counts. A reply
+// that does not fit its question, or whose question is not waiting, is refused with an error that
+// wraps [ErrAnswer]; a waiting question stays open. If the run has ended, the error wraps
+// [ErrEnded].
 func (r *Run[O]) Reply(ctx context.Context, questionID string, reply toolset.Reply) error {
 	at := strings.LastIndex(questionID, idMark)
 	if at < 0 {

@@ -31,7 +31,8 @@ const (
 	messageSignal  = "message"
 )
 
-// state is what is known of a run outside of its loop. It is used on the coroutines of the workflow only.
+// state is the state of a run outside of its loop. It is used only on the coroutines of the
+// workflow.
 type state struct {
 	messages []*model.Message
 	usage    toolset.Usage
@@ -50,11 +51,11 @@ type state struct {
 	inside    []insideRun
 	questions []*asked
 	asks      int // how many there were
-	// worked says that this execution has done something, heard that it has been told something.
+	// worked is set once this execution has done something, heard once it has received something.
 	worked, heard bool
 }
 
-// stateOutput is what a workflow says of itself.
+// stateOutput describes a workflow, as reported by itself.
 type stateOutput struct {
 	State
 	Inside []insideRun `json:"inside,omitempty"`
@@ -85,8 +86,9 @@ func (f *flow[D, O]) handlers(ctx workflow.Context, s *state) error {
 // maxTaken bounds how many answers are known again.
 const maxTaken = 500
 
-// take takes answers. A server may send an update again, to the next execution, although this one has carried it out: if it was carried out by the task
-// that continued the workflow as a new one. Whoever has answered is not told then that somebody else was first.
+// take takes answers. If the task that applies an update also continues the workflow as a new one,
+// the server may send the update to the next execution again. The repeated answer is then accepted
+// instead of being reported as late.
 func (s *state) take(ctx workflow.Context, results toolset.DeferredResults) (left int, err error) {
 	if id := answerID(ctx, &results); !slices.Contains(s.taken, id) {
 		s.taken = append(s.taken[max(0, len(s.taken)+1-maxTaken):], id)
@@ -160,7 +162,7 @@ func (s *state) check(results *toolset.DeferredResults) error {
 	return nil
 }
 
-// failureDetails is what a workflow that has failed says of itself.
+// failureDetails describes a failed workflow, as reported by itself.
 type failureDetails struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Usage    toolset.Usage    `json:"usage,omitzero"`

@@ -53,7 +53,7 @@ func report(ctx context.Context, out any, err error) (any, error) {
 	return nil, activity.ErrResultPending
 }
 
-// settled waits until no attempt is going on, but not for long.
+// settled waits briefly until no attempt is in progress.
 func (a *activities) settled() {
 	a.mu.Lock()
 	if a.working == 0 {

@@ -73,7 +73,8 @@ func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Me
 	return err
 }
 
-// prepare makes the session of a run. One that somebody else has, or that has other entries, is not touched.
+// prepare creates the session of a run. A session that is held elsewhere, or that has other
+// entries, is not touched.
 func (t *transcripts) prepare(ctx context.Context, run string) error {
 	info, err := t.store.Get(ctx, run)
 	if errors.Is(err, session.ErrNotFound) {

@@ -20,8 +20,10 @@ import (
 // activityName is the name of the activity of a kind of runs.
 func activityName(name string) string { return name + ".task" }
 
-// Register registers the workflow and the activity of an agent's runs with a worker. Call the function that it returns when the worker has stopped. It
-// waits up to 5 seconds for the activities that the worker has interrupted, so that other workers go on with them at once, and releases what is left of runs.
+// Register registers the workflow and the activity of an agent's runs with a worker. Call the
+// function that it returns when the worker has stopped. It waits up to 5 seconds for interrupted
+// activities to end, which lets other workers continue them at once, and releases the remaining
+// runs.
 func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), err error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -55,10 +57,11 @@ type flow[D, O any] struct {
 	histories *histories
 }
 
-// begin is the input of a workflow: that of the client, and what an earlier execution or the run around this one adds.
+// begin is the input of a workflow: the client's input, with additions from an earlier execution or
+// from the surrounding run.
 type begin struct {
 	Input
-	// Carried is what an earlier execution of the run has left.
+	// Carried is the state from an earlier execution of the run.
 	Carried *carried `json:"carried,omitempty"`
 	// Around is set if the run is a call of another run.
 	Around *around `json:"around,omitempty"`
@@ -215,7 +218,8 @@ func (f *flow[D, O]) transcribe(ctx workflow.Context, e *runEngine) error {
 	return workflow.ExecuteLocalActivity(ctx, transcriptName(f.config.Name), taskInput{Run: e.run, History: history, Dropped: e.dropped}).Get(ctx, nil)
 }
 
-// meter returns the meter above that of a leg. It has counted what runs around this one have, and nothing of this one.
+// meter returns the parent of a leg's meter. It has counted the usage of surrounding runs, and
+// nothing of this one.
 func (in *begin) meter() (*toolset.Meter, error) {
 	if in.Around == nil {
 		return toolset.NewMeter(in.Limits), nil

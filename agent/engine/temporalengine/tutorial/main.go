@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tutorial is the program of the README: a worker, and a client that starts a run and approves what it asks for.
+// Tutorial is the program of the README: a worker, and a client that starts a run and approves what
+// it asks for.
 //
 //	tutorial worker
 //	tutorial run -id trip-1
 //
-// Its model is a script, so that it needs no provider.
+// Its model is scripted, so it needs no provider.
 package main
 
 import (
@@ -46,7 +47,8 @@ type city struct {
 	Name string `json:"name"`
 }
 
-// newAgent returns an agent that looks at five cities, one after another, and then books a flight, which somebody has to approve.
+// newAgent returns an agent that looks at five cities, one after another, and then books a flight,
+// which needs approval.
 func newAgent() *agent.Agent[Deps, Trip] {
 	visit := func(ctx context.Context, run *toolset.RunContext[Deps], c city) (string, error) {
 		fmt.Printf("worker %d: visit %s for %s\n", os.Getpid(), c.Name, run.Deps.User)
@@ -149,7 +151,7 @@ func work(address string, blobs temporalengine.Blobs) error {
 	return w.Run(worker.InterruptCh())
 }
 
-// run starts a run, or finds the one that there is, approves what it waits for, and prints what it comes to.
+// run starts a run or finds the existing one, approves what it waits for, and prints the result.
 func run(address string, blobs temporalengine.Blobs, id string) error {
 	ctx := context.Background()
 	c, err := dial(address, blobs)
