@@ -8,11 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge"
@@ -93,4 +96,44 @@ func shownLine(line string) string {
 		line = strings.TrimRight(line, " \t\n")
 	}
 	return line
+}
+
+// A directory that is exchanged for a link while the question is open is shown, and asked about anew.
+func TestCommandRunsInTheDirectoryThatWasShown(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		for name, exchange := range map[string]func(dir string) error{
+			"by a link": func(dir string) error { return os.Symlink("other", filepath.Join(dir, "sub")) },
+			"above it": func(dir string) error {
+				return errors.Join(os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("../other", filepath.Join(dir, "sub", "deep")))
+			},
+		} {
+			dir := project(t, map[string]string{"sub/x": "", "sub/deep/x": "", "other/y": ""})
+			cwd := map[string]string{"by a link": "sub", "above it": "sub/deep"}[name]
+			var editor *acptest.Client
+			editor = acptest.New(acptest.Options{
+				Capabilities: &acp.ClientCapabilities{Terminal: terminal}, Programs: map[string]acptest.Program{"sh": runs},
+				Permission: func(context.Context, *acp.RequestPermissionRequest) acptest.Answer {
+					if len(editor.Permissions()) > 1 {
+						return acptest.RejectOnce
+					}
+					assert.NoError(t, os.RemoveAll(filepath.Join(dir, "sub")))
+					assert.NoError(t, exchange(dir))
+					return acptest.AllowOnce
+				},
+			})
+			d := editor.Deps(dir)
+			w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{Commands: true})
+			require.NoError(t, err)
+			d.Workspace = workspace.NewSession(w)
+			r := runTools(t.Context(), t, editor, d, []model.Part{call("1", "run_command", args{"command": "touch made", "cwd": cwd})})
+			require.Contains(t, r.answer(t).Text, "rejected", name)
+			require.Len(t, editor.Permissions(), 2)
+			first, second := editor.Permissions()[0].ToolCall.Content, editor.Permissions()[1].ToolCall.Content
+			require.Len(t, first, 1)
+			require.Contains(t, second[1].Content.Content.Text.Text, "The directory is a link to other.")
+			_, err = os.Stat(filepath.Join(dir, "other", "made"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+			require.NoError(t, errors.Join(d.Workspace.Close(t.Context()), w.Close()))
+		}
+	}
 }

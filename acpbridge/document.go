@@ -168,8 +168,8 @@ func (w *Workspace) openHere(ctx context.Context, path string) (*ws.Document, er
 	return doc, nil
 }
 
-// glance returns a document without asking the editor: the last one, if the disk is as it was, or what is on disk, if it is text that any editor
-// shows as it is. Otherwise it is nil.
+// glance returns a document without asking the editor: the last one, if the disk is as it was, or what is on disk, if it is known how the editor shows
+// such files. Otherwise it is nil.
 func (w *Workspace) glance(ctx context.Context, path string) *ws.Document {
 	at, err := w.editor.begin(ctx, "read", path, true)
 	if err != nil {
@@ -200,15 +200,11 @@ func (w *Workspace) glance(ctx context.Context, path string) *ws.Document {
 		s.Unchecked = true
 		return s.Document
 	}
-	if !plain(s.Disk.Data) {
+	bypass, known := w.seen.kind(s.Disk.Data)
+	if !known {
 		return nil
 	}
-	s.Unchecked, s.Version = true, versionOf("editor", s.Disk.Data)
+	s.Unchecked, s.Bypass = true, bypass
+	s.Version = s.version()
 	return s.Document
-}
-
-// plain reports whether contents are text that editors show as it is.
-func plain(data []byte) bool {
-	return utf8.Valid(data) && bytes.HasSuffix(data, []byte{'\n'}) && bytes.IndexByte(data, '\r') < 0 &&
-		bytes.IndexByte(data, 0) < 0 && !bytes.HasPrefix(data, []byte("\ufeff"))
 }

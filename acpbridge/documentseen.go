@@ -3,6 +3,7 @@
 package acpbridge
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"slices"
 	"sync"
@@ -16,6 +17,48 @@ type seenFiles struct {
 	mu     sync.Mutex
 	recent []seenDocument // the oldest first
 	views  map[string]viewed
+	kinds  map[fileKind]string // how the editor shows files of a kind: why changes of them bypass it, or empty
+}
+
+// fileKind is what editors may lose of a file.
+type fileKind struct {
+	encoding           string
+	crlf, cr, bom, nul bool
+}
+
+func kindOf(data []byte) fileKind {
+	k := fileKind{bom: bytes.HasPrefix(data, []byte("\ufeff")), nul: bytes.IndexByte(data, 0) >= 0, crlf: bytes.Contains(data, []byte("\r\n"))}
+	k.cr = bytes.Count(data, []byte{'\r'}) > bytes.Count(data, []byte("\r\n"))
+	if text, ok := ws.DecodeText(data); !ok {
+		k.encoding = "none"
+	} else if text.Encoding != ws.UTF8 {
+		k.encoding = text.Encoding
+	}
+	return k
+}
+
+// kind returns why changes of contents like these bypass the editor, empty if they do not. It is known for plain text, which every editor shows as it
+// is, and for kinds of which a file was looked at. A change finds out whether it holds.
+func (s *seenFiles) kind(data []byte) (bypass string, known bool) {
+	k := kindOf(data)
+	if k == (fileKind{}) {
+		return "", true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bypass, known = s.kinds[k]
+	return bypass, known
+}
+
+// learn remembers how the editor shows files like this one. The caller holds mu.
+func (s *seenFiles) learn(doc *ws.Document) {
+	if !doc.Disk.Exists || !doc.Buffer.Exists || doc.Unsaved || doc.Faithful == ws.FaithUnknown {
+		return
+	}
+	if s.kinds == nil {
+		s.kinds = map[fileKind]string{}
+	}
+	s.kinds[kindOf(doc.Disk.Data)] = doc.Bypass
 }
 
 type seenDocument struct {
@@ -54,6 +97,7 @@ func (s *seenFiles) put(path string, doc *ws.Document) {
 	if doc.Buffer == nil || doc.Disk == nil {
 		return
 	}
+	s.learn(doc)
 	if s.views == nil || len(s.views) >= maxViews {
 		s.views = map[string]viewed{}
 	}

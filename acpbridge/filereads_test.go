@@ -5,8 +5,11 @@
 package acpbridge_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +90,55 @@ func TestEachChangeReadsAFileAsOftenAsItSays(t *testing.T) {
 			require.Equal(t, []int{c.there, 1}, []int{before, after}, "%s, elsewhere, recorded: %v", name, recorded)
 		}
 	}
+}
+
+// Files that editors may show otherwise than they are cost a read for the question, the first of each kind. Then it is known how the editor shows them,
+// also if it loses something.
+func TestEachKindOfFileIsReadOnceMore(t *testing.T) {
+	for name, lossy := range map[string]bool{"faithful": false, "has line feeds": true} {
+		e := workspacetest.Editors()[slices.IndexFunc(workspacetest.Editors(), func(e *workspacetest.Editor) bool { return e.Name == name })]
+		e.Disk = workspacetest.OSDisk{}
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		require.NoError(t, err)
+		reads := 0
+		client := &fakeEditor{acptest.New(acptest.Options{}), e}
+		d := client.Deps(dir)
+		d.Client = countedReads{client, &reads}
+		w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{})
+		require.NoError(t, err)
+		d.Workspace = workspace.NewSession(checkpoint.New(w, checkpoint.Options{}))
+		for i, text := range []string{"one\r\nneedle\r\n", "\ufeffone\nneedle\n", "d\xe9j\xe0 vu, caf\xe9 cr\xe8me, \xe9t\xe9\nneedle\n"} {
+			for n, want := range []int{2, 1, 1} {
+				file := fmt.Sprint(i, n)
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text+fmt.Sprint(n)), 0o644))
+				reads = 0
+				known := len(client.Permissions())
+				c := call(file, "edit_file", editArgs(file, "needle", "pin"))
+				r := runTools(t.Context(), t, client.Client, d, []model.Part{c}).answer(t)
+				require.Contains(t, r.Text, "Edited")
+				require.Equal(t, want, reads, "%s: %q, the %d. file", name, text, n+1)
+				asked := client.Permissions()[known:]
+				require.Len(t, asked, 1)
+				said := fmt.Sprint(len(asked[0].ToolCall.Content) > 1)
+				require.Equal(t, fmt.Sprint(lossy && i != 1), said, "that it is written to disk: %q", text)
+				data, err := os.ReadFile(filepath.Join(dir, file))
+				require.NoError(t, err)
+				require.Equal(t, strings.Replace(text, "needle", "pin", 1)+fmt.Sprint(n), string(data))
+			}
+		}
+		require.NoError(t, w.Close())
+	}
+}
+
+// countedReads is a client that counts how often it is asked for a file.
+type countedReads struct {
+	*fakeEditor
+	n *int
+}
+
+func (c countedReads) ReadTextFile(ctx context.Context, req *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
+	*c.n++
+	return c.fakeEditor.ReadTextFile(ctx, req)
 }
 
 // A replacement wherever a text occurs in a file that was not read is asked about as such.

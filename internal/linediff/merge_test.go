@@ -174,7 +174,7 @@ func FuzzMerge(f *testing.F) {
 func TestUnified(t *testing.T) {
 	require.Equal(t, "--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n", linediff.Unified("x.go", "x.go", "a\nb\n", "a\nc"))
 	require.Equal(t, "--- /dev/null\n+++ b/my x\t\n@@ -0,0 +1 @@\n+a\n", linediff.Unified("", "my x", "", "a\n"))
-	require.Equal(t, "--- \"a/x\\ny\"\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", linediff.Unified("x\ny", "", "a\n", ""))
+	require.Equal(t, "--- \"a/x\\012y\"\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", linediff.Unified("x\ny", "", "a\n", ""))
 	require.Equal(t, "--- /dev/null\n+++ b/x\n", linediff.Unified("", "x", "", ""))
 	require.Empty(t, linediff.Unified("x", "x", "a", "a"))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Unified writes a unified diff with three lines around each change, as git does. The names are paths with slashes; an empty name stands
@@ -38,17 +40,33 @@ func lineRange(start, lines int) string {
 	return fmt.Sprintf("%d,%d", start, lines)
 }
 
-// fileName quotes names with characters that would break the line.
+// fileName quotes names that contain invisible characters or would break the line. Git and patch read this form.
 func fileName(prefix, name string) string {
 	if name == "" {
 		return "/dev/null"
 	}
 	name = prefix + strings.TrimPrefix(name, "/")
-	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
-		return strconv.Quote(name)
+	var b strings.Builder
+	for len(name) > 0 {
+		r, size := utf8.DecodeRuneInString(name)
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString("\\" + string(r))
+		case r == ' ' || unicode.IsPrint(r) && (r != utf8.RuneError || size > 1):
+			b.WriteRune(r)
+		default:
+			for _, c := range []byte(name[:size]) {
+				fmt.Fprintf(&b, "\\%03o", c)
+			}
+		}
+		name = name[size:]
 	}
-	if strings.Contains(name, " ") {
-		return name + "\t" // where the name ends, for patch
+	switch quoted := b.String(); {
+	case strings.Contains(quoted, "\\"):
+		return `"` + quoted + `"`
+	case strings.Contains(quoted, " "):
+		return quoted + "\t" // a tab ends the name for patch
+	default:
+		return quoted
 	}
-	return name
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,8 +61,12 @@ func TestIgnoreFilesMeanWhatGitMeans(t *testing.T) {
 		run("init", "-q")
 		var want []string
 		for name := range bytes.SplitSeq(bytes.TrimSuffix(run("ls-files", "-z", "--others", "--exclude-standard"), []byte{0}), []byte{0}) {
-			if len(name) > 0 {
-				want = append(want, string(name))
+			switch shown := string(name); {
+			case shown == "":
+			case strings.TrimSpace(shown) != shown: // it is shown in quotes
+				want = append(want, strconv.Quote(shown))
+			default:
+				want = append(want, shown)
 			}
 		}
 		slices.Sort(want)

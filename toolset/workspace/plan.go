@@ -19,6 +19,7 @@ type plan struct {
 	path   string // absolute
 	file   string // what the path leads to, as [Follow] names it
 	name   string // as it is shown
+	short  string // the name without quotes
 	exists bool
 	// doc is the document that the plan was made from, and old its content. text is old as text, nil for binary files.
 	doc  *Document
@@ -72,7 +73,7 @@ func (c *call) current(ctx context.Context, path string, quick bool) (*plan, err
 	if err != nil {
 		return nil, c.failed(ctx, "write "+name, err)
 	}
-	p := &plan{path: at.Path, file: Follow(ctx, c.ws, at.Path), name: name}
+	p := &plan{path: at.Path, file: Follow(ctx, c.ws, at.Path), name: name, short: shortPath(c.ws, at.Path)}
 	if !c.ws.Features().Read {
 		p.blind = true
 		return p, nil

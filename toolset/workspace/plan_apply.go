@@ -87,11 +87,11 @@ func (p *plan) facts() (facts []string) {
 
 // unsaved shows the difference between what is on disk and what the editor has.
 func (p *plan) unsaved() string {
-	name := p.name
+	name := p.short
 	if !p.doc.Disk.Exists {
 		name = ""
 	}
-	return strings.TrimSuffix(linediff.Unified(name, p.name, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n")
+	return strings.TrimSuffix(linediff.Unified(name, p.short, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n")
 }
 
 // carryOut makes the change of a plan, if it is the one that was approved, and returns what is there afterwards. If the file is another one by

@@ -94,9 +94,9 @@ func shortPath(w Workspace, path string) string {
 	return strings.ReplaceAll(style.Rel(roots[0], path), style.separator(), "/")
 }
 
-// printable quotes a name that has characters which cannot be seen.
+// printable quotes a name that people would not see as it is.
 func printable(name string) string {
-	if strings.IndexFunc(name, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0 {
+	if name == strings.TrimSpace(name) && strings.IndexFunc(name, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0 {
 		return name
 	}
 	return strconv.Quote(name)

@@ -36,7 +36,10 @@ type runCommandArgs struct {
 type prepared struct {
 	Command
 	dir, title string
+	real       string // what the directory leads to, as [Follow] names it
 }
+
+func (p *prepared) linked() bool { return p.real != p.dir }
 
 func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error) {
 	roots := c.ws.Roots()
@@ -48,7 +51,7 @@ func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error)
 	if err != nil {
 		return prepared{}, c.failed(ctx, "run a command in "+c.name(in.Cwd), err)
 	}
-	return prepared{Command: cmd, dir: at.Path, title: commandTitle(cmd)}, nil
+	return prepared{Command: cmd, dir: at.Path, title: commandTitle(cmd), real: Follow(ctx, c.ws, at.Path)}, nil
 }
 
 func (c *call) approveCommand(ctx context.Context, in runCommandArgs) (*toolset.Approval, error) {
@@ -64,6 +67,10 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 		Title:   "Run " + cmd.title,
 		Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}}},
 	}
+	if cmd.linked() { // a link may be changed while the question is open
+		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
+	}
+	a.Basis = "in " + cmd.real
 	c.options.scope(ctx, c.ws, c.tool, a)
 	return a
 }
@@ -73,8 +80,8 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	if !c.approved {
-		return toolset.Result{}, toolset.ApprovalRequired(*c.commandApproval(ctx, &cmd))
+	if a := c.commandApproval(ctx, &cmd); !c.approved || c.approval != nil && c.approval.Basis != a.Basis {
+		return toolset.Result{}, toolset.ApprovalRequired(*a)
 	}
 	t, err := c.start(ctx, cmd.Command, cmd.dir, cmd.title)
 	if err != nil {

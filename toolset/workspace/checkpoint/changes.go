@@ -51,6 +51,7 @@ type FileChange struct {
 	// Kept is set if the contents are kept: the changes can be shown and undone.
 	Kept bool
 
+	raw      string // the name without quotes
 	segments []segment
 }
 
@@ -113,7 +114,7 @@ func (c *Changes) Diff() string {
 func (f *FileChange) Diff() string {
 	var b strings.Builder
 	for i := range f.segments {
-		b.WriteString(f.segments[i].diff(f.Name))
+		b.WriteString(f.segments[i].diff(f.raw))
 	}
 	return b.String()
 }
@@ -176,7 +177,8 @@ func (r *Recorder) files(s Span) ([]*FileChange, error) {
 		key := r.style.Fold(c.Path)
 		f := byPath[key]
 		if f == nil {
-			f = &FileChange{Path: c.Path, Name: r.name(c.Path)}
+			f = &FileChange{Path: c.Path, raw: r.relative(c.Path)}
+			f.Name = printable(f.raw)
 			byPath[key] = f
 		}
 		f.add(r.segment(c))
@@ -234,17 +236,22 @@ func present(data []byte) []byte {
 	return data
 }
 
-// name returns a path for people.
-func (r *Recorder) name(path string) string {
+// relative returns a path relative to the first root, with slashes, if it lies there.
+func (r *Recorder) relative(path string) string {
 	roots := r.Roots()
-	name := path
-	if len(roots) > 0 && r.style.Contains(roots[0], path) {
-		name = r.style.Rel(roots[0], path)
-		if r.style == workspace.Windows {
-			name = strings.ReplaceAll(name, `\`, "/")
-		}
+	if len(roots) == 0 || !r.style.Contains(roots[0], path) {
+		return path
 	}
-	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }) {
+	name := r.style.Rel(roots[0], path)
+	if r.style == workspace.Windows {
+		name = strings.ReplaceAll(name, `\`, "/")
+	}
+	return name
+}
+
+// printable quotes a name that people would not see as it is.
+func printable(name string) string {
+	if name != strings.TrimSpace(name) || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }) {
 		return strconv.Quote(name)
 	}
 	return name

@@ -60,7 +60,8 @@ type FileUndo struct {
 
 	version workspace.Version // of Old
 	order   int
-	bypass  bool // the change goes to the disk although there is an editor
+	bypass  bool   // the change goes to the disk although there is an editor
+	raw     string // the name without quotes
 }
 
 // Conflict is a range of lines that others changed after they were changed through the recorder.
@@ -99,7 +100,7 @@ func (r *Recorder) PlanUndo(ctx context.Context, s Span) (*Plan, error) {
 }
 
 func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, error) {
-	u := &FileUndo{Path: f.Path, Name: f.Name}
+	u := &FileUndo{Path: f.Path, Name: f.Name, raw: f.raw}
 	stop := func(a Action, format string, args ...any) (*FileUndo, error) {
 		u.Action, u.Reason, u.Old, u.New = a, fmt.Sprintf(format, args...), nil, nil
 		return u, nil
@@ -118,7 +119,7 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 		return stop(Impossible, "this workspace cannot read files")
 	}
 	if file := workspace.Follow(ctx, r.workspace, f.Path); file != f.Path {
-		return stop(Impossible, "it has become a link, or lies behind one, to %s", r.name(file))
+		return stop(Impossible, "it has become a link, or lies behind one, to %s", printable(r.relative(file)))
 	}
 	now, err := workspace.OpenDocument(ctx, r.workspace, f.Path, false)
 	switch {
@@ -226,7 +227,7 @@ func (p *Plan) Diff() string {
 
 func (f *FileUndo) diff() string {
 	s := segment{before: stateOf(foundIn(f.Old)), after: stateOf(foundIn(f.New)), beforeData: f.Old, afterData: f.New, kept: true}
-	return s.diff(f.Name)
+	return s.diff(f.raw)
 }
 
 func foundIn(data []byte) found { return found{data: data, absent: data == nil} }

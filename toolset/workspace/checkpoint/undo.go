@@ -84,6 +84,9 @@ func (e *IncompleteError) Unwrap() []error {
 func (f *FileUndo) problem() string {
 	switch {
 	case f.Err != nil:
+		if e, ok := errors.AsType[*workspace.PathError](f.Err); ok { // whose path is the name
+			return e.Err.Error()
+		}
 		return f.Err.Error()
 	case f.Action == Clash || f.Action == Impossible:
 		return f.Reason

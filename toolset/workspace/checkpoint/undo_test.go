@@ -227,7 +227,7 @@ func TestUndoThatFailsHalfway(t *testing.T) {
 	f.fail["/project/b"] = broken
 	res, err := b.undoFails(checkpoint.Span{})
 	require.ErrorIs(t, err, broken)
-	require.Equal(t, `checkpoint: not undone: b (workspace: write "/project/b": disk broken); undone: a, c`, err.Error())
+	require.Equal(t, `checkpoint: not undone: b (disk broken); undone: a, c`, err.Error())
 	require.Equal(t, []bool{true, false, true}, []bool{res.Files[0].Done, res.Files[1].Done, res.Files[2].Done})
 	b.holds("a", "1\n")
 	b.holds("b", "2\n")
