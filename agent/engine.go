@@ -57,7 +57,7 @@ func runOnEngine(
 	defer end()
 	eng, err := startEngine(ctx, start, worker)
 	if err != nil {
-		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, fmt.Errorf("start the engine: %w", err)
+		return cfg.NotRun(), fmt.Errorf("start the engine: %w", err)
 	}
 	if closer, ok := eng.(interface{ Close() }); ok {
 		defer closer.Close()

@@ -54,17 +54,8 @@ type ApprovalHook[D any] func(ctx context.Context, run *toolset.RunContext[D], a
 // RequestFunc sends a request to the model within the remaining hooks.
 type RequestFunc func(ctx context.Context, req *model.Request) (*model.Message, error)
 
-// Summary says how a run ended.
-type Summary struct {
-	// Agent is the agent's name, the other ids are the run's.
-	Agent, RunID, ConversationID string
-	// Output is the run's output, or nil.
-	Output any
-	// Messages is the whole history.
-	Messages []*model.Message
-	// Usage is what the run has used, with the runs inside it.
-	Usage toolset.Usage
-}
+// Summary says how a run ended. Output is nil if it has none, and Agent is the run's own.
+type Summary = Result[any]
 
 // HistoryProcessor replaces the history of a run before a request, for example to trim, summarise or redact it. The result must
 // end in a request, and may be the slice that was passed in. Messages are shared: replace them, but do not change them. A

@@ -57,7 +57,7 @@ func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOpti
 	if cfg.RunID == "" {
 		cfg.RunID = rand.Text()
 	}
-	notRun := &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}
+	notRun := cfg.NotRun()
 	log, err := o.journal.Open(ctx, cfg.RunID)
 	if err != nil {
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}

@@ -18,24 +18,7 @@ import (
 )
 
 // Result is what a run that ended well gives back. It can be stored as JSON.
-type Result[O any] struct {
-	// Output is valid: decoded, checked against its schema and tags, and passed by all validators.
-	Output O `json:"output"`
-	// Cut is set if the output is text that was cut off: [model.FinishLength], or [model.FinishContentFilter] if [Endings] allow it.
-	Cut model.FinishReason `json:"cut,omitempty"`
-	// Agent is the name of the agent that gave the output: the run's own, or one that the run was handed over to.
-	Agent string `json:"agent,omitempty"`
-	// RunID and ConversationID are the run's.
-	RunID          string `json:"run_id,omitempty"`
-	ConversationID string `json:"conversation_id,omitempty"`
-	// Messages is the whole history: what was passed in and what the run added. It can be passed to the next run.
-	Messages []*model.Message `json:"messages,omitempty"`
-	// Usage is what the run has used, with the runs inside it.
-	Usage toolset.Usage `json:"usage,omitzero"`
-}
-
-// NewMessages returns the messages that the run added, in order.
-func (r *Result[O]) NewMessages() []*model.Message { return engine.NewMessages(r.Messages, r.RunID) }
+type Result[O any] = engine.Result[O]
 
 // Run asks the model and returns its output. Without a prompt it continues the history given by [WithHistory] where that
 // stands; see [WithResume] for a history that is finished. The error is a [*RunError].
@@ -104,9 +87,14 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 		if err != nil {
 			var failed *RunError
 			errs.As(err, &failed)
-			return &Summary{a.config.Name, failed.RunID, failed.ConversationID, nil, failed.Messages, failed.Usage}, err
+			return &Summary{
+				Agent: a.config.Name, RunID: failed.RunID, ConversationID: failed.ConversationID, Messages: failed.Messages, Usage: failed.Usage,
+			}, err
 		}
-		return &Summary{a.config.Name, result.RunID, result.ConversationID, result.Output, result.Messages, result.Usage}, nil
+		return &Summary{
+			Output: result.Output, Cut: result.Cut, Agent: a.config.Name, RunID: result.RunID, ConversationID: result.ConversationID,
+			Messages: result.Messages, Usage: result.Usage,
+		}, nil
 	})
 	if err == nil && result != nil {
 		return result, nil
@@ -211,13 +199,16 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 		return nil, runErr
 	}
 	out, _ := res.Output.(O)
-	return &Result[O]{Output: out, Cut: res.Cut, Agent: cmp.Or(res.Agent, r.agent.config.Name), RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
+	return &Result[O]{
+		Output: out, Cut: res.Cut, Agent: cmp.Or(res.Agent, r.agent.config.Name), RunID: res.RunID, ConversationID: res.ConversationID,
+		Messages: res.Messages, Usage: res.Usage,
+	}, nil
 }
 
 // loop runs the loop on the engine that the run asks for.
 func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Result, error) {
 	if err := r.claimInbox(); err != nil {
-		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, err
+		return cfg.NotRun(), err
 	}
 	if r.options.runOn != nil {
 		return r.options.runOn(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/decision"
 	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -15,7 +16,7 @@ import (
 // text, and kinds known to [RegisterErrors] keep their identity.
 func MarshalDone(t *Task, d *Done) ([]byte, error) {
 	form := doneJSON{
-		Version: Version, Done: *d, Offer: offerOf(d.Offer), Return: returnOf(t, &d.Return), Decision: decisionOf(d.Decision), Err: errorOf(t, d.Err),
+		Version: Version, Done: *d, Offer: offerOf(d.Offer), Return: returnOf(t, &d.Return), Decision: decision.Of(d.Decision), Err: errorOf(t, d.Err),
 	}
 	if d.Response != nil {
 		resp := *d.Response
@@ -55,7 +56,7 @@ func UnmarshalDone(t *Task, data []byte) (*Done, error) {
 		return nil, err
 	}
 	d := &form.Done
-	d.Offer, d.Decision, d.Err = form.Offer.offer(), form.Decision.decision(), form.Err.error(t)
+	d.Offer, d.Decision, d.Err = form.Offer.offer(), form.Decision.Decision(), form.Err.error(t)
 	if r := form.Return.returned(t); r != nil {
 		d.Return = *r
 	}
@@ -73,13 +74,13 @@ func UnmarshalDone(t *Task, data []byte) (*Done, error) {
 type doneJSON struct {
 	Version int `json:"v"`
 	Done
-	Offer      *offerJSON      `json:"offer,omitempty"`
-	Checked    []checkedJSON   `json:"checked,omitempty"`
-	Return     *returnJSON     `json:"return,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	OutputType string          `json:"output_type,omitempty"`
-	Decision   *decisionJSON   `json:"decision,omitempty"`
-	Err        *errorJSON      `json:"error,omitempty"`
+	Offer      *offerJSON       `json:"offer,omitempty"`
+	Checked    []checkedJSON    `json:"checked,omitempty"`
+	Return     *returnJSON      `json:"return,omitempty"`
+	Output     json.RawMessage  `json:"output,omitempty"`
+	OutputType string           `json:"output_type,omitempty"`
+	Decision   *decision.Record `json:"decision,omitempty"`
+	Err        *errorJSON       `json:"error,omitempty"`
 }
 
 type checkedJSON struct {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/decision"
 	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -115,31 +116,31 @@ func (f *infoJSON) info() *toolset.RunInfo {
 
 type callJSON struct {
 	toolset.Call
-	Decision *decisionJSON `json:"decision,omitempty"`
-	Resume   *resumeJSON   `json:"resume,omitempty"`
+	Decision *decision.Record `json:"decision,omitempty"`
+	Resume   *resumeJSON      `json:"resume,omitempty"`
 }
 
 type resumeJSON struct {
-	State     json.RawMessage           `json:"state,omitempty"`
-	Answered  bool                      `json:"answered,omitempty"`
-	Decisions map[string]*decisionJSON  `json:"decisions,omitempty"`
-	Results   map[string]toolset.Result `json:"results,omitempty"`
-	Prompt    []model.Part              `json:"prompt,omitempty"`
-	Stays     bool                      `json:"stays,omitempty"`
+	State     json.RawMessage             `json:"state,omitempty"`
+	Answered  bool                        `json:"answered,omitempty"`
+	Decisions map[string]*decision.Record `json:"decisions,omitempty"`
+	Results   map[string]toolset.Result   `json:"results,omitempty"`
+	Prompt    []model.Part                `json:"prompt,omitempty"`
+	Stays     bool                        `json:"stays,omitempty"`
 }
 
 func callOf(c *Call) *callJSON {
 	if c == nil {
 		return nil
 	}
-	form := &callJSON{Call: c.Call, Decision: decisionOf(c.Decision)}
+	form := &callJSON{Call: c.Call, Decision: decision.Of(c.Decision)}
 	if r := c.Resume; r != nil {
 		form.Resume = &resumeJSON{State: r.State, Answered: r.Results != nil, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Results != nil {
 			form.Resume.Results = r.Results.Results
-			form.Resume.Decisions = map[string]*decisionJSON{}
+			form.Resume.Decisions = map[string]*decision.Record{}
 			for key, d := range r.Results.Decisions {
-				form.Resume.Decisions[key] = decisionOf(&d)
+				form.Resume.Decisions[key] = decision.Of(&d)
 			}
 		}
 	}
@@ -151,39 +152,15 @@ func (f *callJSON) call() *Call {
 		return nil
 	}
 	c := &Call{Call: f.Call}
-	c.Decision = f.Decision.decision()
+	c.Decision = f.Decision.Decision()
 	if r := f.Resume; r != nil {
 		c.Resume = &toolset.Resume{State: r.State, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Answered {
 			c.Resume.Results = &toolset.DeferredResults{Results: r.Results}
 			for key, d := range r.Decisions {
-				c.Resume.Results.Decide(key, *d.decision())
+				c.Resume.Results.Decide(key, *d.Decision())
 			}
 		}
 	}
 	return c
-}
-
-// decisionJSON is a decision. Arguments are text, which keeps every byte of them.
-type decisionJSON struct {
-	Verdict toolset.Verdict `json:"verdict"`
-	Args    model.RawArgs   `json:"args,omitzero"`
-	Reason  string          `json:"reason,omitempty"`
-	Always  bool            `json:"always,omitempty"`
-	By      string          `json:"by,omitempty"`
-	Meta    json.RawMessage `json:"meta,omitempty"`
-}
-
-func decisionOf(d *toolset.Decision) *decisionJSON {
-	if d == nil {
-		return nil
-	}
-	return &decisionJSON{d.Verdict, model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
-}
-
-func (f *decisionJSON) decision() *toolset.Decision {
-	if f == nil {
-		return nil
-	}
-	return &toolset.Decision{Verdict: f.Verdict, Args: json.RawMessage(f.Args), Reason: f.Reason, Always: f.Always, By: f.By, Meta: f.Meta}
 }

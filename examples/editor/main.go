@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command editor is a small agent for IDEs that speak ACP. Its test runs it with an editor in memory: no process, no pipe and no
+// Command editor is a small agent for IDEs with ACP. Its test runs it with an editor in memory: no process, pipe or
 // network. Start it from an IDE; -model names the model.
 package main
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/decision"
 )
 
 // Record is a record of a journal, for package transcript, which keeps records as entries of a session.
@@ -28,7 +29,7 @@ const (
 
 // NewAnswer returns a record of a decision that the run has not heard of yet.
 func NewAnswer(step int, call, tool string, at time.Time, d *model.Decision) *Record {
-	return &record{Op: RecordAnswer, Step: step, Call: call, Tool: tool, At: at, Decision: decisionOf(d)}
+	return &record{Op: RecordAnswer, Step: step, Call: call, Tool: tool, At: at, Decision: decision.Of(d)}
 }
 
 // ReadRecord reads as much of a record as it can. It returns nil if that is nothing.
@@ -59,10 +60,7 @@ func waits(r *engine.Return) bool { return r.Approval != nil || r.Deferred || r.
 
 // Decided returns the decision of the record, nil if there is none.
 func (r *record) Decided() *model.Decision {
-	if r.Decision == nil {
-		return nil
-	}
-	return new(r.Decision.toolset())
+	return r.Decision.Decision()
 }
 
 // member returns the member of a record that is kept apart from it: the message of a response, or a decision.

@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/decision"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -90,7 +91,7 @@ type record struct {
 	Instructions *string           `json:"instructions,omitempty"`
 	Response     *model.Message    `json:"response,omitempty"`
 	Return       *returned         `json:"return,omitempty"`
-	Decision     *decision         `json:"decision,omitempty"`
+	Decision     *decision.Record  `json:"decision,omitempty"`
 	Inbox        [][]model.Part    `json:"inbox,omitempty"`
 	Approval     *toolset.Approval `json:"approval,omitempty"`
 	History      []span            `json:"history,omitempty"`
@@ -139,24 +140,6 @@ func (r *returned) loop() engine.Return {
 	return made
 }
 
-// decision is a decision in a record. Arguments are text, so that not a byte of them is lost.
-type decision struct {
-	Verdict toolset.Verdict `json:"verdict"`
-	Args    model.RawArgs   `json:"args,omitzero"`
-	Reason  string          `json:"reason,omitempty"`
-	Always  bool            `json:"always,omitempty"`
-	By      string          `json:"by,omitempty"`
-	Meta    json.RawMessage `json:"meta,omitempty"`
-}
-
-func decisionOf(d *toolset.Decision) *decision {
-	return &decision{d.Verdict, model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
-}
-
-func (d *decision) toolset() toolset.Decision {
-	return toolset.Decision{Verdict: d.Verdict, Args: json.RawMessage(d.Args), Reason: d.Reason, Always: d.Always, By: d.By, Meta: d.Meta}
-}
-
 // take sets the result of a task.
 func (r *record) take(done *engine.Done, codec Codec) {
 	if done.Used != nil {
@@ -175,7 +158,7 @@ func (r *record) take(done *engine.Done, codec Codec) {
 		r.OutputType, r.Output, ok = codec.Encode(done.Output)
 		r.Again = !ok
 	case r.Op == opApprove:
-		r.Decision = decisionOf(done.Decision)
+		r.Decision = decision.Of(done.Decision)
 	default:
 		r.Inbox = done.Inbox
 	}
@@ -188,7 +171,7 @@ func (r *record) done(codec Codec) (*engine.Done, error) {
 		done.Return = r.Return.loop()
 	}
 	if r.Decision != nil {
-		done.Decision = new(r.Decision.toolset())
+		done.Decision = r.Decision.Decision()
 	}
 	if r.Output == nil {
 		return done, nil

@@ -60,16 +60,13 @@ type Config struct {
 	Resume bool
 }
 
-// Result is how a run ended, well or not.
+// Result is how a run ended, well or not. Agent is empty unless the run was handed over.
 type Result struct {
-	RunID, ConversationID string
-	Output                any
-	Messages              []*model.Message
-	Usage                 toolset.Usage
-	Steps                 int
-	// Cut is why the text that gave the output is not whole: [model.FinishLength] or [model.FinishContentFilter]. It is empty if
-	// it is whole.
-	Cut model.FinishReason
-	// Agent is the agent that gave the output, if the run was handed over.
-	Agent string
+	engine.Result[any]
+	Steps int
+}
+
+// NotRun returns the result of a run that has not begun.
+func (c *Config) NotRun() *Result {
+	return &Result{Result: engine.Result[any]{RunID: c.RunID, ConversationID: c.ConversationID, Messages: c.History}}
 }

@@ -56,10 +56,10 @@ func (r *run) fail(ctx context.Context, err error) error {
 }
 
 func (r *run) result() *Result {
-	res := &Result{
+	res := &Result{Result: engine.Result[any]{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step, Cut: r.cut,
-	}
+		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Cut: r.cut,
+	}, Steps: r.info.Step}
 	if last := r.last(); last != nil && last.HandOver != nil {
 		res.Agent = last.HandOver.Agent
 	}
