@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// left is what is known of one call.
+type left struct {
+	part    *model.Part
+	pending model.PendingCall
+	// shown is what was asked about, decision the answer, and given says that the answer came before the turn.
+	asked    bool
+	decision *model.Decision
+	// was is pending before anybody has changed the arguments.
+	was   model.PendingCall
+	given bool
+	// answer is the result. denied says that it is a decision, which a later one takes the place of.
+	answer   *model.Part
+	denied   bool
+	content  []model.Part
+	deferred bool
+	// suspended is set if the call waits for calls inside it.
+	suspended *model.SuspendedCall
+	inside    []model.PendingCall
+}
+
+// waits reports whether a call waits for an answer, or for one more.
+func (c *left) waits() bool {
+	return c.mayHaveRun() || c.suspended != nil || c.deferred || c.asked && c.given
+}
+
+// mayHaveRun reports whether a call was allowed and has no result.
+func (c *left) mayHaveRun() bool {
+	return c.decision != nil && c.decision.Verdict == model.VerdictAllow && !c.deferred && c.suspended == nil
+}
+
+// notRun answers a call without a result.
+func (c *left) notRun(text string) model.Part {
+	p := model.ToolReturn(c.part.CallID, c.part.Tool, text)
+	p.Outcome, p.Decision = model.OutcomeInterrupted, c.decision
+	return p
+}
+
+// argsOf returns the arguments of a call as JSON.
+func argsOf(p *model.Part) json.RawMessage {
+	switch {
+	case len(p.Args) == 0:
+		return json.RawMessage("{}")
+	case json.Valid(p.Args):
+		return json.RawMessage(p.Args)
+	}
+	text, _ := json.Marshal(string(p.Args)) // the tool would get them repaired
+	return text
+}
+
+// takeUp takes what the request says that the turn has begun with, and the answers to its calls.
+func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
+	id := c.part.CallID
+	for i := range before.Parts {
+		if p := &before.Parts[i]; isResult(p) && p.CallID == id {
+			c.answer = p
+			return
+		}
+	}
+	for i := range before.SuspendedCalls {
+		if s := &before.SuspendedCalls[i]; s.ID == id {
+			c.suspended, c.decision = s, s.Decision
+		}
+	}
+	for i := range before.PendingCalls {
+		p := &before.PendingCalls[i]
+		switch {
+		case len(p.Path) > 1 && p.Path[0] == id:
+			c.inside = append(c.inside, *p)
+		case len(p.Path) <= 1 && p.ID == id:
+			c.pending, c.was, c.given = *p, *p, true
+			c.asked, c.deferred, c.decision = p.Approval != nil && !p.MayHaveRun, p.Approval == nil, p.Decision
+		}
+	}
+	key := model.PendingCall{ID: id}.Key()
+	if d, ok := answers.Decisions[key]; ok {
+		c.decide(&d)
+	}
+	if r, ok := answers.Results[key]; ok {
+		p := model.ToolReturn(id, c.part.Tool, r.Text)
+		p.Outcome, p.Meta, p.Keep = r.Outcome, r.Meta, r.Keep
+		c.suspended, c.answer, c.content = nil, &p, r.Content
+	}
+}
+
+// decide takes a decision about the call.
+func (c *left) decide(d *model.Decision) {
+	if c.denied { // by an answer that whoever gave it was told of as not recorded
+		c.answer, c.denied = nil, false
+	}
+	switch c.asked = false; d.Verdict {
+	case model.VerdictDeny:
+		p := model.ToolReturn(c.part.CallID, c.part.Tool, cmp.Or(d.Reason, textDenied))
+		p.Outcome, p.Decision = model.OutcomeDenied, d
+		if c.pending.MayHaveRun {
+			p.Text, p.Outcome, p.Decision = loop.TextLost, model.OutcomeInterrupted, c.pending.Decision
+		}
+		c.answer, c.denied = &p, true
+	case model.VerdictAllow:
+		if c.decision = d; len(d.Args) > 0 {
+			c.pending.Args, c.pending.Changed = d.Args, true
+		}
+	default: // the person is asked again
+		c.asked, c.decision = true, nil
+		c.pending.Args, c.pending.Changed = c.was.Args, c.was.Changed
+	}
+}
+
+// take takes a record about the call.
+func (c *left) take(r *engine.Record) {
+	switch r.Op {
+	case engine.RecordAsk:
+		c.ask(r.Approval)
+	case engine.RecordApprove, engine.RecordAnswer:
+		if d := r.Decided(); d != nil {
+			c.decide(d)
+		}
+	case engine.RecordCheck, engine.RecordTool:
+		c.returned(r)
+	}
+}
+
+// ask notes that the call is asked about. Before a call runs that was allowed, it is looked at once more.
+func (c *left) ask(a *model.Approval) {
+	if a == nil {
+		return
+	}
+	if before := c.pending.Approval; c.decision != nil && before != nil && before.Basis == a.Basis {
+		return
+	}
+	c.pending.Approval, c.asked, c.decision = a, true, nil
+}
+
+// returned takes what the tool, or a check of its arguments, has returned.
+func (c *left) returned(r *engine.Record) {
+	if r.Return == nil {
+		return
+	}
+	if answer, ok := r.Answer(); ok {
+		if answer.Decision = c.decision; c.pending.Changed {
+			answer.Text = loop.WithChange(model.RawArgs(c.pending.Args), answer.Text)
+		}
+		c.suspended, c.answer, c.denied, c.content = nil, &answer, false, r.Return.Content
+		return
+	}
+	switch ret := r.Return; {
+	case ret.Approval != nil:
+		c.decision = nil
+		c.ask(ret.Approval)
+	case ret.Pending != nil:
+		c.suspend(ret.Pending)
+	case ret.Deferred:
+		c.deferred, c.pending.Approval, c.pending.Meta, c.pending.Decision = true, nil, ret.Meta, c.decision
+	}
+}
+
+// suspend notes that the call waits for calls inside it.
+func (c *left) suspend(p *toolset.PendingError) {
+	c.suspended = &model.SuspendedCall{
+		ID: c.part.CallID, Tool: c.part.Tool, Args: c.pending.Args, Changed: c.pending.Changed, Approved: c.decision != nil,
+		Approval: c.pending.Approval, Decision: c.decision, State: p.State,
+	}
+	c.inside = nil
+	for _, in := range p.Calls {
+		if len(in.Path) == 0 {
+			in.Path = []string{in.ID}
+		}
+		in.Path = append([]string{c.part.CallID}, in.Path...)
+		c.inside = append(c.inside, in)
+	}
+}
