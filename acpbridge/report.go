@@ -111,7 +111,7 @@ func (a *report) started(ctx context.Context, approval *toolset.Approval) {
 	a.update(ctx, u)
 }
 
-// showTerminal shows a terminal of the client in place of the command that was asked about.
+// showTerminal replaces the preview of a command by a terminal of the client.
 func (a *report) showTerminal(ctx context.Context, id acp.TerminalID) {
 	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: id}}}, a.notes()...)})
 }
@@ -122,7 +122,7 @@ func (a *report) showOutput(ctx context.Context, o *growingOutput) {
 	a.update(ctx, acp.ToolCallUpdate{Content: append(a.notes(), deps.TextContent(o.shown()))})
 }
 
-// outputOf returns the output of a command on this machine with how it ended. What has been shown of it only grows.
+// outputOf returns the whole output of a command on this machine, and how the command ended.
 func (a *report) outputOf(res *toolset.Result) acp.ToolCallContent {
 	if a.output == nil {
 		return verbatim(transcript.Clip(res.Text))
@@ -166,8 +166,8 @@ type commandEnd struct {
 	Output     *string `json:"output,omitempty"`
 }
 
-// rawOutput is for the client's programs. text is what the model is told: the output, and behind it in a line of its own how the command is. The
-// output of a command on this machine is not in it, because the content has it.
+// rawOutput returns the raw output of a call for the client's programs. text is the text for the model: the output, then a line
+// with the state of the command. The output of a command on this machine is left out, because the content has it.
 func rawOutput(s *ws.CommandState, text string, live bool) json.RawMessage {
 	end := commandEnd{TerminalID: s.Terminal, TimedOut: s.TimedOut, Running: s.Running, Truncated: s.Truncated}
 	if s.Exit != nil && s.Exit.Signal != "" {
