@@ -16,5 +16,5 @@ type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// ErrNoBlob means that there is no blob with the key.
+// ErrNoBlob means that the key has no blob.
 var ErrNoBlob = errors.New("no such blob")

@@ -2,20 +2,20 @@
 
 // Package session defines where conversations live.
 //
-// A session is a conversation as a list of entries: messages, steps of the running turn, what was shown, decisions
-// and values. Entries do not depend on who shows them, so a conversation can start in an editor and continue in a
-// terminal or a browser.
+// A session is a conversation as a list of entries: messages, steps of the running turn, what was
+// shown, decisions and values. Entries do not depend on who shows them, so a conversation can start
+// in an editor and continue in a terminal or a browser.
 //
-// A [Store] keeps sessions: [Memory] in memory, package sqlitestore on disk, and package pgstore in Postgres. Package
-// sessiontest checks implementations against the contract. Package turn records the runs of an agent in a session,
-// and package host runs sessions for editors and browsers.
+// A [Store] keeps sessions: [Memory] in memory, package sqlitestore on disk, and package pgstore in
+// Postgres. Package sessiontest checks implementations against the contract. Package turn records
+// the runs of an agent in a session, and package host runs sessions for editors and browsers.
 //
 // # Writing
 //
-// One writer at a time appends to a session. It acquires a [Lease], whose token is greater than those of earlier
-// leases. An append with an old lease fails with [ErrLeaseLost], however late it arrives. An append also names the
-// head that it expects, and fails with [ErrHeadMoved] if the writer has missed an entry. [Open] returns a [Writer],
-// which does both:
+// One writer at a time appends to a session. It acquires a [Lease], whose token is greater than any
+// earlier token. An append with an old lease fails with [ErrLeaseLost], however late it arrives. An
+// append also names the head that it expects, and fails with [ErrHeadMoved] if the writer has
+// missed an entry. [Open] returns a [Writer], which does both:
 //
 //	w, err := session.Open(ctx, store, id, session.Claim{Holder: "editor"})
 //	if errors.Is(err, session.ErrHeld) {
@@ -34,8 +34,8 @@
 //     response replaces the text that was recorded while it was streamed.
 //   - An appended end of a run removes the steps of that run and of the runs inside it. They were needed to resume it.
 //
-// The numbers of such entries are not used again, so the numbers of a session's entries grow but can have gaps. Entries that a fork
-// inherits stay as they were when it was made.
+// The numbers of such entries are not used again, so the numbers of a session's entries grow but
+// can have gaps. Entries that a fork inherits stay as they were when it was made.
 //
 // # Errors
 //
@@ -48,8 +48,8 @@
 //	ErrHeadMoved    the head is another one: Error.Head
 //	ErrInvalid      an argument is not valid
 //	ErrVersion      a newer version of the program wrote the data
-//	ErrCorrupt      data is damaged: Error.Seq if it is that of one entry
-//	ErrFull         there is no room left
+//	ErrCorrupt      data is damaged: Error.Seq if one entry is
+//	ErrFull         the disk is full
 //	ErrBusy         the storage was locked for too long
 //	ErrUnavailable  the server of the storage cannot be reached
 //	ErrReadOnly     the storage cannot be written to

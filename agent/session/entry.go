@@ -11,16 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what an entry is. Programs leave entries of kinds that they do not know as they are.
+// Kind is the kind of an entry. Programs leave entries of unknown kinds unchanged.
 type Kind string
 
 const (
 	// KindMessage is a message of the conversation. Data is an object whose "message" is a model.Message. See package transcript for what may stand
 	// beside it.
 	KindMessage Kind = "message"
-	// KindStep is what a step of a run came to, in the form of the journal that recorded it. It is needed until the run has ended.
+	// KindStep is the result of a step of a run, in the form of the journal that recorded it. It is
+	// needed until the run has ended.
 	KindStep Kind = "step"
-	// KindView is something that was shown and is no message, such as a plan or the text of a response that is not complete.
+	// KindView is something that was shown but is not a message, such as a plan or the text of an
+	// incomplete response.
 	KindView Kind = "view"
 	// KindDecision is a decision about a tool call: who decided, and what was shown.
 	KindDecision Kind = "decision"
@@ -40,7 +42,7 @@ type Entry struct {
 	Seq int64
 	// Time is when the entry came about, in UTC and exact to the nanosecond. It lies between the years 1970 and 2262.
 	Time time.Time
-	// Kind says what the entry is. It must not be empty.
+	// Kind is the kind of the entry. It must not be empty.
 	Kind Kind
 	// Run is the id of the run that the entry belongs to, if any.
 	Run string

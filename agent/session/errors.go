@@ -15,11 +15,13 @@ var (
 	ErrNotFound = errors.New("no such session")
 	// ErrExists means that a session with the id exists.
 	ErrExists = errors.New("the session exists")
-	// ErrHeld means that another writer has the session. [Error] says who, and since when.
+	// ErrHeld means that another writer holds the session. [Error] names it, and since when.
 	ErrHeld = errors.New("the session is in use")
-	// ErrLeaseLost means that the lease has ended: it was released or taken by force. [Error] says who has the session now.
+	// ErrLeaseLost means that the lease has ended: it was released or taken by force. [Error] names
+	// the present holder.
 	ErrLeaseLost = errors.New("the session was taken over")
-	// ErrHeadMoved means that the session's last entry is not the one that the writer expected. [Error] says which one it is.
+	// ErrHeadMoved means that the session's last entry is not the one that the writer expected.
+	// [Error] has its number.
 	ErrHeadMoved = errors.New("the session has other entries than expected")
 	// ErrInvalid means that an argument is not valid.
 	ErrInvalid = errors.New("invalid argument")
@@ -27,9 +29,9 @@ var (
 	ErrVersion = errors.New("written by a newer version of this program")
 	// ErrCorrupt means that data is damaged.
 	ErrCorrupt = errors.New("the data is damaged")
-	// ErrFull means that there is no room left on the disk.
+	// ErrFull means that the disk is full.
 	ErrFull = errors.New("the disk is full")
-	// ErrBusy means that somebody else had the storage locked for too long.
+	// ErrBusy means that another process locked the storage for too long.
 	ErrBusy = errors.New("the store is busy")
 	// ErrUnavailable means that the server that has the sessions cannot be reached.
 	ErrUnavailable = errors.New("the store cannot be reached")
@@ -39,13 +41,14 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Error says what failed.
+// Error describes a failed operation.
 type Error struct {
-	// Op is what was done: "append", for example.
+	// Op is the operation, for example "append".
 	Op string
 	// Session is the id of the session, if it is about one.
 	Session string
-	// Holder is who has the session, and Since is when it was acquired: for [ErrHeld] and [ErrLeaseLost], as far as it is known.
+	// Holder is the holder of the session, and Since is when it acquired it, for [ErrHeld] and
+	// [ErrLeaseLost], if known.
 	Holder string
 	Since  time.Time
 	// Head is the number of the session's last entry: for [ErrHeadMoved].

@@ -13,7 +13,7 @@ import (
 // ExportVersion is the version of the form that [Export] writes. [Import] reads all versions up to this one.
 const ExportVersion = 1
 
-// exportLine is a line of an export: that of a session, or that of an entry of the session before it.
+// exportLine is a line of an export: a session, or an entry of the preceding session.
 type exportLine struct {
 	entryJSON
 	Session *Info `json:"session,omitempty"`
@@ -106,11 +106,11 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 	return damaged, nil
 }
 
-// LineError says what is wrong with a line of an export.
+// LineError describes an invalid line of an export.
 type LineError struct {
 	// Line is the number of the line, from 1.
 	Line int
-	// Err is what is wrong. It wraps an error of this package.
+	// Err is the error. It wraps an error of this package.
 	Err error
 }
 

@@ -21,7 +21,7 @@ type ImportOptions struct {
 	MaxLine int
 }
 
-// Imported says what [Import] has done.
+// Imported is the result of [Import].
 type Imported struct {
 	// Sessions are the ids of the sessions that were made, Entries is how many entries they have.
 	Sessions []string
@@ -36,11 +36,13 @@ const (
 	maxDamaged    = 1000
 )
 
-// Import makes the sessions that [Export] has written. They have the ids, times and numbers of the original. A session whose id exists is an
-// error that wraps [ErrExists]; those before it are kept. A fork becomes a session of its own: Parent and ForkedAt are left out.
-// Entries that later ones supersede are left out.
+// Import creates the sessions that [Export] has written, with the ids, times and numbers of the
+// original. A session whose id exists is an error that wraps [ErrExists]; sessions imported before
+// it are kept. A fork becomes an independent session, without Parent and ForkedAt. Superseded
+// entries are left out.
 //
-// A damaged line is a [*LineError] with its number. Import needs memory for one line and about a megabyte.
+// A damaged line is a [*LineError] with its number. Import needs memory for one line and about a
+// megabyte.
 func Import(ctx context.Context, s Store, r io.Reader, o ImportOptions) (Imported, error) {
 	if err := checkStore("import", s); err != nil {
 		return Imported{}, err

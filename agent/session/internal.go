@@ -19,8 +19,8 @@ func Internal(i *Info) bool { return strings.HasPrefix(i.Dir, InternalDir) }
 // staleValue is the name of the value that StaleAfter sets.
 const staleValue = "stale_after"
 
-// StaleAfter returns values for an internal session, for [New] or [Change], that say that nobody needs the session once it has not been
-// changed for a time. An internal session without such a value is never stale.
+// StaleAfter returns values for an internal session, for [New] or [Change], which make the session
+// stale once it has not changed for d. An internal session without such a value is never stale.
 func StaleAfter(d time.Duration) map[string]json.RawMessage {
 	data, err := json.Marshal(d.String())
 	if err != nil {
@@ -29,7 +29,7 @@ func StaleAfter(d time.Duration) map[string]json.RawMessage {
 	return map[string]json.RawMessage{staleValue: data}
 }
 
-// stale reports whether nobody needs an internal session any more.
+// stale reports whether an internal session is no longer needed.
 func stale(i *Info, now time.Time) bool {
 	var text string
 	if !Internal(i) || json.Unmarshal(i.Values[staleValue], &text) != nil {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Position is a place in a list: behind the session with this time, by which the list is ordered, and this id. Later pages have
-// the sessions whose time is earlier, or equal with a smaller id.
+// Position is a place in a list: after the session with this time and id. The list is ordered by
+// the time. Later pages have the sessions whose time is earlier, or equal with a smaller id.
 type Position struct {
-	// Time and ID are those of the session.
+	// Time and ID identify the session.
 	Time time.Time
 	ID   string
 }
@@ -25,8 +25,8 @@ type positionJSON struct {
 	Query string `json:"q"`
 }
 
-// Start checks the query and returns the position that its cursor stands for, or nil for the first page. Errors wrap [ErrInvalid].
-// Implementations of [Store] use it.
+// Start checks the query and returns the position of its cursor, or nil for the first page. Errors
+// wrap [ErrInvalid]. Implementations of [Store] use it.
 func (q *Query) Start() (*Position, error) {
 	if q.Order != OrderUpdated && q.Order != OrderCreated {
 		return nil, fmt.Errorf("%w: order %q, must be %q or %q", ErrInvalid, q.Order, OrderUpdated, OrderCreated)
@@ -68,7 +68,7 @@ func (q *Query) PageSize() int {
 	return min(q.Limit, MaxLimit)
 }
 
-// timeOf is the time by which the list is ordered.
+// timeOf returns the time that orders the list.
 func (q *Query) timeOf(i *Info) time.Time {
 	if q.Order == OrderCreated {
 		return i.Created

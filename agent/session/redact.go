@@ -15,8 +15,9 @@ import (
 // called from several goroutines at once.
 type Processor func(ctx context.Context, e *Entry) error
 
-// Processed returns a store that passes what is written to s through a processor. What is read is what was stored: a run that is resumed
-// from such a session sees its redacted past. An error of the processor ends the call, and nothing is written.
+// Processed returns a store that passes what is written to s through a processor. Reads return the
+// stored data: a run that is resumed from such a session sees its redacted past. An error of the
+// processor ends the call, and nothing is written.
 //
 // The store is a [Watcher] and a [Compacter] if s is. Processed panics if s or process is nil.
 func Processed(s Store, process Processor) Store {
@@ -133,11 +134,12 @@ func (p processed) Append(ctx context.Context, l Lease, head int64, entries ...E
 	return p.Store.Append(ctx, l, head, made...)
 }
 
-// Strings returns a processor that passes each string of the data of entries through replace: values of members and elements, in their
-// decoded form, and not names of members. All else stays byte for byte.
+// Strings returns a processor that passes each string in the data of entries through replace: the
+// decoded values of members and elements, but not the names of members. All else stays byte for
+// byte.
 //
-// The text of a response that is being streamed is stored in pieces, and what is to be replaced may be divided between two of them. The
-// response that takes their place is looked at as a whole.
+// The text of a streamed response is stored in pieces, and text to be replaced may span two of
+// them. The complete response that supersedes the pieces is processed as a whole.
 func Strings(replace func(string) string) Processor {
 	return func(_ context.Context, e *Entry) error {
 		data, err := replaceStrings(e.Data, replace)

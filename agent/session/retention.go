@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Retention says which sessions [Prune] removes. A bound that is zero does not count. The bounds are for conversations: see [Internal].
+// Retention selects the sessions that [Prune] removes. A bound that is zero does not count. The
+// bounds are for conversations: see [Internal].
 type Retention struct {
 	// MaxAge bounds the time since a session was changed.
 	MaxAge time.Duration
@@ -18,17 +19,18 @@ type Retention struct {
 	MaxBytes int64
 	// Dir limits it to the sessions of one directory.
 	Dir string
-	// Keep says which sessions are kept in any case. They count as kept. It may be nil.
+	// Keep reports whether to keep a session in any case. Such a session still counts towards the
+	// bounds. It may be nil.
 	Keep func(Info) bool
 	// DryRun reports what would be removed, and removes nothing.
 	DryRun bool
 }
 
-// Pruned says what [Prune] or [Purge] has removed.
+// Pruned is the result of [Prune] or [Purge].
 type Pruned struct {
 	// Removed are the sessions that were removed.
 	Removed []Info
-	// Held is how many sessions were left because somebody has them.
+	// Held is how many sessions were left because they are held.
 	Held int
 	// Bytes is the size of the removed sessions.
 	Bytes int64
@@ -108,8 +110,9 @@ type Compacter interface {
 	Compact(ctx context.Context) error
 }
 
-// Purge removes all sessions that a query selects, whatever its Limit, and then compacts the store if it is a [Compacter]. It leaves the
-// sessions that are held. Without Query.Conversations it removes internal sessions too, so that windows of spending begin anew.
+// Purge removes all sessions that a query selects, whatever its Limit, and then compacts the store
+// if it is a [Compacter]. It leaves the sessions that are held. Without Query.Conversations it also
+// removes internal sessions, which resets spending windows.
 func Purge(ctx context.Context, s Store, q Query) (Pruned, error) {
 	var done Pruned
 	if err := checkStore("purge", s); err != nil {

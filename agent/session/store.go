@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// Store keeps sessions. Implementations are safe for concurrent use; package sessiontest checks them against what is said here.
+// Store keeps sessions. Implementations are safe for concurrent use; package sessiontest checks
+// them against this contract.
 //
-// What is passed to a store stays the caller's, and what it returns belongs to the caller: neither shares memory with the store.
-// A method whose context has ended returns the context's error. A method that changes something may have done so all the same if the
-// context ended while it was under way. Errors are a [*Error].
+// Arguments stay the caller's, and results belong to the caller: neither shares memory with the
+// store. A method whose context has ended returns the context's error. A method that changes
+// something may have succeeded all the same if its context ended while it ran. Errors are a
+// [*Error].
 type Store interface {
 	// Create makes a session without entries. If a session with the id exists, Create fails with [ErrExists].
 	Create(ctx context.Context, n New) (Info, error)
@@ -24,16 +26,18 @@ type Store interface {
 	List(ctx context.Context, q Query) (Page, error)
 	// Update changes the title and values of a session, and returns it as it is then. It needs no lease.
 	Update(ctx context.Context, id string, c Change) (Info, error)
-	// Fork makes a session that has the entries of another one up to and including number at, and goes its own way from there. The
-	// number 0 forks before the first entry. Title, directory and values are those of the other session unless n has its own; a value that is
-	// nil in n is one that the fork does not have. The cost does not grow with the number of entries. It needs no lease.
+	// Fork creates a session with the entries of another one up to and including number at. From
+	// there the two are independent. The number 0 forks before the first entry. The fork copies
+	// title, directory and values unless n has its own; a value that is nil in n is left out. The
+	// cost does not grow with the number of entries. It needs no lease.
 	Fork(ctx context.Context, id string, at int64, n New) (Info, error)
 	// Delete removes a session. Sessions that were forked from it keep their entries. While the session is held, Delete fails with
 	// [ErrHeld].
 	Delete(ctx context.Context, id string) error
 
-	// Acquire takes hold of a session to append to it. If somebody has it, Acquire fails with [ErrHeld], unless the claim is made by
-	// force. A lease ends when it is released, when it is taken by force, and when the process that holds it ends, however that happens.
+	// Acquire takes hold of a session to append to it. If the session is held, Acquire fails with
+	// [ErrHeld], unless the claim is made by force. A lease ends when it is released, when it is
+	// taken by force, and when the process that holds it ends, for whatever reason.
 	Acquire(ctx context.Context, id string, c Claim) (Lease, error)
 	// Release ends a lease. It fails with [ErrLeaseLost] if the lease has ended already.
 	Release(ctx context.Context, l Lease) error
@@ -64,7 +68,7 @@ type Watcher interface {
 type New struct {
 	// ID is a string of 1 to 256 bytes of UTF-8 without control characters. If it is empty, the store makes one.
 	ID string `json:"id,omitempty"`
-	// Title is what a person calls the session.
+	// Title is the session's title for people.
 	Title string `json:"title,omitempty"`
 	// Dir is the directory that the session works in. See [Query].
 	Dir string `json:"dir,omitempty"`
@@ -78,7 +82,7 @@ type New struct {
 type Info struct {
 	// ID identifies the session.
 	ID string `json:"id"`
-	// Title is what a person calls the session. It may be empty.
+	// Title is the session's title for people. It may be empty.
 	Title string `json:"title,omitempty"`
 	// Dir is the directory that the session works in. It may be empty.
 	Dir string `json:"dir,omitempty"`
@@ -96,11 +100,11 @@ type Info struct {
 	// stays when that session is deleted.
 	Parent   string `json:"parent,omitempty"`
 	ForkedAt int64  `json:"forked_at,omitempty"`
-	// Holder is who has the session, if anybody does.
+	// Holder names the holder of the session; empty if it is free.
 	Holder string `json:"holder,omitempty"`
 }
 
-// Change says what [Store.Update] changes.
+// Change describes a change by [Store.Update].
 type Change struct {
 	// Title is the new title, or nil to leave it.
 	Title *string
@@ -153,11 +157,11 @@ type Page struct {
 	Next string
 }
 
-// Claim says who wants a session.
+// Claim describes a claim to a session.
 type Claim struct {
-	// Holder names whoever wants the session, for people: they see it when they are told that the session is held.
+	// Holder names the claimant to people who are told that the session is held.
 	Holder string
-	// Force takes the session from whoever has it, whose lease ends.
+	// Force takes the session from its holder, whose lease ends.
 	Force bool
 }
 
@@ -165,7 +169,7 @@ type Claim struct {
 type Lease struct {
 	// Session is the session's id.
 	Session string
-	// Token is greater than that of any earlier lease of a session with this id.
+	// Token is greater than the token of any earlier lease of a session with this id.
 	Token int64
 	// Holder is the one of the claim.
 	Holder string

@@ -19,7 +19,7 @@ type Writer struct {
 	// commit has an element while a batch is appended. It guards head and unsure.
 	commit chan struct{}
 	head   int64
-	// unsure says that the head may be another one, because an append has failed.
+	// unsure is set if the head may have moved, because an append has failed.
 	unsure bool
 
 	mu     sync.Mutex
@@ -28,13 +28,13 @@ type Writer struct {
 	lost   bool
 }
 
-// batch is what is appended together: the entries that come while the batch before is being appended.
+// batch holds entries to append together: they arrived while the previous batch was being appended.
 type batch struct {
 	parts []*part
 	done  chan struct{}
 }
 
-// part is what one call appends.
+// part holds the entries of one call.
 type part struct {
 	entries []Entry
 	// first is the number of the first entry.

@@ -37,8 +37,8 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// SharedClient returns the HTTP client of models that have none of their own. Unlike [http.DefaultClient] it keeps enough
-// idle connections for many runs that talk to one endpoint.
+// SharedClient returns the HTTP client of models without their own. Unlike [http.DefaultClient] it
+// keeps enough idle connections for many runs that talk to one endpoint.
 var SharedClient = sync.OnceValue(func() *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if ok {
@@ -51,8 +51,8 @@ var SharedClient = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 })
 
-// Client returns the client of a model: the one that the program has set, or the shared one. One without a rule for redirects gets
-// that of the shared one.
+// Client returns the client of a model: the program's client, or the shared one. A client without a
+// redirect policy gets the shared client's policy.
 func Client(own *http.Client) *http.Client {
 	if own == nil {
 		return SharedClient()

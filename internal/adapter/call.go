@@ -49,7 +49,7 @@ type Call struct {
 	Info    model.Info
 	// Retry is the policy, as [RetryPolicy] returns it.
 	Retry model.RetryPolicy
-	// Total bounds all attempts; 0 is no bound.
+	// Total bounds all attempts; 0 means no bound.
 	Total time.Duration
 	// Headers are the caller's extra headers. Errors do not quote their values: see [HideHeaders].
 	Headers map[string]string
@@ -63,9 +63,10 @@ func (c *Call) Bound(caller context.Context) (ctx context.Context, stop context.
 	return caller, func() {}
 }
 
-// Try makes attempts until one succeeds or another would be useless: the error is permanent, the endpoint asks for too long a
-// wait, or the sink has already received part of an answer, which final reports. ctx is what Bound made of caller. The error is
-// that of the last attempt, the sink's own, or says which of the contexts has ended.
+// Try makes attempts until one succeeds or another would be useless: the error is permanent, the
+// endpoint asks for too long a wait, or the sink has already received part of an answer, which
+// final reports. ctx is the context that Bound derived from caller. The error comes from the last
+// attempt or from the sink, or names the context that has ended.
 func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func() bool) error {
 	policy, left := &c.Retry, c.Retry.Total
 	for n := 1; ; n++ {

@@ -33,8 +33,8 @@ func MediaType(p *model.Part) (mediaType, kind string) {
 	return mediaType, kind
 }
 
-// CheckMedia returns why a media part of a request cannot be sent to a model, or nil. What the model does not take wraps
-// [model.ErrUnsupported].
+// CheckMedia returns why a media part of a request cannot be sent to a model, or nil. If the model
+// does not accept the media, the error wraps [model.ErrUnsupported].
 func CheckMedia(info model.Info, p *model.Part) error {
 	mediaType, kind := MediaType(p)
 	takes := func(kinds []string) bool { return slices.Contains(kinds, kind) || slices.Contains(kinds, mediaType) }
@@ -83,8 +83,8 @@ func CheckTools(req *model.Request) error {
 	return nil
 }
 
-// CheckNative returns why the provider cannot run what the settings ask it to run itself, or nil. What it cannot do wraps
-// [model.ErrUnsupported].
+// CheckNative returns why the provider cannot run its own tools as the settings ask, or nil. If it
+// lacks a tool, the error wraps [model.ErrUnsupported].
 func CheckNative(info *model.Info, req *model.Request, s *model.Settings) error {
 	for i := range s.NativeTools {
 		t := &s.NativeTools[i]

@@ -16,7 +16,7 @@ func CleanURL(u *url.URL) string {
 
 var (
 	urlInText = regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s\"'<>`]+")
-	// ending is what belongs to the text around a URL rather than to the URL.
+	// ending is punctuation that belongs to the text around a URL.
 	ending = ".,;:!)]}"
 )
 
@@ -56,7 +56,7 @@ type cleanedError struct {
 func (e *cleanedError) Error() string { return e.text }
 func (e *cleanedError) Unwrap() error { return e.err }
 
-// Cleaned returns err with the text that redact makes of its own.
+// Cleaned returns err with its text redacted.
 func Cleaned(err error, redact func(string) string) error {
 	if err == nil {
 		return nil

@@ -13,8 +13,9 @@ import (
 const contextLengthCodes = "context_length_exceeded|context_window_exceeded|exceed_context_size_error|request_too_large|" +
 	"model_max_prompt_tokens_exceeded|tokens_limit_reached|too_many_prompt_tokens|tokens_too_long|context_overflow"
 
-// contextLengthPhrases are messages of errors for a conversation that is too long, in lower case. Bars separate them, an
-// asterisk stands for any text, and a hash at the end for a digit. The test has the whole messages, with their sources.
+// contextLengthPhrases are messages of errors for a conversation that is too long, in lower case.
+// Bars separate them, an asterisk matches any text, and a hash at the end a digit. The test has the
+// whole messages, with their sources.
 const contextLengthPhrases = "" +
 	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral, Fireworks, NVIDIA, MLX.
 	"maximum context length is #|maximum context length of|maximum context length (|maximum context length:|" +
@@ -54,7 +55,7 @@ const contextLengthPhrases = "" +
 const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|per min|per day|(tpm)|quota|" +
 	"too many requests|throttl|wait before trying|credits"
 
-// saysContextLength reports whether e says that the conversation is too long.
+// saysContextLength reports whether e means that the conversation is too long.
 func saysContextLength(e *model.APIError) bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
@@ -102,8 +103,8 @@ func matches(text, phrase string) bool {
 	return true
 }
 
-// outputAlone reports whether a message, in lower case, says that the requested output is as long as the context, whatever
-// the conversation.
+// outputAlone reports whether a message, in lower case, means that the requested output alone fills
+// the context, whatever the conversation.
 func outputAlone(message string) bool {
 	numberAfter := func(prefix string) int {
 		_, rest, _ := strings.Cut(message, prefix)

@@ -36,8 +36,9 @@ func Turns(messages []*model.Message) iter.Seq[[]*model.Message] {
 	}
 }
 
-// Without returns the messages without the responses that have nothing to send, according to says. What is before and after
-// them becomes one turn: providers refuse empty messages, and some refuse two messages of the user in a row.
+// Without returns the messages without the responses that say nothing, according to says. The
+// messages around such a response become one turn: providers refuse empty messages, and some refuse
+// two messages of the user in a row.
 func Without(messages []*model.Message, says func(*model.Message) bool) []*model.Message {
 	for i, msg := range messages {
 		if msg.Kind != model.KindResponse || says(msg) {
@@ -75,7 +76,7 @@ func IsUserContent(p *model.Part) bool {
 	return p.Kind == model.PartUser || p.Kind == model.PartMedia || p.Kind == model.PartRetry && p.CallID == ""
 }
 
-// Failed reports whether a part that answers a call says that the tool failed.
+// Failed reports whether a part that answers a call reports a failed tool.
 func Failed(p *model.Part) bool {
 	return p.Kind == model.PartRetry || p.Outcome == model.OutcomeFailed || p.Outcome == model.OutcomeDenied ||
 		p.Outcome == model.OutcomeInterrupted
@@ -127,8 +128,8 @@ func (c *CallIDs) Unique(id string) string {
 	return unique
 }
 
-// MediaNote stands for media of a response in the history where the wire has no place for it: a conversation with one
-// provider can go on with every other.
+// MediaNote replaces media of a response in the history where the wire has no place for it.
+// Conversations can thus move between providers.
 func MediaNote(p *model.Part) string {
 	mediaType, _ := MediaType(p)
 	if mediaType == "" {

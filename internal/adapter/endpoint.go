@@ -50,8 +50,8 @@ func BaseURL(s, suffix string) (*url.URL, error) {
 	return u, nil
 }
 
-// DescribeConfig returns the printed form of a Config, without the key and without user and query of the URL. An empty base
-// stands for one that was refused.
+// DescribeConfig returns the printed form of a Config, without the key and without user and query
+// of the URL. An empty base means that the address was refused.
 func DescribeConfig(pkg, name, base, key string) string {
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
 		base = CleanURL(u)

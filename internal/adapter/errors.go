@@ -91,7 +91,7 @@ func TransportError(info model.Info, where string, err error, redact func(string
 	return e
 }
 
-// RequestID returns the id by which the provider knows a request, from the headers of its answer.
+// RequestID returns the provider's id of the request, from the headers of its response.
 func RequestID(h http.Header) string {
 	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"), h.Get("X-Generation-Id"), h.Get("Cf-Ray"))
 }

@@ -9,12 +9,14 @@ import (
 	"strings"
 )
 
-// EventReader reads server-sent events (WHATWG HTML standard, section 9.2.6) from r. It deviates in three ways to suit
-// servers: an event cut short by the end of the stream is still delivered, a field "error" becomes an error event, and
-// "id" and "retry" are ignored, because there is no reconnecting.
+// EventReader reads server-sent events (WHATWG HTML standard, section 9.2.6) from r. It deviates in
+// three ways to suit servers: an event cut short by the end of the stream is still delivered, a
+// field "error" becomes an error event, and "id" and "retry" are ignored, because it does not
+// reconnect.
 type EventReader struct {
-	// Stray makes an event of its own of an object, a list or a page that is no field: Google's servers report some errors as
-	// plain JSON within a stream, and proxies may send an unstreamed response.
+	// Stray turns an object, a list or a page outside of a field into a separate event: Google's
+	// servers report some errors as plain JSON within a stream, and proxies may send an unstreamed
+	// response.
 	Stray bool
 
 	r   io.Reader
@@ -56,7 +58,8 @@ func NewEventReader(r io.Reader, limit int) *EventReader {
 	return &EventReader{r: r, buf: make([]byte, 0, 4<<10), limit: limit}
 }
 
-// Next returns the next event with data. The error is that of the underlying reader, or a [*FloodError].
+// Next returns the next event with data. The error comes from the underlying reader, or is a
+// [*FloodError].
 func (e *EventReader) Next() (*Event, error) {
 	e.event, e.lines, e.straying = Event{Data: e.event.Data[:0]}, 0, false
 	for {

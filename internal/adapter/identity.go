@@ -10,8 +10,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Identity returns the identity of a model ([model.Identifier]): a digest of its description, address, own settings and what
-// else its configuration has. The address must not have a password. What has no JSON form makes the identity unknown.
+// Identity returns the identity of a model ([model.Identifier]): a digest of its description,
+// address, own settings and what else its configuration has. The address must not have a password.
+// A value without a JSON form makes the identity unknown.
 func Identity(info model.Info, address string, s *model.Settings, more ...any) string {
 	type plain model.Settings // without methods that hide values
 	hash := sha256.New()

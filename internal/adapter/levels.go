@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// levels are those of [model.Settings].Thinking, and those that some providers have beyond, from none to much.
+// levels are the values of [model.Settings].Thinking and further levels of some providers, from
+// none to much.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // Levels returns the levels of thinking that a profile has, from none to much. Others follow in the order of the alphabet.

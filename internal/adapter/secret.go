@@ -18,7 +18,7 @@ type Secret struct {
 	Authorize func(http.Header)
 	// Redact removes the key from a text, and secrets in URLs: see [CleanText].
 	Redact func(string) string
-	// IsSet says that there is a key.
+	// IsSet reports whether there is a key.
 	IsSet bool
 }
 

@@ -4,15 +4,16 @@ package adapter
 
 import "github.com/ponte-go/ponte/agent/model"
 
-// maxCount bounds a count, so that sums of counts fit.
+// maxCount bounds a count, which keeps sums of counts from overflowing.
 const maxCount = 1 << 53
 
-// Count corrects a provider's counts to what [model.Usage] promises. OpenAI's protocols count reasoning as part of the output,
-// and cached tokens as part of the input, but providers differ: xAI counts reasoning beside the output. The total tells. A
-// count stands beside the whole if the total has it in addition, or if it is greater than the whole. What the total has
-// beyond all counts is reasoning that is not mentioned elsewhere, as at Google's compatible endpoint. Tokens that are counted
-// both as read from the cache and as written to it, as OpenRouter does, are counted as read. Without a total, or with one that
-// is too small, only impossible counts are corrected.
+// Count corrects a provider's counts to what [model.Usage] promises. OpenAI's protocols count
+// reasoning as part of the output, and cached tokens as part of the input, but some providers count
+// them separately, as xAI counts reasoning. The total tells: a count is separate if the total
+// includes it in addition, or if it is greater than the whole. Tokens of the total beyond all
+// counts are unreported reasoning, as at Google's compatible endpoint. Tokens that are counted both
+// as read from the cache and as written to it, as OpenRouter does, are counted as read. Without a
+// total, or with one that is too small, only impossible counts are corrected.
 func Count(total int64, u model.Usage) model.Usage {
 	for _, n := range []*int64{&total, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
 		*n = min(max(*n, 0), maxCount)

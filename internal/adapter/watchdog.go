@@ -93,8 +93,8 @@ const (
 	drainBytes = 64 << 10
 )
 
-// Finish reads the rest of the body if complete says that it ends here, so that the connection can be used again, and
-// ends the attempt.
+// Finish ends the attempt. If complete is set, the body ends here, and Finish reads its rest so the
+// connection can be reused.
 func (w *Watchdog) Finish(complete bool) {
 	if w.body != nil {
 		if complete {

@@ -11,19 +11,20 @@ import (
 // in an hour.
 const maxNoise = 1 << 20
 
-// Stream says that the answer is a stream whose events have maxEvent bytes at most. From now on, reading fails with a
-// [*FloodError] when more than that, and 1 MiB of what is no event, has come without a call of Event.
+// Stream marks the response as a stream whose events have at most maxEvent bytes. From now on,
+// reading fails with a [*FloodError] after that many bytes and another 1 MiB without a call of
+// Event.
 func (w *Watchdog) Stream(maxEvent int64) { w.read, w.maxRead = 0, maxEvent+maxNoise }
 
-// Event says that an event of the stream has come that brings the answer forward. Comments, empty lines and pings do not:
-// they only keep the connection alive.
+// Event records that an event of the stream has advanced the response. Comments, empty lines and
+// pings do not: they only keep the connection alive.
 func (w *Watchdog) Event() { w.waited, w.read = 0, 0 }
 
 // SetIdle changes the bound on the silence within an answer, and on the wait for the next event, from the next read on. An
 // adapter shortens it when the response is complete and only the connection's end, or usage, is missing.
 func (w *Watchdog) SetIdle(d time.Duration) { w.bounds.Idle, w.bounds.Stall = d, d }
 
-// FloodError says that a stream went on and on without an event, or within one.
+// FloodError means that a stream sent too much data without an event, or within one.
 type FloodError struct{ Bytes int64 }
 
 // Error implements error.

@@ -26,21 +26,21 @@ type IDRule struct {
 	// Max is how many characters at most. 0 means that no bound is known: the provider gets its own ids back as they are,
 	// and others as MaxCallID allows.
 	Max int
-	// Exact says that it must be Max letters and digits.
+	// Exact means that it must be Max letters and digits.
 	Exact bool
 }
 
-// WireIDs chooses the call ids to send. Each call of a request has an id of its own, which its result has, too: models may use
-// an id again in a later response, and foreign ids may not fit the provider's rule. An id that fits and was not used before
-// stays as it is. Any other becomes a hash.
+// WireIDs chooses the call ids to send. Each call of a request gets a unique id, which its result
+// shares: models may use an id again in a later response, and foreign ids may not fit the
+// provider's rule. An id that fits and is new stays as it is. Any other becomes a hash.
 //
-// Its methods are called in the order of the conversation. An id depends only on what precedes it, so it stays the same as the
-// conversation grows.
+// Its methods are called in the order of the conversation. An id depends only on what precedes it,
+// so it stays the same as the conversation grows.
 type WireIDs struct {
 	Rule IDRule
 	// Provider keeps its own ids if the rule knows no bound.
 	Provider string
-	// Messages is the conversation. It says how many ids there are.
+	// Messages is the conversation. It determines the number of ids.
 	Messages []*model.Message
 
 	turn  int
@@ -141,8 +141,8 @@ func (r IDRule) hash(id string) string {
 	return string(hash[:n])
 }
 
-// CheckToolName returns why a tool of that name cannot be offered, or nil. The rule is what all providers take, so that a
-// tool works with each of them.
+// CheckToolName returns why a tool of that name cannot be offered, or nil. All providers accept the
+// names that pass, which makes tools portable.
 func CheckToolName(name string) error {
 	if name == "" || len(name) > MaxToolName || strings.Trim(name, idChars) != "" {
 		return fmt.Errorf("the tool name %q: use 1 to %d letters (a-z, A-Z), digits, _ and -; toolset.Renamed changes names: %w",

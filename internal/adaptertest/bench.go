@@ -11,9 +11,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Ratio runs ours as the benchmark, the floor as often, in turns so that both meet the same machine, and reports the quotient
-// of their times as "x-floor". The floor does nothing but what it must: net/http, encoding/json and the fields that it needs,
-// for the same request and answer.
+// Ratio runs ours as the benchmark and the floor equally often, alternating to meet the same
+// machine load, and reports the quotient of their times as "x-floor". The floor does the minimum
+// for the same request and response: net/http, encoding/json and the required fields.
 func Ratio(b *testing.B, ours, floor func()) {
 	ours()
 	floor()

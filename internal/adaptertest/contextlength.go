@@ -10,7 +10,7 @@ type ErrorAnswer struct {
 	Body             string
 }
 
-// TooLong are answers that say that the conversation is longer than the model accepts.
+// TooLong are error responses for a conversation that is longer than the model accepts.
 var TooLong = []ErrorAnswer{
 	{"OpenAI, Chat Completions", "openai-cookbook; Significant-Gravitas/AutoGPT issues", 400,
 		`{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130005 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
@@ -184,7 +184,7 @@ var TooLong = []ErrorAnswer{
 		`{"id":"x","message":"too many tokens: size limit exceeded by 19296 tokens. Try using shorter or fewer inputs. The limit for this model is 132000 tokens."}`},
 }
 
-// NotTooLong are answers that speak of tokens, lengths or prompts, but do not say that the conversation is too long.
+// NotTooLong are error responses that mention tokens, lengths or prompts, but have another cause.
 var NotTooLong = []ErrorAnswer{
 	{"OpenAI, tokens per minute", "fork-dev/TrackerWin issue 2595", 429,
 		`{"error":{"message":"Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`},

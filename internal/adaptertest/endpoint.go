@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Answer is what a scripted endpoint answers. A body that begins with a brace is JSON, any other a stream of events, unless
-// Header says another type.
+// Answer is a response of a scripted endpoint. A body that begins with a brace is JSON, any other a
+// stream of events, unless Header says another type.
 type Answer struct {
 	Status int // 200 if 0
 	Header map[string]string

@@ -14,7 +14,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// floods are what an endpoint could send for ever without an event. Most lines are long, so that the tests are quick.
+// floods are what an endpoint could send for ever without an event. Most lines are long, which
+// keeps the tests fast.
 var floods = map[string]string{
 	"comments":            ": " + long + "\n\n",
 	"comments in a block": ": " + long + "\n",
@@ -29,8 +30,9 @@ var floods = map[string]string{
 
 var long = strings.Repeat("x", 500)
 
-// CheckFloods checks that a model ends every flood with an error that says so, once, whether it comes at once or after the
-// beginning of an answer. newModel returns a model that may retry.
+// CheckFloods checks that a model ends every flood with a single error that names the flood,
+// whether it comes at once or after the beginning of a response. newModel returns a model that may
+// retry.
 func CheckFloods(t *testing.T, newModel func(f Transport) model.Model, begin string) {
 	for name, piece := range floods {
 		for _, begin := range []string{"", begin} {

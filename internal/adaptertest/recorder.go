@@ -51,7 +51,8 @@ func (r *Recorder) Sink(d model.Delta) error {
 	return nil
 }
 
-// Agrees checks that the deltas say what the message says: each part, in whatever order they began, and the usage last.
+// Agrees checks that the deltas match the message: each part, in whatever order they began, and the
+// usage last.
 func (r *Recorder) Agrees(msg *model.Message) {
 	r.T.Helper()
 	var want []model.Part

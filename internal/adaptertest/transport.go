@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Transport answers in the process, on no network, so that time can be faked. Nothing may run any more when a bubble of
-// synctest ends, which is how tests that use it also check for leaked goroutines.
+// Transport answers within the process, without a network, which allows tests to fake time. No
+// goroutine may be left when a bubble of synctest ends, and so tests that use it also check for
+// leaks.
 type Transport func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements [http.RoundTripper].

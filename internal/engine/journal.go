@@ -35,7 +35,7 @@ type Journal struct {
 	// records.
 	clock time.Time
 	ids   int
-	// instructions are those of the last request that was recorded.
+	// instructions belong to the last recorded request.
 	instructions string
 
 	// step is the step that the loop is in, numbers how many tasks there were for each key in it.
@@ -49,8 +49,8 @@ type Journal struct {
 	// live are the tasks that are being executed.
 	live map[*engine.Task]*journaled
 
-	// recorded sums up the records that there were. endReplay ends the replay of them, for the meter; nil afterwards. prepaid is what
-	// runs inside this one have recorded.
+	// recorded sums up the existing records. endReplay ends their replay, for the meter; nil
+	// afterwards. prepaid is the recorded usage of inner runs.
 	recorded  recorded
 	endReplay func()
 	prepaid   prepaid
@@ -62,8 +62,8 @@ type Journal struct {
 
 var _ engine.Engine = (*Journal)(nil)
 
-// conversation is implemented by logs that keep the messages of the run as well, such as those of package transcript. Records have the results
-// only.
+// conversation is implemented by logs that also keep the messages of the run, such as the logs of
+// package transcript. Their records hold only results.
 type conversation interface {
 	// Sent is told the history before a request is made, on the run's goroutine. The messages are shared and must not be changed.
 	Sent(step int, history []*model.Message)
@@ -77,9 +77,10 @@ type Codec interface {
 	Decode(typ string, data []byte) (any, error)
 }
 
-// Open starts or resumes a run's journal. log is that of the run, runs has those of the runs inside it; it may be nil if there are none.
-// cfg is the configuration of the loop. Its RunID must be set, and Open may set Steered.
-// When the run has ended, the caller closes the engine and then the log.
+// Open starts or resumes a run's journal. log belongs to the run. runs has the logs of its inner
+// runs; it may be nil if there are none. cfg is the configuration of the loop. Its RunID must be
+// set, and Open may set Steered. When the run has ended, the caller closes the engine and then the
+// log.
 func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker engine.Worker, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
 	j := &Journal{runs: runs, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
@@ -105,7 +106,7 @@ func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker eng
 	return j, nil
 }
 
-// Close waits for the goroutines of tasks that nobody waits for any more. See [Native.Close].
+// Close waits for the goroutines of abandoned tasks. See [Native.Close].
 func (j *Journal) Close() {
 	j.native.Close()
 	j.prepaid.takeAllBack()
@@ -114,7 +115,8 @@ func (j *Journal) Close() {
 	}
 }
 
-// Complete is called when the run has ended with an output. It reports if the journal says that the run went on.
+// Complete is called when the run has ended with an output. It returns an error if the journal has
+// further records.
 func (j *Journal) Complete() error {
 	if j.past.left > 0 {
 		return j.diverged("it has ended in step %d, and %d records are left", j.step, j.past.left)
@@ -141,7 +143,7 @@ type journaled struct {
 	seq  int
 	// inner is the native future of a task that is executed.
 	inner engine.Future
-	// record is what is known of the record of a task that is executed; its time is set when it is over.
+	// record describes the running task; its time is set at the end.
 	record record
 	// again is the record of a task that is executed although it has one.
 	again *record

@@ -85,7 +85,7 @@ func addUsage(to *toolset.Usage, u toolset.Usage) {
 	to.Unpriced += u.Unpriced
 }
 
-// textOutput is the id of a hand-over by a text. It is that of package loop.
+// textOutput is the id of a hand-over by a text, as in package loop.
 const textOutput = "output"
 
 // places returns where there may be runs whose usage no record includes: in calls of the last step without a result, in its output, and
@@ -113,8 +113,8 @@ func (s *recorded) places() []place {
 	return all
 }
 
-// unused returns how many runs of a place in a row must have no records for there to be no more. Runs that a call has started side by
-// side may have come to their first record in any order.
+// unused returns how many consecutive runs of a place must have no records to conclude that none
+// follow. Runs that a call starts concurrently may write their first records in any order.
 func (p place) unused() int {
 	if p.call == "" || p.call == textOutput {
 		return 1
@@ -122,7 +122,7 @@ func (p place) unused() int {
 	return 2
 }
 
-// ahead is what a run inside another one has recorded.
+// ahead describes the records of an inner run.
 type ahead struct {
 	place
 	runID string
@@ -150,7 +150,7 @@ func aheadOf(ctx context.Context, j journal.Journal, run string, places []place)
 	return all
 }
 
-// total is what a run counts when it is replayed, with the runs inside it.
+// total is the usage that a run counts when it is replayed, including its inner runs.
 func (s *recorded) total(ctx context.Context, j journal.Journal, run string) toolset.Usage {
 	total := s.used
 	for _, a := range aheadOf(ctx, j, run, s.places()) {
@@ -159,8 +159,8 @@ func (s *recorded) total(ctx context.Context, j journal.Journal, run string) too
 	return total
 }
 
-// read sums up the records of a run that nobody has open. It returns nil if there are none, or if they cannot be read: then the run
-// itself will say so.
+// read sums up the records of a run that is not open. It returns nil if there are none, or if they
+// cannot be read: opening the run reports that error.
 func read(ctx context.Context, j journal.Journal, run string) (s *recorded) {
 	defer func() {
 		if recover() != nil {
@@ -194,7 +194,7 @@ func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string
 	return p.takeAllBack
 }
 
-// prepaid is what was counted ahead and may have to be taken back.
+// prepaid is usage that was counted ahead and may have to be taken back.
 type prepaid []struct {
 	place
 	takeBack func()
@@ -229,9 +229,10 @@ func (p *prepaid) takeAllBack() {
 	*p = nil
 }
 
-// caughtUp ends the replay once all records have been replayed, and counts ahead what runs inside this one have recorded. live says
-// that something that has no record is about to be done. Otherwise the replay goes on while calls of the step have begun in an earlier
-// process, because the limits were checked for them then.
+// caughtUp ends the replay once all records have been replayed, and counts ahead the recorded usage
+// of inner runs. live means that something without a record is about to be done. Otherwise the
+// replay continues while calls of the step began in an earlier process, because the limits were
+// checked for them then.
 func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 	if j.endReplay == nil || j.past.left > 0 {
 		return

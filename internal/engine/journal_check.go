@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/agent/engine"
 )
 
-// check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects. What the tool's own check found wrong
-// with a call is recorded. That it found nothing follows from the call's being executed or asked about, unless it was checked before.
+// check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects.
+// Errors of the tool's own check are recorded. Its success follows from the execution or the
+// approval request of the call, unless the call was checked before.
 func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.caughtUp(ctx, t.Info.Step, false)
 	task := *t
@@ -54,7 +55,7 @@ func (j *Journal) ownCheck(call *engine.Call) *record {
 	return j.past.records[k]
 }
 
-// isValid reports whether the records say that a call had passed its first check.
+// isValid reports whether the records show that a call passed its first check.
 func (j *Journal) isValid(call *engine.Call) bool {
 	is := func(op string) bool { return j.past.records[key{op: op, step: j.step, call: call.ID}] != nil }
 	return j.numbers[key{op: opCheck, step: j.step, call: call.ID}] == 0 && (j.Recorded(call) || is(opAsk) || is(opApprove))

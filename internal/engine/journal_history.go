@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// span is a piece of a history: the messages [From, To) of another one, or a message of its own.
+// span is a piece of a history: the messages [From, To) of another history, or a new message.
 type span struct {
 	From    int            `json:"from,omitempty"`
 	To      int            `json:"to,omitempty"`
@@ -40,8 +40,9 @@ func spans(from, made []*model.Message) (all []span, same bool) {
 	return all, len(all) == 1 && all[0].Message == nil && len(made) == len(from)
 }
 
-// find returns where a message is, from next on if it is there; -1 if it is nowhere. Where it is expected a copy counts as
-// well, elsewhere only the message itself, so that the search is cheap.
+// find returns the index of a message, looking from next on first, or -1. A copy of the message
+// counts only where it is expected; elsewhere only the message itself does, which keeps the search
+// cheap.
 func find(from []*model.Message, next int, m *model.Message) int {
 	if next < len(from) && (from[next] == m || reflect.DeepEqual(from[next], m)) {
 		return next

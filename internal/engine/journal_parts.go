@@ -22,8 +22,8 @@ const (
 	RecordCheck   = opCheck
 	RecordAsk     = opAsk
 	RecordApprove = opApprove
-	// RecordAnswer is how somebody has decided while a run waits. It is not the run's: it records the decision itself as
-	// soon as it hears of it. See [NewAnswer].
+	// RecordAnswer is a decision made while a run waits. The run does not write it: once it learns
+	// of the decision, it records its own. See [NewAnswer].
 	RecordAnswer = "answer"
 )
 

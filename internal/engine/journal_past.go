@@ -100,7 +100,7 @@ func (p *past) first() int {
 	return p.oldest
 }
 
-// begun reports whether a step had come as far as its request, or its history at least.
+// begun reports whether the request of a step, or at least its history, was recorded.
 func (p *past) begun(step int) bool {
 	return p.records[key{op: opModel, step: step}] != nil || p.records[key{op: opHistory, step: step}] != nil
 }
@@ -129,7 +129,7 @@ func (j *Journal) follows(t *engine.Task, k key, past *record) error {
 	return nil
 }
 
-// request completes the record of a request, and says what instructions it had.
+// request completes the record of a request, including its instructions.
 func (j *Journal) request(r *record, req *model.Request, past *record) {
 	r.Messages = len(req.Messages)
 	if past != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// prepare has an OpPrepare done. What a request offers is made anew at each replay, because tools are code, not data. The
-// instructions are part of the history and stay as they were. A history that processors have changed is recorded by reference to
-// the one that they were given, so that what made it, a model perhaps, is not asked again.
+// prepare has an OpPrepare done. The offer is made anew at each replay, because tools are code, not
+// data. The instructions are part of the history and stay as they were. A history that processors
+// have changed is recorded by reference to their input, so the processors, which may call a model,
+// need not run again.
 func (j *Journal) prepare(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.enter(t.Info.Step)
 	j.caughtUp(ctx, t.Info.Step, false)
@@ -53,8 +54,8 @@ func (j *Journal) prepare(ctx context.Context, worker engine.Worker, t *engine.T
 	done.Offer = &offer
 }
 
-// history returns the history that the records say the processors made; nil if they left it as it was. live says that there is no
-// record and that they have to run.
+// history returns the recorded history that the processors made; nil if they changed nothing. live
+// means that a record is missing and they must run.
 func (j *Journal) history(t *engine.Task) (made []*model.Message, live bool, err error) {
 	r := j.past.take(key{op: opHistory, step: t.Info.Step})
 	if r == nil {

@@ -31,14 +31,15 @@ const (
 
 var ops = [...]string{engine.OpModel: opModel, engine.OpTool: opTool, engine.OpOutput: opOutput, engine.OpApprove: opApprove, engine.OpInbox: opInbox}
 
-// key says which task a record is about.
+// key identifies the task of a record.
 type key struct {
 	op   string
 	step int
 	call string
 	// approved tells the second execution of a tool that had asked for approval from the first.
 	approved bool
-	// n counts the keys of a step that agree in all of this, in the order in which the loop comes to them.
+	// n numbers the keys of a step that agree in all of this, in the order in which the loop
+	// reaches them.
 	n int
 }
 
@@ -63,7 +64,7 @@ func (j *Journal) enter(step int) {
 	}
 }
 
-// numbered tells a key from those of the same step that agree with it.
+// numbered distinguishes a key from equal keys of the same step.
 func (j *Journal) numbered(k key) key {
 	n := j.numbers[k]
 	j.numbers[k] = n + 1
@@ -81,7 +82,7 @@ type record struct {
 	N        int    `json:"n,omitempty"`
 	// At is when the result was there.
 	At time.Time `json:"at"`
-	// Used is what the task has used on the run's meter. The loop counts the tool calls.
+	// Used is the task's usage on the run's meter. The loop counts the tool calls.
 	Used *toolset.Usage `json:"used,omitempty"`
 
 	Start *start `json:"start,omitempty"`
@@ -98,9 +99,10 @@ type record struct {
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
 	HandOver     *engine.HandOver  `json:"hand_over,omitempty"`
-	// None says that a call that was asked about or checked before needs no approval now, or is valid.
+	// None means that a call that was previewed or checked before needs no approval now, or is
+	// valid.
 	None bool `json:"none,omitempty"`
-	// Again says that the output cannot be stored as JSON and must be made again.
+	// Again means that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`
 
 	seq int
@@ -181,7 +183,7 @@ func (r *record) done(codec Codec) (*engine.Done, error) {
 	return done, err
 }
 
-// complete reports whether a record that was read says what became of its task.
+// complete reports whether a stored record has the result of its task.
 func (r *record) complete() bool {
 	switch r.Op {
 	case opStart:

@@ -56,16 +56,16 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	*done = *recorded
 }
 
-// worth says what the end of a task is worth.
+// worth classifies the end of a task.
 type worth uint8
 
 const (
 	// nothing: an error, after which nothing follows, or what follows from other records.
 	nothing worth = iota
-	// doubtful: what a task has made of the end of its context. The run must not go on with it, because what followed
-	// would be recorded.
+	// doubtful: a result shaped by the end of the task's context. The run must not continue with
+	// it, because everything after it would be recorded.
 	doubtful
-	// result: true of the run whoever runs it.
+	// result: valid in any process.
 	result
 )
 
@@ -98,7 +98,8 @@ func worthOf(ctx context.Context, t *engine.Task, done *engine.Done) worth {
 	return result
 }
 
-// record records a result and returns it as it will be read again, so that a run and its repetition see the same.
+// record records a result and returns it as it will be read back. A run and its repetition thus see
+// the same.
 func (j *Journal) record(ctx context.Context, f *journaled, done *engine.Done) (*engine.Done, error) {
 	r := &f.record
 	r.take(done, j.codec)

@@ -29,13 +29,14 @@ type start struct {
 	Last     string `json:"last,omitempty"`
 	Results  string `json:"results,omitempty"`
 
-	// Steered says that the run had an inbox. If the run resumes without one, it still gets the recorded messages.
+	// Steered is set if the run had an inbox. If the run resumes without one, it still gets the
+	// recorded messages.
 	Steered bool `json:"steered,omitempty"`
-	// Calls are the calls that the history leaves open, and Given is how many have got a result from elsewhere. They are for whoever
-	// sums the records up.
+	// Calls are the open calls of the history, and Given is how many of them have a result from
+	// elsewhere. Both serve to sum up the records.
 	Calls []string `json:"calls,omitempty"`
 	Given int      `json:"given,omitempty"`
-	// Seed is what the run's ids are made of.
+	// Seed is the seed of the run's ids.
 	Seed string `json:"seed"`
 }
 
@@ -71,8 +72,8 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	return s, err
 }
 
-// openCalls returns the calls that a history may be resumed in: those of its last response, those that wait for calls inside them, and
-// the hand-over that the conversation stays with.
+// openCalls returns the calls in which a history may be resumed: the calls of its last response,
+// calls that wait for calls inside them, and the hand-over that the conversation stays with.
 func openCalls(history []*model.Message) (ids []string) {
 	for i := len(history) - 1; i >= 0; i-- {
 		m := history[i]
@@ -97,7 +98,7 @@ func openCalls(history []*model.Message) (ids []string) {
 	return ids
 }
 
-// check compares the recorded parameters with those of this run.
+// check compares the recorded parameters with the parameters of this run.
 func (s *start) check(now *start) error {
 	if s.Version > recordVersion {
 		return fmt.Errorf("%w: records of version %d, this program reads up to %d", journal.ErrVersion, s.Version, recordVersion)

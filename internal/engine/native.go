@@ -23,7 +23,7 @@ type Native struct {
 	*goroutines
 }
 
-// goroutines are those of tasks that do not run alone.
+// goroutines runs tasks that do not run alone.
 type goroutines struct {
 	// reports carries what they have to tell.
 	reports chan report

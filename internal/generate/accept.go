@@ -161,7 +161,7 @@ func (d *document) acceptObject(n *node, object map[string]any, depth int) bool 
 	return true
 }
 
-// equalJSON compares decoded values; numbers are equal if they stand for the same number.
+// equalJSON compares decoded values; numbers are compared by value.
 func equalJSON(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

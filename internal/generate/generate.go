@@ -11,18 +11,20 @@ import (
 	"slices"
 )
 
-// Value returns a JSON value that keeps a schema: always the same one, and a plain one. Of an object it has the
-// required properties, of an array or map one entry, and numbers are not zero if they need not be.
+// Value returns a JSON value that matches a schema: always the same one, and a plain one. Objects
+// get their required properties, arrays and maps one entry, and numbers are not zero unless they
+// must be.
 //
-// It knows the keywords of JSON schemas that say what a value is: type, enum, const, the bounds, multipleOf, lengths,
-// pattern (as package regexp reads it), the common formats, contentEncoding, properties, required,
-// additionalProperties, propertyNames, items, prefixItems, uniqueItems, $ref within the schema, allOf, anyOf, oneOf and
-// not. It ignores others, such as if, contains and patternProperties. A schema for which it finds no value is an error
-// that says where.
+// It knows the keywords of JSON schemas that describe values: type, enum, const, the bounds,
+// multipleOf, lengths, pattern (as package regexp reads it), the common formats, contentEncoding,
+// properties, required, additionalProperties, propertyNames, items, prefixItems, uniqueItems, $ref
+// within the schema, allOf, anyOf, oneOf and not. It ignores others, such as if, contains and
+// patternProperties. If it finds no value for a schema, the error names the place.
 func Value(schema json.RawMessage) (json.RawMessage, error) { return Seeded(schema, 0) }
 
-// Seeded returns another value that keeps the schema for every seed, as far as there are several: with optional
-// properties, longer lists, other choices. The same seed gives the same value; seed 0 is what [Value] returns.
+// Seeded returns another matching value for every seed if the schema allows several: with optional
+// properties, longer lists, other choices. The same seed gives the same value; seed 0 gives the
+// value of [Value].
 func Seeded(schema json.RawMessage, seed uint64) (json.RawMessage, error) {
 	d, err := parseSchema(schema)
 	if err != nil {
@@ -80,7 +82,7 @@ func (g *generator) choose(n int) int {
 	return k % n
 }
 
-// plain reports whether the value has to come to an end.
+// plain reports whether the value must now end.
 func (g *generator) plain(depth int) bool { return depth > plainDepth || g.steps > plainSteps }
 
 // value appends a value of n. Depth counts the objects and arrays around it, chain the references and alternatives that
@@ -208,7 +210,7 @@ func (g *generator) enum(n *node) error {
 	return nil
 }
 
-// typed appends a value of a schema that has no alternatives but those of its type.
+// typed appends a value of a schema whose only alternatives are its types.
 func (g *generator) typed(n *node, depth int) error {
 	types := n.Type
 	if len(types) == 0 {

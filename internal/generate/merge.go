@@ -86,7 +86,7 @@ func (m *node) mergeObjects(a, b *node) {
 	m.MinProperties, m.MaxProperties = larger(a.MinProperties, b.MinProperties), smaller(a.MaxProperties, b.MaxProperties)
 }
 
-// mergeEnums returns the values that are in both lists; nil stands for all values.
+// mergeEnums returns the values that are in both lists; nil means all values.
 func mergeEnums(a, b []json.RawMessage) []json.RawMessage {
 	if a == nil || b == nil {
 		return orElse(a, b)
@@ -116,7 +116,8 @@ func mergeTypes(a, b typeList) typeList {
 	return both
 }
 
-// mergeAlternatives keeps the alternatives of one side in place and makes those of the other a part of all.
+// mergeAlternatives keeps the alternatives of one side in place and adds the alternatives of the
+// other to all.
 func mergeAlternatives(a, b, all []*node, of func([]*node) *node) (list, allOf []*node) {
 	if len(a) > 0 && len(b) > 0 {
 		return a, append(slices.Clip(all), of(b))

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// at says where in the value an error came up.
+// at adds the place in the value to an error.
 func at(step string, err error) error { return fmt.Errorf("%s: %w", step, err) }
 
 func (g *generator) object(n *node, depth int) error {
@@ -46,7 +46,7 @@ func (g *generator) object(n *node, depth int) error {
 	return nil
 }
 
-// entries adds members with names of their own until there are n of them.
+// entries adds members with new names until there are n of them.
 func (g *generator) entries(n *node, wanted, depth int, written map[string]bool) error {
 	before := g.vary
 	defer func() { g.vary = before }()

@@ -40,8 +40,9 @@ func (g *generator) number(n *node, integer bool) error {
 	return fmt.Errorf("%w: no number is within its bounds", errNoValue)
 }
 
-// steps returns some multiples of step from low to high, either of which may be nil: first those above zero, then those
-// below. Zero, which "required" refuses where no schema says so, is apart; it is nil if out of bounds.
+// steps returns some multiples of step from low to high, either of which may be nil: first those
+// above zero, then those below. Zero is separate, because "required" may refuse it even if the
+// schema allows it; it is nil if out of bounds.
 func steps(low, high, step *big.Rat, most int) (list []*big.Rat, zero *big.Rat) {
 	first := step
 	if low != nil && low.Cmp(first) > 0 {
@@ -83,7 +84,7 @@ func bound(inclusive, exclusive *number, sign int) *big.Rat {
 	return nil
 }
 
-// lowest is the smallest multiple of step within the bounds of n, or nil if there is no lower bound.
+// lowest is the smallest multiple of step within the bounds of n, or nil without a lower bound.
 func lowest(n *node, step *big.Rat) *big.Rat {
 	b := bound(n.Minimum, n.Above, 1)
 	if b == nil {

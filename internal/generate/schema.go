@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// node is a JSON schema, as far as [Value] understands it. A nil node accepts everything.
+// node is a JSON schema with the keywords that [Value] knows. A nil node accepts everything.
 type node struct {
 	never bool // the schema false
 
@@ -78,7 +78,7 @@ func (n *node) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("%s is no schema", data)
 }
 
-// orAny returns a node to read from in place of a nil one.
+// orAny returns n, or an empty node if n is nil.
 func (n *node) orAny() *node {
 	if n == nil {
 		return &node{}
@@ -182,7 +182,8 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// exact reads a JSON number. It refuses exponents that would make the exact number take up much memory.
+// exact reads a JSON number. It refuses exponents that would make the exact number very large in
+// memory.
 func exact(text string) (*big.Rat, bool) {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -400 || e > 400 {

@@ -72,8 +72,9 @@ func sized(text string, least, most int) string {
 	return text[:min(len(text), most)]
 }
 
-// formats make the k-th string of a format, k from 0 to some thousands, with a word of letters in it where there is
-// room. Hosts and addresses are those that are reserved for documentation (RFC 2606, 5737, 3849).
+// formats make the k-th string of a format, k from 0 to some thousands, with a word of letters in
+// it where there is room. Hosts and addresses come from the ranges reserved for documentation (RFC
+// 2606, 5737, 3849).
 var formats = map[string]func(k int, word string) string{
 	"date-time":     func(k int, _ string) string { return day(k).Format(time.RFC3339) },
 	"date":          func(k int, _ string) string { return day(k).Format(time.DateOnly) },
@@ -209,7 +210,8 @@ func (m *matcher) times(re *syntax.Regexp, n int) bool {
 	return true
 }
 
-// legible are the characters to take of a class if it has them. A zero is last, so that numbers do not begin with it.
+// legible are the preferred characters of a class. Zero is last, which keeps numbers from beginning
+// with it.
 const legible = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890-_ "
 
 func (m *matcher) class(ranges []rune) bool {

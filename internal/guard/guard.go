@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ErrStart is wrapped by the errors of [Start], and ErrNoProgram too if there is no such program.
+// ErrStart is wrapped by the errors of [Start]. They also wrap ErrNoProgram if the program does not
+// exist.
 var (
 	ErrStart     = errors.New("cannot start")
 	ErrNoProgram = errors.New("there is no such program")
@@ -20,7 +21,7 @@ var errNotInPath = fmt.Errorf("%w in PATH", ErrNoProgram)
 // DefaultGrace is the time between SIGTERM and SIGKILL if [Command.Grace] is zero.
 const DefaultGrace = 500 * time.Millisecond
 
-// Command says what to start.
+// Command describes the command to start.
 type Command struct {
 	// Path is the program. A name without a slash is looked up in the PATH of Env, a relative path begins at Dir.
 	Path string
@@ -29,9 +30,9 @@ type Command struct {
 	// Line is the whole command line, for programs of Windows that do not read arguments as others do. If it is set, Args are not used.
 	// Elsewhere it must be empty.
 	Line string
-	// Env is the environment, as in [os/exec.Cmd]; nil means that of this process.
+	// Env is the environment, as in [os/exec.Cmd]; nil means the environment of this process.
 	Env []string
-	// Dir is the working directory; empty means that of this process.
+	// Dir is the working directory; empty means the directory of this process.
 	Dir string
 	// Stdin, Stdout and Stderr are handed to the command. A nil file is the null device.
 	Stdin, Stdout, Stderr *os.File
@@ -51,7 +52,7 @@ func (c Command) grace() time.Duration {
 	return c.Grace
 }
 
-// Exit says how a command ended.
+// Exit describes how a command ended.
 type Exit struct {
 	// Code is the exit code. It is -1 if a signal ended the command.
 	Code int

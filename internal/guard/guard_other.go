@@ -18,7 +18,7 @@ func (p *Process) Pid() int { return 0 }
 // Exited is closed when the command itself has ended.
 func (p *Process) Exited() <-chan struct{} { return nil }
 
-// Exit waits until the command has ended and says how.
+// Exit waits until the command has ended and returns its result.
 func (p *Process) Exit() Exit { return Exit{} }
 
 // Ended is closed when nothing of the command is left.

@@ -91,7 +91,7 @@ func Start(c Command) (*Process, error) {
 		p.watcher, err = strconv.Atoi(strings.TrimSpace(line))
 	}
 	if err != nil {
-		// Without a watcher there is no command: the shell could not fork.
+		// The command cannot run without a watcher: the shell could not fork.
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		lifeline.Close()
@@ -177,7 +177,7 @@ func (p *Process) await(report *os.File) {
 		p.hunt()
 	}
 	if os.Getpid() == 1 {
-		// What has lost its parent is ours to bury.
+		// As process 1, reap the orphaned watcher.
 		_, _ = syscall.Wait4(p.watcher, nil, 0, nil)
 	}
 	p.mu.Lock()
@@ -212,7 +212,7 @@ func (p *Process) Pid() int { return p.leader.Process.Pid }
 // Exited is closed when the command itself has ended. Processes that it started may still run.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Exit waits until the command has ended and says how.
+// Exit waits until the command has ended and returns its result.
 func (p *Process) Exit() Exit {
 	<-p.exited
 	return p.exit

@@ -152,7 +152,7 @@ func (p *Process) processes() uint32 {
 	return info.ActiveProcesses
 }
 
-// finish gives up the job. The lock is held.
+// finish closes the job. The lock is held.
 func (p *Process) finish() {
 	p.closed = true
 	_ = windows.CloseHandle(p.job)
@@ -165,7 +165,7 @@ func (p *Process) Pid() int { return p.program.Process.Pid }
 // Exited is closed when the command itself has ended. Processes that it started may still run.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Exit waits until the command has ended and says how.
+// Exit waits until the command has ended and returns its result.
 func (p *Process) Exit() Exit {
 	<-p.exited
 	return p.exit

@@ -21,8 +21,8 @@ var (
 // executable is X_OK of access(2).
 const executable = 1
 
-// Lookup returns the path of the program that [Start] would run. Its errors are those of Start. A relative path begins at the command's
-// directory.
+// Lookup returns the path of the program that [Start] would run. It returns the same errors as
+// Start. A relative path begins at the command's directory.
 func Lookup(c Command) (string, error) {
 	if c.Env == nil {
 		c.Env = os.Environ()
@@ -34,7 +34,8 @@ func Lookup(c Command) (string, error) {
 	return program, nil
 }
 
-// lookup returns the path of the program to run. The shell that starts it would say what is wrong only on standard error.
+// lookup returns the path of the program to run. The shell that starts it would report an error
+// only on standard error.
 func lookup(c Command) (string, error) {
 	if strings.ContainsRune(c.Path, 0) {
 		return "", ErrNoProgram

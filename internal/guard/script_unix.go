@@ -8,11 +8,11 @@ package guard
 // asks the watcher to end if nothing of the session is left, "q" to end in any case, "t" to end the session, "k" to kill it. The end of the file
 // means "t". File 4 is where the watcher's process id is written; it is closed when the watcher has ended.
 
-// launchScript starts the watcher and becomes the command. $0 is the shell, $1 the watcher's script, $2 its patience, and
-// the rest the command.
+// launchScript starts the watcher and becomes the command. $0 is the shell, $1 the watcher's
+// script, $2 its patience, and the rest the command.
 //
-// The signals are ignored before the watcher exists, so that there is no moment in which one ends it. The shell in
-// parentheses exits at once, which leaves the command without a child that it does not know of.
+// The signals are ignored before the watcher exists, so none can end it. The shell in parentheses
+// exits at once, which leaves the command without a child that it does not know of.
 const launchScript = `w=$1 n=$2
 shift 2
 (trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE TSTP TTIN TTOU

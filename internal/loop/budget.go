@@ -6,8 +6,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// budgets counts failed attempts by tool name, and those of outputs in text. Most runs have only a few, so a linear search
-// finds them.
+// budgets counts failed attempts by tool name, and failed outputs in text. Most runs have only a
+// few, so a linear search finds them.
 type budgets []budget
 
 type budget struct {

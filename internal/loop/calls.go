@@ -38,24 +38,26 @@ type call struct {
 	executed bool
 	content  []model.Part
 	cause    error // of a retry
-	// approval is what must be approved before the call runs. own says that the tool asked for it while it ran.
+	// approval is the approval that the call needs before it runs. own is set if the tool asked for
+	// it while it ran.
 	approval *toolset.Approval
 	own      bool
-	// waits says what the call is pending for, if it is; meta goes with it.
+	// waits is the reason why the call is pending, if it is; meta goes with it.
 	waits waits
 	meta  json.RawMessage
-	// inner are the calls inside it that it waits for. suspended is what a history says of such a call.
+	// inner are the calls inside it that it waits for. suspended is the record of such a call in
+	// the history.
 	inner     *toolset.PendingError
 	suspended *model.SuspendedCall
 	// results are the answers to the calls inside it.
 	results *toolset.DeferredResults
-	// lost says that the call was allowed, and that it is not known whether it ran.
+	// lost is set if the call was allowed but may or may not have run.
 	lost bool
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
-	// changed says that a person changed the arguments. invalid says why the last decision had no effect, and rounds counts the
-	// decisions without effect.
+	// changed is set if a person changed the arguments. invalid says why the last decision had no
+	// effect, and rounds counts the decisions without effect.
 	changed bool
 	invalid string
 	rounds  int
@@ -63,12 +65,13 @@ type call struct {
 	final   bool
 	// cut is why the output of a hand-over is not whole.
 	cut model.FinishReason
-	// told is what the agent of a hand-over has told the user. refused says why its output was not valid.
+	// told holds the messages to the user from the agent of a hand-over. refused says why its
+	// output was not valid.
 	told    []*model.Message
 	refused *engine.Return
-	// note is what the model is told afterwards if there was no output.
+	// note is the text that the model gets afterwards if there was no output.
 	note string
-	// bare says that the model did not make the call.
+	// bare is set if the model did not make the call.
 	bare bool
 }
 

@@ -47,7 +47,8 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	return calls, err
 }
 
-// checkArguments checks the arguments of the calls without an answer. complete says that the response was not cut off.
+// checkArguments checks the arguments of the calls without an answer. complete means that the
+// response was not cut off.
 func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) error {
 	checks := r.one[:0]
 	for i := range calls {
@@ -129,7 +130,8 @@ func (r *run) checked(calls []call, checks []engine.Check, results []engine.Chec
 	return failed
 }
 
-// checkOne has arguments of a call checked, and returns what is wrong with them. own says that the tool's own check is called.
+// checkOne has arguments of a call checked, and returns the errors found. own means that the tool's
+// own check is called.
 func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call, own bool) (*engine.Return, error) {
 	r.one[0] = engine.Check{Call: args, Own: own}
 	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))

@@ -23,15 +23,16 @@ type Config struct {
 	// RunID and ConversationID are made or inherited if empty.
 	RunID, ConversationID string
 	History               []*model.Message
-	// Continued says that the run began before, so that the history may have messages of it.
+	// Continued is set if the run began before. Its history may then contain its own messages.
 	Continued bool
 	// Prompt is the user's prompt. Nil resumes the history.
 	Prompt []model.Part
-	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
+	// Template is the template for requests that the run adds; only its metadata matters. It may be
+	// nil.
 	Template *model.Message
 	// Meter is the run's own: it counts the run's usage and has its limits.
 	Meter *toolset.Meter
-	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
+	// OutputRetries is the budget of text outputs. The frame has the budget of output tools.
 	OutputRetries int
 	End           engine.EndStrategy
 	// Parallel bounds how many calls run at the same time. 0 means no bound.
@@ -42,15 +43,15 @@ type Config struct {
 	Answers *Answers
 	// Over is how the run is handed over to other agents; nil if the agent has no hand-overs.
 	Over *HandOver
-	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.
+	// Observed is set if the run emits events, Stream if responses are streamed.
 	Observed, Stream bool
-	// Scratch is memory to work with, if Stream is set; nil is fine. Nobody else uses it while the run goes on.
+	// Scratch is working memory, if Stream is set; it may be nil. It is not shared during the run.
 	Scratch *Scratch
-	// Options go with the tasks of a run that has an engine of its own.
+	// Options go with the tasks of a run that has its own engine.
 	Options *engine.Options
-	// Processed says that there are history processors.
+	// Processed is set if there are history processors.
 	Processed bool
-	// Steered says that messages may come in while the run goes on.
+	// Steered is set if messages may arrive during the run.
 	Steered bool
 	// Steps is how many steps the run has made before, with the history that it has now.
 	Steps int

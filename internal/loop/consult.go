@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// held says which calls of a step wait after a call that could not be settled.
+// held describes which calls of a step wait after a call that could not be settled.
 type held uint8
 
 const (
@@ -133,8 +133,8 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	return *done.Decision, nil
 }
 
-// decided applies a decision. It reports whether the decision has no effect, because its arguments are invalid or what was shown
-// is no longer true. The person must be asked again then.
+// decided applies a decision. It reports whether the decision has no effect, because its arguments
+// are invalid or the facts that the person saw have changed. The person must be asked again then.
 func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again bool, err error) {
 	switch d.Verdict {
 	case toolset.VerdictDeny:
@@ -224,8 +224,8 @@ func WithChange(args model.RawArgs, text string) string {
 	return fmt.Sprintf("The arguments of this call were changed before it ran, to: %s\n\n%s", args, text)
 }
 
-// decision returns what allowed a call, in this run or in the one that left it pending; nil if nobody was asked.
-//
+// decision returns the decision that allowed a call, in this run or in the one that left it
+// pending; nil if no approval was requested.
 //go:noinline
 func (c *call) decision() *toolset.Decision {
 	if c.args.Decision == nil && c.was != nil {

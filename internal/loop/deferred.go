@@ -104,8 +104,8 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 	return err
 }
 
-// takeUpPending gives calls what they waited for in the run that left them pending. It reports whether that is known:
-// histories of earlier versions do not say it, so that every call without an answer counts as pending.
+// takeUpPending restores what calls were waiting for in the run that left them pending. It reports
+// whether that is known. Otherwise every call without an answer counts as pending.
 func (r *run) takeUpPending(calls []call) bool {
 	if r.resumed == nil || len(r.resumed.PendingCalls) == 0 {
 		return false

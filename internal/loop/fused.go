@@ -41,8 +41,8 @@ func (r *run) fused(ctx context.Context) (*model.Message, error) {
 	return r.received(done)
 }
 
-// ChecksOf returns the checks of the calls of a response that has just come, and how its arguments are to be read. failed are the calls that
-// stand for tools whose last calls failed.
+// ChecksOf returns the checks of the calls of a response that has just come, and how its arguments
+// are to be read. failed names the tools whose last calls failed.
 func ChecksOf(resp *model.Message, offer *engine.Offer, failed []engine.Check) []engine.Check {
 	var checks []engine.Check
 	for i := range resp.Parts {

@@ -9,23 +9,24 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// HandOver is how runs are handed over to other agents. It is a value so that programs without hand-overs do not link it.
+// HandOver implements handing runs over to other agents. As a value it is not linked into programs
+// without hand-overs.
 type HandOver struct {
 	// textCall is the tool whose arguments a text output is, if there is one.
 	textCall *engine.Tool
-	// stay goes on with the agent that has the conversation, as long as one has it.
+	// stay continues with the agent that has the conversation, as long as one has it.
 	stay func(ctx context.Context, r *run) (done bool, err error)
-	// resume goes on with an agent that waits or has the conversation, where there is no call of the model. It reports false if
-	// there is none.
+	// resume continues with an agent that waits or has the conversation without a call of the
+	// model. It reports false if there is none.
 	resume func(ctx context.Context, r *run) (ok, done bool, err error)
 	// text hands over by a text output. It returns a call if the text is not valid.
 	text func(ctx context.Context, r *run, text string, complete bool) (done bool, invalid *call, err error)
-	// tried settles a call whose task is done, if it is not like that of another output.
+	// tried settles a call whose task is done, if it needs other treatment than an output.
 	tried func(r *run, c *call, done *engine.Done)
 	// join adds what was told to what was told before, tell appends it to the history.
 	join func(before, more []*model.Message) []*model.Message
 	tell func(r *run, c *call)
-	// back has the model go on after agents that have given no output.
+	// back returns to the model after agents that have given no output.
 	back func(r *run, calls []call) error
 	// answers gives calls their answers.
 	answers func(r *run, answers []Answer, calls []call, known bool) error

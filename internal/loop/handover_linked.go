@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// What the model is told about agents that it handed over to.
+// The model is told these texts about agents that it handed over to.
 const (
 	textHandedOver = "Handed over to the agent %s. Its answer to the user follows."
 	textHandedBack = "The agent %s handed the conversation back: %s"
@@ -51,7 +51,7 @@ func (r *run) handOver(name string) *engine.Tool {
 	return nil
 }
 
-// stay goes on with the agent that has the conversation, as long as one has it.
+// stay continues with the agent that has the conversation, as long as one has it.
 func stay(ctx context.Context, r *run) (done bool, err error) {
 	for !done && err == nil && r.stays() {
 		done, err = r.stay(ctx)
@@ -111,7 +111,8 @@ func (r *run) waitsWithoutCall() bool {
 	return last == nil || !last.HasToolCalls()
 }
 
-// resumeHandOver goes on with an agent that waits or has the conversation, where there is no call of the model.
+// resumeHandOver continues with an agent that waits or has the conversation without a call of the
+// model.
 func resumeHandOver(ctx context.Context, r *run) (ok, done bool, err error) {
 	if !r.waitsWithoutCall() {
 		return !r.instead && r.stays(), false, nil
@@ -281,8 +282,8 @@ func tell(r *run, c *call) {
 	}
 }
 
-// takeBack has the model go on after agents that it handed over to have given no output: it is told why, unless the answer to its
-// call has told it.
+// takeBack returns to the model after agents that it handed over to have given no output. The model
+// is told why, unless the result of its call already says it.
 func takeBack(r *run, calls []call) error {
 	var notes []model.Part
 	var refused *call

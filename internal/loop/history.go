@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// nextOffer prepares a step. process says that history processors run first.
+// nextOffer prepares a step. With process, history processors run first.
 func (r *run) nextOffer(ctx context.Context, process bool) error {
 	return r.offered(r.do(ctx, r.prepareTask(process)))
 }

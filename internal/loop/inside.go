@@ -31,7 +31,7 @@ func (c *call) pendingInside() []model.PendingCall {
 	return calls
 }
 
-// suspendedCalls returns what is needed to go on with the calls that wait for others inside them.
+// suspendedCalls returns the state needed to resume the calls that wait for calls inside them.
 func (r *run) suspendedCalls(calls []call) []model.SuspendedCall {
 	var all []model.SuspendedCall
 	var told []*model.Message

@@ -13,11 +13,12 @@ import (
 
 const textInstead = "Not executed: the user wrote a message instead of answering."
 
-// settleInstead settles the calls that a history leaves pending, before a prompt that was given in place of some answers. Answers
-// that were given are carried out first. All other calls are denied, and so are those that would be pending again. A call that
-// waits for calls inside it goes on if one of them has an answer: the others inside it are denied. The prompt follows in
-// any case, unless the answers do not fit. If an agent that the run was handed over to waits, the prompt is for that agent. It reports
-// whether the run is over.
+// settleInstead settles the calls that a history leaves pending, before a prompt that replaces some
+// of the answers. Given answers are carried out first. All other calls are denied, and calls that
+// would be pending again too. A call that waits for calls inside it is resumed if one of them has
+// an answer: the others inside it are denied. The prompt follows in any case, unless the answers do
+// not fit. If an agent that the run was handed over to waits, the prompt is for that agent. It
+// reports whether the run is over.
 func (r *run) settleInstead(ctx context.Context, resp *model.Message) (bool, error) {
 	prompt := r.cfg.Prompt
 	if resp == nil || !resp.HasToolCalls() { // a pending request that answers nothing

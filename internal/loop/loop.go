@@ -74,7 +74,8 @@ type run struct {
 	cancel   context.CancelCauseFunc
 
 	messages []*model.Message
-	// info is what tasks know of the run. It changes only when a step is prepared, so tasks may read it.
+	// info is the run's description for tasks. It changes only when a step is prepared, so tasks
+	// may read it.
 	info    toolset.RunInfo
 	offer   *engine.Offer
 	budgets budgets
@@ -83,23 +84,26 @@ type run struct {
 	cut model.FinishReason
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
-	// instead says that the prompt follows calls that the history leaves pending: what was not answered is denied.
+	// instead is set if the prompt follows calls that the history leaves pending: those without an
+	// answer are denied.
 	instead bool
-	// held says what the calls of the response in hand wait for.
+	// held is how far calls of the current response must wait.
 	held held
-	// custom says that the current tasks have emitted events.
+	// custom is set if the current tasks have emitted events.
 	custom  bool
 	stopped bool
-	// fuses says that steps are fused, ahead that the checks of the response in hand were made with it.
+	// fuses is set if steps are fused, ahead if the checks of the current response were made with
+	// it.
 	fuses, ahead bool
-	// here says that the conversation does not stay with another agent, because the agent no longer hands over to it.
+	// here is set if the conversation no longer stays with another agent, because this agent no
+	// longer hands over to it.
 	here bool
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 
 	// own is the message that this run appended last.
 	own *model.Message
-	// event is the current event, or nil if nobody observes the run.
+	// event is the current event, or nil if the run is not observed.
 	event *engine.Event
 	// task is the current lone task.
 	task engine.Task
@@ -133,8 +137,8 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// takeUpHistory goes on where the history stands, if it ends in a response: that is the first step. It is a function of its
-// own because its frame would be on the stack of every run that waits for its model.
+// takeUpHistory resumes a history that ends in a response. It is the first step of the run. It is a
+// separate function to keep its frame off the stack of every run that waits for its model.
 func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 	resp := r.last()
 	if o := r.cfg.Over; o != nil {
@@ -165,8 +169,8 @@ func (r *run) last() *model.Message {
 	return nil
 }
 
-// request makes one request to the model and appends the response. What it is made of are functions of their own, because
-// its frame is on the stack of every run that waits for its model.
+// request makes one request to the model and appends the response. Its steps are separate
+// functions, because its own frame is on the stack of every run that waits for its model.
 func (r *run) request(ctx context.Context) (*model.Message, error) {
 	if r.fuses && len(r.messages) > 0 {
 		return r.fused(ctx)

@@ -7,7 +7,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// What the model is told about calls of which nobody knows how they ended. TextLost is for those that were allowed.
+// The model is told these texts about calls whose end is unknown. TextLost is for calls that were
+// allowed.
 const (
 	textUnknown = " It is not known whether the call had any effect."
 	TextLost    = "Allowed, but the process ended before there was a result." + textUnknown + " The call was not repeated."
@@ -23,8 +24,7 @@ func (c *call) notRun(text string, outcome model.Outcome) {
 	c.reply(text, outcome)
 }
 
-// denied answers a call that somebody has denied. What a lost call was allowed by stays.
-//
+// denied answers a denied call. A lost call keeps the decision that allowed it.
 //go:noinline
 func (c *call) denied(text string, d *toolset.Decision) {
 	c.notRun(text, model.OutcomeDenied)

@@ -21,7 +21,7 @@ type openPart struct {
 	// whole is the complete part, once the model has sent it.
 	whole *model.Part
 	ended bool
-	// absorbed says that the text is in the whole part.
+	// absorbed is set if the text is in the whole part.
 	absorbed bool
 }
 
@@ -31,7 +31,8 @@ type segment struct{ part, from int }
 // streamed is the part of the current response that has been read.
 type streamed struct {
 	parts []openPart
-	// growing says that a part grows: the one that the model names by index and observers by number.
+	// growing is set while a part grows: the one that the model names by index and observers by
+	// number.
 	growing       bool
 	index, number int
 	// shown is how many parts observers know of.
@@ -84,7 +85,7 @@ func (s *streamed) textOf(part int) []byte {
 	return text
 }
 
-// streamed is what has been read of the response in hand; nil if responses are not streamed.
+// streamed is the part of the current response read so far; nil if responses are not streamed.
 func (r *run) streamed() *streamed {
 	if r.cfg.Scratch == nil {
 		return nil
@@ -143,7 +144,7 @@ func (r *run) grow(d *model.Delta) error {
 	return nil
 }
 
-// switchPart goes on with the part of a delta, or begins it.
+// switchPart continues the part of a delta, or begins it.
 func (r *run) switchPart(d *model.Delta) error {
 	s := r.streamed()
 	for i := range s.parts {

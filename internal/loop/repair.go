@@ -74,8 +74,8 @@ func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Me
 	return answerOpen(open, responses[len(responses)-1], fixed)
 }
 
-// withoutOrphans returns parts without those that answer none of the open calls, or nil if there are no such parts. It also returns the
-// calls that are still open.
+// withoutOrphans returns parts without the results that answer none of the open calls, or nil if
+// all parts belong. It also returns the calls that are still open.
 func withoutOrphans(parts []model.Part, open []*model.Part) (kept []model.Part, rest []*model.Part) {
 	for i := range parts {
 		p := &parts[i]

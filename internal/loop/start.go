@@ -57,7 +57,7 @@ func (r *run) start() error {
 	if last != nil && last.HasToolCalls() && !last.Interrupted {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrUnprocessedCalls}
 	}
-	// Room for a call and the answer, which many runs come to.
+	// Leave room for a call and its result, which many runs need.
 	r.messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil

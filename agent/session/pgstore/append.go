@@ -23,7 +23,8 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (sessio
 		error
 	}
 	done := make(chan acquired)
-	// A statement that is cancelled may have been executed. Then this store would hold the session with a lease that nobody has.
+	// A cancelled statement may have been executed. This store would then hold the session without
+	// a lease.
 	s.ended.Go(func() {
 		l, err := s.acquireAgain(s.background, id, c)
 		select {
@@ -50,7 +51,8 @@ func (s *Store) acquireAgain(ctx context.Context, id string, c session.Claim) (s
 	if err == nil || answered(err) || ctx.Err() != nil {
 		return l, err
 	}
-	// The session may be held all the same, by a lease that nobody has. The moment tells it from all others of this store.
+	// The session may still be held by a lease that was never returned. The moment distinguishes it
+	// from all other leases of this store.
 	unacquire := func() error {
 		return s.read(ctx, func() error {
 			_, err := s.pool.Exec(ctx, s.sql.unacquire, toText(id), s.presence.lock, at)

@@ -48,12 +48,14 @@ func (b *Blobs) Get(ctx context.Context, key string) (data []byte, err error) {
 	return data, err
 }
 
-// RemoveBefore removes blobs that were put last half a day or more before a time, and returns how many. A blob that was put within the last
-// half day is never removed, whatever the time is. The clock is that of the server.
+// RemoveBefore removes blobs that were last put at least half a day before t, and returns how many.
+// A blob that was put within the last half day is never removed, whatever t is. The server's clock
+// counts.
 //
-// Remove only what nobody refers to any more. A run on Temporal refers to blobs from its start on, however long it waits and however often it
-// continues as new, and Temporal refers to them until it deletes the workflow. So the time must not be later than the first start of the
-// oldest run that is open or within the retention of its namespace.
+// Remove only blobs without references. A run on Temporal refers to blobs from its start on,
+// however long it waits and however often it continues as new, and Temporal refers to them until it
+// deletes the workflow. So t must not be later than the first start of the oldest run that is open
+// or within the retention of its namespace.
 func (b *Blobs) RemoveBefore(ctx context.Context, t time.Time) (removed int64, err error) {
 	err = b.do(ctx, "remove blobs", "", func() error {
 		done, err := b.store.pool.Exec(ctx, b.store.sql.removeBlobs, t.UnixNano(), lately.Nanoseconds())

@@ -17,7 +17,7 @@ import (
 const (
 	// maxBatch is how many appends share a transaction, and so a wait for the disk.
 	maxBatch = 64
-	// maxBytes bounds the data of such appends, as far as there are several.
+	// maxBytes bounds the data of a batch of several appends.
 	maxBytes = 8 << 20
 	// maxCommits is how many such transactions are under way at a time.
 	maxCommits = 4
@@ -107,7 +107,8 @@ func (s *Store) transaction(batch []*commit) {
 	}
 }
 
-// send sends the statements of a transaction in one go, and reads what they come to. An error is one of the transaction.
+// send sends the statements of a transaction in one round trip and reads their results. Its error
+// applies to the whole transaction.
 func (s *Store) send(batch []*commit) error {
 	soft := true
 	for _, c := range batch {

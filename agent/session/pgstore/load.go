@@ -19,7 +19,8 @@ const (
 	loadBytes   = 4 << 20
 )
 
-// segment is a part of a session's entries: those of one row, with numbers greater than after and at most to.
+// segment is a part of a session's entries: the entries of one row with numbers greater than after
+// and at most to.
 type segment struct{ num, after, to int64 }
 
 // find returns the number of a session's row, its head, and where its entries are after a position, the oldest first.

@@ -101,8 +101,8 @@ func (p *presence) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// alone returns an error if the connection is not its own: if a pooler gives what is behind it to others between transactions, the lock is somebody
-// else's.
+// alone returns an error if the connection is shared: a pooler that reassigns server connections
+// between transactions would also give away the lock.
 func (p *presence) alone(ctx context.Context, pool *pgxpool.Pool) error {
 	const ask = "SELECT pg_backend_pid()"
 	for range 3 { // one that is busy may give back the same by chance

@@ -29,7 +29,8 @@ func inSchema(statement, schema string) string {
 	return strings.ReplaceAll(statement, "SCHEMA.", schema+".")
 }
 
-// maxLock is how long a migration waits for a lock on tables that others use. Everybody else waits behind it meanwhile.
+// maxLock is how long a migration waits for a lock on tables that others use. All later statements
+// on those tables queue up meanwhile.
 var maxLock = 10 * time.Second
 
 // migrate makes the tables, or changes them to the present version.
@@ -121,7 +122,7 @@ func versionOf(ctx context.Context, db interface {
 	return version, nil
 }
 
-// errPooler says what is wrong with an address that leads to a pooler in transaction mode.
+// errPooler describes an address that leads to a pooler in transaction mode.
 var errPooler = fmt.Errorf("%w: the address leads to a pooler that shares connections between transactions, and leases need a connection of their own: "+
 	"use the server itself, or a pooler in session mode", session.ErrInvalid)
 
@@ -169,8 +170,9 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", identity, err)
 }
 
-// answered reports whether an error is the answer to a statement, the server's or this package's, so that its transaction has ended without effect. When
-// the server ends the connection, that may have been before the transaction was committed or after it.
+// answered reports whether an error is the answer to a statement, from the server or from this
+// package. The transaction has then ended without effect. If the server ends the connection, that
+// may have happened before or after the commit.
 func answered(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -200,5 +202,5 @@ func fail(op, id string, err error) error {
 	return &session.Error{Op: op, Session: id, Err: translate(err)}
 }
 
-// hasPoolSize reports whether a connection string says how many connections a pool has.
+// hasPoolSize reports whether a connection string sets the size of the pool.
 func hasPoolSize(database string) bool { return strings.Contains(database, "pool_max_conns") }

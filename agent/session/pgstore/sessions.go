@@ -55,7 +55,7 @@ func prepared(schema string) statements {
 				SELECT *, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM (
 					SELECT seq, time, kind, run, key, data FROM SCHEMA.entries WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) p
 			) q WHERE coalesce(before, 0) < $5 ORDER BY seq`),
-		// The clock is the server's, so that it does not matter which machine has put a blob.
+		// This uses the server's clock, which is the same for all machines.
 		putBlob: in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, " + serverNow + ") ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < excluded.put - $3::bigint"),
 		getBlob: in("SELECT data FROM SCHEMA.blobs WHERE key = $1"),
 		// A clock that is read once leaves the index of use.
@@ -170,7 +170,7 @@ func (s *Store) listQuery(q *session.Query) (query string, args []any, err error
 	case q.Dir == "" && q.Parent == "": // the index has them apart
 		query = fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(" AND NOT internal"), part(" AND internal"), order, q.PageSize()+1)
 	}
-	// The list is made before the holders are looked for: only those of the page count.
+	// The list is made before the holders are looked up, to look up only the holders of the page.
 	return s.sql.list + query + ") found" + order, args, nil
 }
 

@@ -52,7 +52,7 @@ func fromText(s string) string {
 	return strings.Join(parts, "")
 }
 
-// encodeValues writes values as a JSON object of strings, so that no byte of them is lost.
+// encodeValues writes values as a JSON object of strings, which keeps every byte of them.
 func encodeValues(values map[string]json.RawMessage) (string, error) {
 	texts := map[string]string{}
 	for name, v := range values {
@@ -93,7 +93,8 @@ func decodeValues(text string) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// place says what can take the place of an entry: a message with the same run and key, or the end of the run. It is nil if nothing can.
+// place returns the key by which later entries can supersede an entry: a message with the same run
+// and key, or the end of the run. It is nil for entries that cannot be superseded.
 func place(e *session.Entry) *string {
 	var p string
 	switch {
@@ -112,7 +113,7 @@ func keyPlace(e *session.Entry) string {
 	return fmt.Sprintf("key %d %s %s", len(run), run, toText(e.Key))
 }
 
-// clears says what an entry takes the place of: a key, or the steps of a run.
+// clears returns what an entry supersedes: a key, or the steps of a run.
 func clears(e *session.Entry) (key, run *string) {
 	switch {
 	case e.Kind == session.KindMessage && e.Key != "":

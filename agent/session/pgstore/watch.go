@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// watchers are those who wait for changes of sessions, and the changes that other processes are to be told of.
+// watchers holds the watchers of sessions, and the changes to report to other processes.
 type watchers struct {
 	mu      sync.Mutex
 	waiting map[string]*waiter
@@ -21,13 +21,13 @@ type watchers struct {
 	tell    chan struct{} // has an element if there are changes
 }
 
-// waiter is what those who watch a session have in common.
+// waiter is shared by the watchers of one session.
 type waiter struct {
 	watches int
 	changed chan struct{} // is closed with the next change
 }
 
-// join notes that somebody watches a session, until leave is called.
+// join registers a watcher of a session, until leave is called.
 func (w *watchers) join(id string) (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

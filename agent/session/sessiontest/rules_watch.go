@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// watched is what a watch yields, until the channel is closed.
+// watched collects what a watch yields, until the channel is closed.
 type watched struct {
 	entry session.Entry
 	err   error

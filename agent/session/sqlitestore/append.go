@@ -35,7 +35,7 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (lease 
 	return lease, nil
 }
 
-// leased is what an append needs to know of a session.
+// leased is the state of a session that an append needs.
 type leased struct {
 	num, head, token, pinned, since, updated int64
 	holder, instance                         string
@@ -136,7 +136,8 @@ func (q *queries) append(r *leased, entries []session.Entry, cut []cutEntry) err
 	return q.exec("UPDATE sessions SET head = ?, size = size + ?, updated = ? WHERE num = ?", entries[len(entries)-1].Seq, size, updated, r.num)
 }
 
-// place says what can take the place of an entry: a message with the same run and key, or the end of the run. It is nil if nothing can.
+// place returns the key by which later entries can supersede an entry: a message with the same run
+// and key, or the end of the run. It is nil for entries that cannot be superseded.
 func place(e *session.Entry) any {
 	switch {
 	case e.Kind == session.KindStep:

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// Compact rewrites the database without what was deleted, so that the files shrink and nothing of it is left in them. It also removes media
-// files that a killed process has left. Other writers wait meanwhile. It takes as much room on the disk again as the database has.
-// Backups that were made before a migration are left alone.
+// Compact rewrites the database without deleted data, which shrinks the files and leaves none of
+// that data in them. It also removes media files left by a killed process. Other writers wait
+// meanwhile. It needs free disk space of the size of the database. Backups that were made before a
+// migration are left alone.
 func (s *Store) Compact(ctx context.Context) error {
 	err := s.do(ctx, "compact", "", false, func(q *queries) error { return q.removeOrphans() })
 	if err != nil {
@@ -31,7 +32,8 @@ func (s *Store) Compact(ctx context.Context) error {
 	}})
 }
 
-// removeOrphans removes the files in media that no entry needs. Temporary files that are young may be somebody's.
+// removeOrphans removes the files in media that no entry needs. It keeps young temporary files,
+// which may be in use.
 func (q *queries) removeOrphans() error {
 	dir := filepath.Join(q.store.dir, "media")
 	files, err := os.ReadDir(dir)

@@ -17,20 +17,23 @@
 //
 // # Durability
 //
-// What has been appended is synced to the disk when Append returns; appends that are made at the same time share a sync. Views are
-// written but not synced: they survive the end of the process, and the end of the machine from the next synced append on. Each entry has a
-// checksum. Damage is an error that wraps [session.ErrCorrupt] and names the entry; all other entries and sessions can be read.
+// Appended entries are synced to the disk when Append returns; concurrent appends share a sync.
+// Views are written but not synced: they survive the end of the process, and the end of the machine
+// from the next synced append on. Each entry has a checksum. Damage is an error that wraps
+// [session.ErrCorrupt] and names the entry; all other entries and sessions can be read.
 //
 // # Several processes
 //
-// Several processes can have the same store open. The lease of a process that has ended, however it did, is free at once. The directory
-// must be on a local file system. On systems that are neither Unix nor Windows one process at a time may open a store.
+// Several processes can have the same store open. When a process ends, for whatever reason, its
+// leases are free at once. The directory must be on a local file system. On systems that are
+// neither Unix nor Windows one process at a time may open a store.
 //
-// If another process has the database locked, a method waits until its context ends, but no longer than Options.Busy, and then fails
-// with [session.ErrBusy].
+// If another process has the database locked, a method waits until its context ends, but no longer
+// than Options.Busy, and then fails with [session.ErrBusy].
 //
 // # Versions
 //
-// A store that a newer version of the program wrote is refused with [session.ErrVersion]. One of an older version is copied, to a file
-// that is left beside it, and then changed to the present version, if no other process has it open.
+// A store that a newer version of the program wrote is refused with [session.ErrVersion]. A store
+// of an older version is first backed up to a file beside it and then migrated, if no other process
+// has it open.
 package sqlitestore

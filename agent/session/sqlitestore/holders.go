@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// holders is a directory with a file for each open store. The file is locked until its process ends, however that happens, so everybody
-// can find out whether whoever has a session is still there.
+// holders is a directory with a file for each open store. The file is locked until its process
+// ends, for whatever reason, and so shows whether the holder of a session still exists.
 type holders struct {
 	dir  string
 	name string // of the own file
@@ -33,10 +33,10 @@ func (f *lockedFile) Close() error {
 	return f.File.Close()
 }
 
-// errInUse means that somebody has locked the file.
+// errInUse means that another process has locked the file.
 var errInUse = errors.New("the file is locked")
 
-// newHolders makes a file of its own, and removes those whose processes have ended.
+// newHolders creates the file of this store, and removes the files of ended processes.
 func newHolders(dir string) (*holders, error) {
 	h := &holders{dir: dir}
 	for range 100 {

@@ -92,7 +92,8 @@ func (s *Store) find(ctx context.Context, id string) (found *row, err error) {
 	return found, err
 }
 
-// segment is a part of a session's entries: those of one row, with numbers greater than after and at most to.
+// segment is a part of a session's entries: the entries of one row with numbers greater than after
+// and at most to.
 type segment struct{ num, after, to int64 }
 
 // segments returns where the entries of a session are after a position, the oldest first.
@@ -205,13 +206,14 @@ func (s *Store) yield(ctx context.Context, id string, e *stored, yield func(sess
 	return yield(e.Entry, nil)
 }
 
-// watcher is what those who watch a session have in common.
+// watcher is shared by the watchers of one session.
 type watcher struct {
 	watches int
 	changed chan struct{} // is closed with the next change that this process makes
 }
 
-// join notes that somebody watches a session, until leave is called. watched returns the channel that is closed with the next change.
+// join registers a watcher of a session, until leave is called. watched returns the channel that is
+// closed with the next change.
 func (s *Store) join(id string) (watched func() <-chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

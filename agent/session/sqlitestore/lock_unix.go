@@ -36,7 +36,7 @@ func lockNew(path string) (*lockedFile, error) {
 	return &lockedFile{File: f, unlock: func() { _ = flock(f, syscall.LOCK_UN) }}, nil
 }
 
-// locked reports whether somebody has locked a file. In doubt somebody has.
+// locked reports whether a file is locked. In doubt it is.
 func locked(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

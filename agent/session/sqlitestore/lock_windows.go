@@ -25,7 +25,8 @@ func openFile(path string, share, mode uint32) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// lockNew makes a file that nobody else can write to until it is closed. The system gives it back when the process ends.
+// lockNew creates a file that only this handle can write to until it is closed. The system unlocks
+// it when the process ends.
 func lockNew(path string) (*lockedFile, error) {
 	f, err := openFile(path, syscall.FILE_SHARE_READ, syscall.CREATE_NEW)
 	if err != nil {
@@ -34,7 +35,7 @@ func lockNew(path string) (*lockedFile, error) {
 	return &lockedFile{File: f}, nil
 }
 
-// locked reports whether somebody has locked a file. In doubt somebody has.
+// locked reports whether a file is locked. In doubt it is.
 func locked(path string) bool {
 	f, err := openFile(path, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE, syscall.OPEN_EXISTING)
 	if err != nil {

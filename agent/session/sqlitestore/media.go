@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Long strings in the data of an entry, such as images, are cut out of it and kept in files. The row says what is missing where. So the
-// database stays small and quick, and what several entries have is kept once.
+// Long strings in the data of an entry, such as images, are cut out and kept in files, and the row
+// records where they belong. This keeps the database small and fast, and stores shared strings
+// once.
 
 // longString is the least length of a string that is cut out, in bytes between its quotes.
 const longString = 128 << 10
@@ -147,7 +148,7 @@ func (q *queries) keepMedia(num, seq int64, c *cutEntry) error {
 	return syncDir(filepath.Join(q.store.dir, "media"))
 }
 
-// dropMedia notes that entries which are about to be removed need their files no more.
+// dropMedia records that the files of entries about to be removed may be unused.
 func (q *queries) dropMedia(which string, args ...any) error {
 	if err := q.exec("INSERT OR IGNORE INTO garbage SELECT hash FROM media WHERE "+which, args...); err != nil {
 		return err
@@ -157,7 +158,8 @@ func (q *queries) dropMedia(which string, args ...any) error {
 	return err
 }
 
-// sweep removes files that nobody needs. It does so within a transaction, so that nobody can begin to need one.
+// sweep removes unused files. It does so within a transaction, during which no entry can begin to
+// use one.
 func (w *batcher) sweep() {
 	if w.begin(nil) != nil {
 		return // the next one will try again

@@ -44,7 +44,7 @@ type Store struct {
 	closed chan struct{}
 	ended  chan struct{}
 	once   sync.Once
-	// busy says that the writer waits for another process.
+	// busy is set while the writer waits for another process.
 	busy atomic.Bool
 
 	mu       sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// applicationID tells our databases from those of others. It spells "Pont".
+// applicationID identifies our databases. It spells "Pont".
 const applicationID = 0x506f6e74
 
 // steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
@@ -99,7 +99,7 @@ func (s *Store) prepareSchema(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// migrate brings the database to the present version, in a transaction that nobody else can write beside.
+// migrate brings the database to the present version, in a transaction that excludes other writers.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 	version, err := readVersion(ctx, conn) // somebody may have been faster
 	if err != nil || version >= len(steps) {
@@ -131,7 +131,8 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// backUp copies the database to a file beside it. It reads through a connection of its own, which sees what has been committed.
+// backUp copies the database to a file beside it. It reads committed data, through a separate
+// connection.
 func (s *Store) backUp(ctx context.Context, version int) error {
 	path := filepath.Join(s.dir, fmt.Sprintf("sessions.v%d-%s.db", version, time.Now().UTC().Format("20060102T150405.000000000")))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

@@ -40,7 +40,7 @@ func scanInfo(from scanner) (*row, error) {
 	return &r, err
 }
 
-// encodeValues writes values as a JSON object of strings, so that no byte of them is lost.
+// encodeValues writes values as a JSON object of strings, which keeps every byte of them.
 func encodeValues(values map[string]json.RawMessage) (string, error) {
 	texts := map[string]string{}
 	for name, v := range values {
@@ -249,8 +249,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// bury removes what nobody needs of a session that was deleted: its entries behind those that forks have, and all of it if there are no
-// forks. Then its parent may be needed no more.
+// bury removes the unused data of a deleted session: the entries after those that forks share, or
+// everything without forks. Its parent may then be unused too.
 func (q *queries) bury(num int64) error {
 	for {
 		var id sql.NullString

@@ -19,16 +19,16 @@ const maxBatch = 256
 // op is an operation that writes.
 type op struct {
 	ctx context.Context
-	// soft says that the operation need not be synced.
+	// soft is set if the operation need not be synced.
 	soft bool
-	// alone says that the operation is made outside of a transaction.
+	// alone is set if the operation runs outside of a transaction.
 	alone bool
 	do    func(q *queries) error
-	// taken says that the operation is under way, or that whoever asked for it has given up.
+	// taken is set once the operation is under way, or its caller has given up.
 	taken atomic.Bool
-	// waited says that the writer, when it tried last, had to wait for another process.
+	// waited is set if the writer's last attempt had to wait for another process.
 	waited atomic.Bool
-	// mine says that the writer has taken it.
+	// mine is set once the writer has taken it.
 	mine bool
 	err  error
 	done chan struct{}
@@ -163,8 +163,8 @@ func (w *batcher) single(o *op) {
 	close(o.done)
 }
 
-// transaction executes operations in a transaction. It returns those that nobody has given up before it began. An error is one of the
-// whole transaction, and nothing was written then.
+// transaction executes operations in a transaction. It returns those whose callers had not given up
+// before it began. An error fails the whole transaction, and nothing is written.
 func (w *batcher) transaction(batch []*op) ([]*op, error) {
 	if err := w.open(); err != nil {
 		return batch, err
@@ -217,7 +217,7 @@ func (w *batcher) transaction(batch []*op) ([]*op, error) {
 	return kept, nil
 }
 
-// sync says whether commits are synced from now on.
+// sync sets whether later commits are synced.
 func (w *batcher) sync(soft bool) error {
 	if soft == w.soft {
 		return nil
@@ -233,7 +233,8 @@ func (w *batcher) sync(soft bool) error {
 	return err
 }
 
-// begin begins a transaction, as soon as no other process has one. It gives up when nobody waits any more, or after a time.
+// begin begins a transaction as soon as no other process has one. It fails when no caller waits any
+// longer, or after a timeout.
 func (w *batcher) begin(batch []*op) error {
 	end := time.Now().Add(w.store.options.Busy)
 	defer w.store.busy.Store(false)
@@ -267,7 +268,7 @@ type queries struct {
 	store *Store
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	// touched are the sessions that have changed, garbage says that files in media may be needed no more.
+	// touched are the sessions that have changed. garbage is set if files in media may be unused.
 	touched []string
 	garbage bool
 }
