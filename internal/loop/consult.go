@@ -226,6 +226,7 @@ func WithChange(args model.RawArgs, text string) string {
 
 // decision returns the decision that allowed a call, in this run or in the one that left it
 // pending; nil if no approval was requested.
+//
 //go:noinline
 func (c *call) decision() *toolset.Decision {
 	if c.args.Decision == nil && c.was != nil {

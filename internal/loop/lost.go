@@ -25,6 +25,7 @@ func (c *call) notRun(text string, outcome model.Outcome) {
 }
 
 // denied answers a denied call. A lost call keeps the decision that allowed it.
+//
 //go:noinline
 func (c *call) denied(text string, d *toolset.Decision) {
 	c.notRun(text, model.OutcomeDenied)
