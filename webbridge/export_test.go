@@ -3,10 +3,123 @@
 package webbridge
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/ponte-go/ponte/agent/view"
 )
+
+// UIFold is a client of the UI message stream: a message of the assistant.
+type UIFold struct {
+	message uiMessage
+	table   *uiTable
+}
+
+// NewUIFold returns a client that has been shown nothing.
+func NewUIFold(f *view.Fold) *UIFold {
+	u := &UIFold{message: uiMessage{Role: "assistant", Parts: []*uiPart{}}}
+	u.table = newUITable("", f, u.message.add)
+	return u
+}
+
+// Show shows what is new.
+func (u *UIFold) Show(c *view.Cursor) { u.table.show(taken(c, nil)) }
+
+// Parts ends the message, and returns its parts as JSON. Pieces of a text are one.
+func (u *UIFold) Parts() (all []string) {
+	u.table.leave()
+	texts := map[string]*uiPart{}
+	for _, p := range u.message.Parts {
+		if p.Type == "step-start" {
+			continue
+		}
+		if p.Text != nil && p.Provider != nil {
+			p.ID = "" // of a piece
+			if before := texts[p.Provider.Ponte.Entity]; before != nil {
+				*before.Text += *p.Text
+				continue
+			}
+			texts[p.Provider.Ponte.Entity] = p
+		}
+	}
+	for _, p := range u.message.Parts {
+		if p.Type == "step-start" || p.Text != nil && texts[p.Provider.Ponte.Entity] != p {
+			continue
+		}
+		data, _ := json.Marshal(p)
+		all = append(all, string(data))
+	}
+	return all
+}
+
+// AGUIFold is a client of AG-UI: its messages by id.
+type AGUIFold struct {
+	messages map[string]*aguiMessage
+	table    *aguiTable
+}
+
+// NewAGUIFold returns a client that has been shown nothing.
+func NewAGUIFold() *AGUIFold {
+	a := &AGUIFold{messages: map[string]*aguiMessage{}}
+	a.table = newAGUITable("", "s", a.take)
+	return a
+}
+
+// Show shows what is new.
+func (a *AGUIFold) Show(c *view.Cursor) { a.table.show(c) }
+
+func (a *AGUIFold) message(id, role string) *aguiMessage {
+	if a.messages[id] == nil {
+		a.messages[id] = &aguiMessage{ID: id, Role: role}
+	}
+	return a.messages[id]
+}
+
+func (a *AGUIFold) take(e *aguiEvent) {
+	switch e.Type {
+	case "MESSAGES_SNAPSHOT":
+		clear(a.messages)
+		for _, m := range *e.Messages {
+			a.messages[m.ID] = &m
+		}
+	case "TEXT_MESSAGE_START", "REASONING_MESSAGE_START":
+		a.message(e.MessageID, e.Role)
+	case "TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT":
+		m := a.messages[e.MessageID]
+		before, _ := m.Content.(string)
+		m.Content = before + e.Text
+	case "TOOL_CALL_START":
+		id := e.ParentMessageID
+		if id == "" {
+			id = e.CallID
+		}
+		m := a.message(id, "assistant")
+		m.Subagent = e.Subagent
+		m.ToolCalls = append(m.ToolCalls, aguiToolCall{e.CallID, "function", aguiFunction{Name: e.Call}})
+	case "TOOL_CALL_ARGS":
+		for _, m := range a.messages {
+			for i := range m.ToolCalls {
+				if m.ToolCalls[i].ID == e.CallID {
+					m.ToolCalls[i].Function.Arguments = e.Delta.(string)
+				}
+			}
+		}
+	case "TOOL_CALL_RESULT":
+		a.messages[e.MessageID] = &aguiMessage{ID: e.MessageID, Role: "tool", CallID: e.CallID, Content: e.Content, Subagent: e.Subagent}
+	case "ACTIVITY_SNAPSHOT":
+		a.messages[e.MessageID] = &aguiMessage{ID: e.MessageID, Role: "activity", Activity: e.Activity, Content: e.Content}
+	}
+}
+
+// Messages returns the messages as JSON.
+func (a *AGUIFold) Messages() (all []string) {
+	for _, m := range a.messages {
+		m.Error = "" // events have none
+		data, _ := json.Marshal(m)
+		all = append(all, string(data))
+	}
+	return all
+}
 
 // Tables returns what shows a session in the words of each protocol, to a client that has been shown nothing. The answer
 // is what is before the first prompt.
