@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Deps is what the agent needs to know of a customer.
+// Deps holds the customer data that the agent needs.
 type Deps struct {
 	Customer int
 	DB       *DB
@@ -51,7 +51,7 @@ func balance(ctx context.Context, run *toolset.RunContext[Deps], args BalanceArg
 	return fmt.Sprintf("$%.2f", sum), err
 }
 
-// DB stands in for the bank's database.
+// DB replaces the bank's database.
 type DB struct{}
 
 // Name returns the name of a customer.

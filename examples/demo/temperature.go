@@ -1,6 +1,6 @@
 // Package temperature converts between degrees Celsius and degrees Fahrenheit.
 //
-// It is a module of its own for the demonstration of ideagent, and has a mistake in it that its tests find.
+// It is a separate module for the demonstration of ideagent, with a bug that its tests find.
 package temperature
 
 // Celsius is a temperature in degrees Celsius.

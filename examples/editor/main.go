@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Deps is what the bridge fills in for each session.
+// Deps is filled in by the bridge for each session.
 type Deps struct{ deps.ACPDeps }
 
 func newCoder(m model.Model) (*agent.Agent[Deps, string], error) {

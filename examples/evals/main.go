@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Mood is what a text says.
+// Mood is the mood of a text.
 type Mood struct {
 	Mood string `json:"mood" validate:"oneof=good bad neutral"`
 }

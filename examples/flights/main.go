@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Trip is what the user wants.
+// Trip is the trip that the user wants.
 type Trip struct{ Page, From, To, Date string }
 
 // Flight is a flight on a page.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command models asks several models the same, and then has one stand in for another that fails. Give the models as arguments, such
-// as openai:gpt-5-mini ollama:qwen3:8b. Without arguments they are scripted.
+// Command models asks several models the same question, and then shows a fallback for a model that
+// fails. Pass the models as arguments, such as openai:gpt-5-mini ollama:qwen3:8b. Without arguments
+// they are scripted.
 package main
 
 import (

@@ -29,7 +29,7 @@ type Query struct {
 	Note string `json:"note,omitempty" jsonschema:"description=What the query does"`
 }
 
-// Refusal says what is missing in a request.
+// Refusal names what is missing in a request.
 type Refusal struct {
 	Why string `json:"why" validate:"required"`
 }
@@ -55,7 +55,7 @@ func explained(ctx context.Context, run *toolset.RunContext[*DB], answer Answer)
 	return answer, nil
 }
 
-// DB stands in for a database.
+// DB replaces a database.
 type DB struct{}
 
 // Explain fails for a query that the database cannot plan.

@@ -21,7 +21,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// Deps says who asks, and what is known of them.
+// Deps describes the customer.
 type Deps struct {
 	Customer string
 	Notes    memory.Store
@@ -71,7 +71,7 @@ func others(_ context.Context, run *toolset.RunContext[Deps], s *guardrails.Subj
 	return guardrails.Pass(), nil
 }
 
-// maxRefund is what the agent may give back by itself.
+// maxRefund is the largest refund without approval.
 const maxRefund = 50
 
 // refunds has a colleague decide about large refunds.
@@ -83,7 +83,7 @@ func refunds(_ context.Context, _ *toolset.RunContext[Deps], s *guardrails.Subje
 	return guardrails.Pass(), nil
 }
 
-// explain says to the customer why there is no answer.
+// explain tells the customer why no answer is available.
 func explain(err error) string {
 	if spent, ok := errors.AsType[*spend.Error](err); ok {
 		return "There have been many questions. Please come back at " + spent.Free.Local().Format("15:04") + "."

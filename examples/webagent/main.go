@@ -6,9 +6,10 @@
 //
 //	webagent [-dir DIR] [-addr 127.0.0.1:0] [-store DIR] [-model MODEL] [-open=false]
 //
-// It works on the files of DIR, and listens on this machine only. The first line of its standard output is the address of the page, with a token
-// that lets in whoever has it. The page is at "/", the API for programs at "/api/", that of OpenAI at "/v1/" with the
-// model "webagent", and pages of your own find useChat at "/api/chat" and AG-UI at "/api/agui": see docs/web.md. SIGINT and SIGTERM end it
+// It works on the files of DIR, and listens on this machine only. The first line of its standard
+// output is the address of the page, with a token that admits its bearer. The page is at "/", the
+// API for programs at "/api/", OpenAI's API at "/v1/" with the model "webagent", and your own pages
+// find useChat at "/api/chat" and AG-UI at "/api/agui": see docs/web.md. SIGINT and SIGTERM end it
 // when the running turns have ended, a second one at once.
 package main
 

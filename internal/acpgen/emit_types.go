@@ -50,7 +50,7 @@ func (m *model) emitTypes(p *printer) {
 	}
 }
 
-// emitField writes a field whose tags are what package acp's shape says that they are.
+// emitField writes a field with the tags that package acp's shape gives it.
 func emitField(p *printer, f field, typ string) {
 	tag := f.json
 	if !f.required && !f.hasDefault {

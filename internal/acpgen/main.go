@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command acpgen generates the protocol types of package acp from the JSON schema of the Agent Client Protocol.
+// Command acpgen generates the protocol types of package acp from the JSON schema of the Agent
+// Client Protocol.
 //
-// The schema is not kept in this repository. It is read out of a pinned release of the npm package that publishes it, with npm's
-// own configuration deciding where that comes from, or out of a file named by -schema. Either way its SHA-256 must be the pinned
-// one, so that the output depends on nothing but this program:
+// The schema is not kept in this repository. It is read out of a pinned release of the npm package
+// that publishes it, with npm's own configuration deciding where that comes from, or out of a file
+// named by -schema. Either way its SHA-256 must match the pinned one. The output then depends only
+// on this program:
 //
 //	go generate ./acpbridge/acp
 //	go run ./internal/acpgen -schema schema.json -out acpbridge/acp

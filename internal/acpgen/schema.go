@@ -47,7 +47,7 @@ func parseSchema(data []byte) (*root, error) {
 	return &r, nil
 }
 
-// ref returns the name of the definition that s stands for, whether directly or wrapped in an allOf of one.
+// ref returns the name of the definition that s refers to, directly or wrapped in an allOf of one.
 func (s *schema) ref() string {
 	if s.Ref != "" {
 		return strings.TrimPrefix(s.Ref, "#/$defs/")

@@ -10,7 +10,8 @@ import (
 
 func unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }
 
-// addUnion makes d a union of the variants. A variant titled "other" says that unknown ones are to be kept, which all unions do.
+// addUnion makes d a union of the variants. A variant titled "other" asks to keep unknown ones,
+// which all unions do.
 func (m *model) addUnion(d *def, vs []*schema) error {
 	u := &union{fallback: fallbacks[d.name]}
 	d.union = u
@@ -89,7 +90,8 @@ func (m *model) distinctKey(vs []*schema, i int) (string, error) {
 	return "", fmt.Errorf("no key tells it apart")
 }
 
-// closeNested marks the unions that are themselves variants of a union with a body of its own: they are flattened into it.
+// closeNested marks the unions that are themselves variants of a union with a body: they are
+// flattened into it.
 func (m *model) closeNested() {
 	for _, d := range m.defs {
 		if d.union == nil {

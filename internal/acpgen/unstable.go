@@ -24,7 +24,7 @@ var dropped = []string{
 	"ErrorStopReason", // see simplify
 }
 
-// unstable is what the unstable schema has beyond the stable one.
+// unstable holds the additions of the unstable schema to the stable one.
 type unstable struct {
 	stable, all *model
 	fresh       map[string]bool    // types that are new, by Go name
@@ -109,7 +109,8 @@ func (u *unstable) findGrown() {
 	}
 }
 
-// findExtended finds new fields, and then the types that have such a type in a field, until there are no more.
+// findExtended finds new fields, and then the types that have such a type in a field, until it
+// finds none.
 func (u *unstable) findExtended() {
 	for again := true; again; {
 		again = false

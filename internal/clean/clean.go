@@ -12,9 +12,10 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Text returns text in which control characters, characters that change the direction of text, and characters that nobody sees are
-// written out, as in ⟨U+202E⟩. It keeps line breaks, tabs, spaces of any width, and the joiners that scripts and emoji need. A carriage
-// return before a line feed is removed.
+// Text returns text in which control characters, characters that change the direction of text, and
+// invisible characters are written out, as in ⟨U+202E⟩. It keeps line breaks, tabs, spaces of any
+// width, and the joiners that scripts and emoji need. A carriage return before a line feed is
+// removed.
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
 		return text
@@ -46,8 +47,8 @@ func hidden(r rune) bool {
 	return !show.Visible(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// Cut returns text, or as much of its beginning as fits into n bytes. It cuts behind a line if that loses little, and never within a
-// character.
+// Cut returns text, or as much of its beginning as fits into n bytes. It cuts after a line if that
+// loses little, and never within a character.
 func Cut(text string, n int) (kept string, cut bool) {
 	if len(text) <= n {
 		return text, false

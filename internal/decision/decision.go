@@ -9,7 +9,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Record is a decision as it is stored. Arguments are text, so that not a byte of them is lost.
+// Record is a decision as it is stored. Arguments are text, which keeps every byte of them.
 type Record struct {
 	Verdict model.Verdict   `json:"verdict"`
 	Args    model.RawArgs   `json:"args,omitzero"`

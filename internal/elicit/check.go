@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// Content is what was put into a form: values by the names of fields.
+// Content is the content of a completed form: values by the names of fields.
 type Content = map[string]acp.ElicitationContentValue
 
 // Check returns the content of an answer in the types of the form, or an error that names the first field that is wrong, and why. A null

@@ -11,11 +11,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Form is what a question asks for.
+// Form is the form of a question.
 type Form = acp.ElicitationSchema
 
-// Reply returns a reply whose content has been checked against a form with [Check], or an error that says what is wrong. Content that is
-// absent counts as an empty object. Only [toolset.ActionAccept] keeps its content.
+// Reply returns a reply whose content has been checked against a form with [Check], or an error
+// that describes the problem. Content that is absent counts as an empty object. Only
+// [toolset.ActionAccept] keeps its content.
 func Reply(form *Form, r toolset.Reply) (toolset.Reply, error) {
 	switch r.Action {
 	case toolset.ActionDecline, toolset.ActionCancel:

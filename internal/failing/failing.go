@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failing makes workspaces and session stores fail at one operation, for tests of what becomes of the error.
-// A test makes the first operation fail, then the second, and so on, until [Plan.Failed] reports that there are no more:
+// Package failing makes workspaces and session stores fail at one operation, for tests of what
+// becomes of the error. A test makes the first operation fail, then the second, and so on, until
+// [Plan.Failed] reports that none is left:
 //
 //	for n := range failing.Operations {
 //		plan := failing.At(n, workspace.ErrLost)
@@ -24,7 +25,7 @@ import (
 // Operations is more than any test makes.
 const Operations = 1000
 
-// Plan says which operation fails. It is safe for concurrent use.
+// Plan selects the operation that fails. It is safe for concurrent use.
 type Plan struct {
 	err error
 

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/native"
 )
 
-// Impossible says why the protocol cannot say what a scenario says, or nothing if it can.
+// Impossible returns why the protocol cannot express a scenario, or nothing if it can.
 func Impossible(s conformance.Scenario) string {
 	if s.Answer == nil {
 		return ""
@@ -33,7 +33,7 @@ func Impossible(s conformance.Scenario) string {
 	return ""
 }
 
-// Wire says how the protocol is spoken, where there is more than one way.
+// Wire describes how the protocol is spoken, where several ways exist.
 type Wire struct {
 	// OneLine makes every event one line of data, as Google's are. Otherwise JSON that has line breaks keeps them.
 	OneLine bool
@@ -177,8 +177,8 @@ func wirePart(p model.Part) string {
 	panic("no such part: " + p.Kind)
 }
 
-// wirePieces are the events of a stream but for the last one: text and thinking in pieces, the signature of thinking
-// behind it, everything else whole, as Gemini does.
+// wirePieces are the events of a stream but for the last one: text and thinking in pieces, the
+// signature of thinking after it, everything else whole, as Gemini does.
 func wirePieces(m *model.Message) []string {
 	var chunks []string
 	for _, p := range m.Parts {

@@ -104,7 +104,7 @@ func (p *Policy) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// CheckURL returns an error if the policy forbids a URL, as far as can be told without resolving it.
+// CheckURL returns an error if the policy forbids a URL, without resolving it.
 func (p *Policy) CheckURL(u *url.URL) error {
 	host := HostOf(u)
 	switch {

@@ -38,7 +38,7 @@ func New(p Policy) *Client {
 	return c
 }
 
-// CheckURL returns an error if the policy forbids a URL, as far as can be told without resolving it.
+// CheckURL returns an error if the policy forbids a URL, without resolving it.
 func (c *Client) CheckURL(u *url.URL) error { return c.policy.CheckURL(u) }
 
 // CheckRedirect is the check of each redirect. Tests use it, because a redirect from HTTPS would need a server with a
@@ -47,7 +47,7 @@ func (c *Client) CheckRedirect(to *http.Request, via []*http.Request) error {
 	return c.policy.checkRedirect(to, via)
 }
 
-// Content is what a URL leads to.
+// Content is the content of a URL.
 type Content struct {
 	// URL is the location after redirects.
 	URL *url.URL
@@ -129,8 +129,8 @@ func (c *Client) Get(ctx context.Context, from string) (*Content, error) {
 	return &Content{URL: resp.Request.URL, Type: resp.Header.Get("Content-Type"), Data: data, More: more}, nil
 }
 
-// decoded returns the body of a response without its compression. What it yields is limited by the caller, so a small
-// response that unpacks to a huge one costs no more than any other.
+// decoded returns the body of a response without its compression. The caller limits the decoded
+// size, so a small response that unpacks to a huge one is harmless.
 func (p *Policy) decoded(resp *http.Response) (io.Reader, error) {
 	switch coding := strings.ToLower(resp.Header.Get("Content-Encoding")); {
 	case coding == "" || coding == "identity":

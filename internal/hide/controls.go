@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Controls replaces characters that control terminals, or that nobody sees, by U+FFFD. It keeps line breaks, tabs and blanks. Package
-// show writes such characters out, but its tables make small programs larger: this is for the errors of packages that all programs link.
+// Controls replaces terminal control characters and invisible characters by U+FFFD. It keeps line
+// breaks, tabs and blanks. Package show writes such characters out, but its tables make small
+// programs larger: this is for the errors of packages that all programs link.
 func Controls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || strconv.IsPrint(r) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hide prints values without their secrets. A type with a secret in an exported field has a method Format that passes a copy to
-// [Format], with the secret replaced, as a type without methods. Where its JSON is not read by anything that needs the secret,
-// MarshalJSON writes that copy too.
+// Package hide prints values without their secrets. A type with a secret in an exported field has a
+// method Format that passes a copy to [Format], with the secret replaced, as a type without
+// methods. Where its JSON is not read by anything that needs the secret, MarshalJSON writes that
+// copy too.
 //
-// Package fmt calls no methods of values in fields that are not exported, so types keep such values in functions, or have a method
-// Format of their own.
+// Package fmt calls no methods of values in fields that are not exported, so types keep such values
+// in functions, or have their own method Format.
 package hide
 
 import (
@@ -16,7 +17,7 @@ import (
 	"strings"
 )
 
-// Mark stands for a secret.
+// Mark replaces a secret.
 const Mark = "[hidden]"
 
 // Format implements [fmt.Formatter]. shown is printed.

@@ -19,10 +19,11 @@ const grace = 20 * time.Second
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m) }
 //
-// The stacks of goroutines that are left are written to standard error. While fuzzing nothing is checked, because the
-// fuzzing engine has goroutines of its own.
+// The stacks of goroutines that are left are written to standard error. While fuzzing nothing is
+// checked, because the fuzzing engine runs other goroutines.
 //
-// Copies of the test binary that tests start end at once. With the race detector they would sleep for a second first.
+// Copies of the test binary that tests start end at once. With the race detector they would sleep
+// for a second first.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
 // Run is [Main] for packages that have something to close before the process ends. It returns the exit code.

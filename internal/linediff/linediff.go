@@ -5,7 +5,7 @@ package linediff
 
 import "strings"
 
-// Op says what happens to a line.
+// Op is the operation on a line.
 type Op byte
 
 // The operations, by the character that marks them in a unified diff.
@@ -20,7 +20,7 @@ type Line struct {
 	Op Op
 	// Text is the line without its end.
 	Text string
-	// NoNewline says that it is the last line of its text and has no end.
+	// NoNewline is set for the last line of a text without a line end.
 	NoNewline bool
 }
 

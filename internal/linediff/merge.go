@@ -46,7 +46,8 @@ func Merge(base, ours, theirs string) (merged string, conflicts []Conflict) {
 	return out.String(), nil
 }
 
-// edit is a change: lines of the old text, counted from 0, and those of the new one that replace them.
+// edit is a change: lines of the old text, counted from 0, and the lines of the new text that
+// replace them.
 type edit struct{ oldFrom, oldTo, newFrom, newTo int }
 
 // edits returns the changes from one text to another.
@@ -66,10 +67,11 @@ func edits(before, after string) []edit {
 	return list
 }
 
-// side is what one side changed in a region.
+// side holds the changes of one side in a region.
 type side struct{ edits []edit }
 
-// region takes the next edits that belong together: those of both sides that overlap or touch. from and to are the lines of base.
+// region takes the next edits that belong together: edits of both sides that overlap or touch. from
+// and to are the lines of base.
 func region(left, right *[]edit) (l, r side, from, to int) {
 	first := true
 	take := func(s *side, list *[]edit) bool {
@@ -101,7 +103,8 @@ func (s *side) start(from int) int {
 	return first.newFrom - (first.oldFrom - from)
 }
 
-// lines returns what the side has in place of the lines from to to of base. It is nil if the side has no edits there.
+// lines returns the side's version of the lines from to to of base. It is nil if the side has no
+// edits there.
 func (s *side) lines(text []string, from, to int) []string {
 	if len(s.edits) == 0 {
 		return nil

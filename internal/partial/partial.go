@@ -3,10 +3,11 @@
 // Package partial makes the most of a JSON document that is still being written.
 package partial
 
-// Complete returns a valid JSON document that says what prefix has said so far: open strings, arrays and objects are
-// closed; a name without a value, a number or literal that may go on, and an unfinished escape are left out. It returns nil
-// if nothing can be said yet. Prefix need not be the beginning of a valid document; what comes out then need not be valid
-// either. The work is linear in the length of prefix, and prefix is not changed.
+// Complete returns a valid JSON document with the content of prefix: open strings, arrays and
+// objects are closed; a name without a value, a number or literal that may continue, and an
+// unfinished escape are left out. It returns nil if nothing can be said yet. Prefix need not be the
+// beginning of a valid document; what comes out then need not be valid either. The work is linear
+// in the length of prefix, and prefix is not changed.
 func Complete(prefix []byte) []byte {
 	var s scanner
 	for i, c := range prefix {
@@ -21,7 +22,7 @@ type scanner struct {
 	open []byte
 	// cut is the length of the longest prefix that is complete but for closers, and depth how many of them it needs.
 	cut, depth int
-	// key says that the next string, or the one in hand, is the name of a field.
+	// key is set if the next or current string is the name of a field.
 	key     bool
 	inText  bool
 	escape  int  // characters of an escape that are still to come

@@ -80,7 +80,7 @@ logfile = %s
 	return b, nil
 }
 
-// up waits until somebody listens.
+// up waits until the port accepts connections.
 func (b *Bouncer) up() error {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)))

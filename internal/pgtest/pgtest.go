@@ -35,8 +35,8 @@ type Server struct {
 	ended            <-chan struct{}
 }
 
-// Start makes a cluster in a directory of its own and starts its server. A server that is not durable does not sync, which is faster. The
-// caller must close the server.
+// Start creates a cluster in a new directory and starts its server. A server that is not durable
+// does not sync, which is faster. The caller must close the server.
 func Start(durable bool) (*Server, error) {
 	bin, err := find()
 	if err != nil {
@@ -182,7 +182,8 @@ func (s *Server) run(name string, args ...string) error {
 	return nil
 }
 
-// command is a program of Postgres, or another one with its whole path, run as somebody else if this is root.
+// command is a program of Postgres, or another one with its whole path, run as another user if this
+// is root.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.bin, name)

@@ -6,7 +6,7 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// plainByte says which bytes stand for themselves in a JSON string.
+// plainByte marks the bytes that need no escape in a JSON string.
 var plainByte = func() (plain [256]bool) {
 	for b := 0x20; b < utf8.RuneSelf; b++ {
 		plain[b] = b != '"' && b != '\\'

@@ -8,8 +8,9 @@ import (
 	"encoding/json"
 )
 
-// Marshal is [json.Marshal] without the escapes that protect HTML pages: the characters <, > and & stand for themselves,
-// in whatever way the types of v encode themselves. Models read "a < b" better than "a \u003c b", and for fewer tokens.
+// Marshal is [json.Marshal] without the escapes that protect HTML pages: the characters <, > and &
+// are not escaped, in whatever way the types of v encode themselves. Models read "a < b" better
+// than "a \u003c b", and for fewer tokens.
 func Marshal(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

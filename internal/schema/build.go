@@ -116,7 +116,8 @@ func newBuilder() *builder {
 	}
 }
 
-// build returns the schema of t, which is always that of an object. It reports whether t had to be wrapped.
+// build returns the schema of t, which always describes an object. It reports whether t had to be
+// wrapped.
 func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, err error) {
 	root, err = b.schemaOf(t)
 	if err != nil {
@@ -179,7 +180,8 @@ func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// pointee follows pointers and returns the type they lead to. It gives up on a pointer type that points to itself.
+// pointee follows pointers and returns the type they lead to. It stops at a pointer type that
+// points to itself.
 func pointee(t reflect.Type) reflect.Type {
 	for n := 0; t.Kind() == reflect.Pointer && n < 8; n++ {
 		t = t.Elem()

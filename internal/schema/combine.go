@@ -23,8 +23,8 @@ func (w *walker) combine(n *node, text []byte) {
 	}
 }
 
-// oneOf checks that a value has at least one of some alternatives, and at most the given number of them. If it has none,
-// the problems are those of the first one that allows the type of the value.
+// oneOf checks that a value has at least one of some alternatives, and at most the given number of
+// them. If it has none, the problems come from the first one that allows the type of the value.
 func (w *walker) oneOf(alternatives []*node, text []byte, most int) {
 	var first []Problem
 	matches, types := 0, typeSet(0)

@@ -53,7 +53,7 @@ type property struct {
 	name     string
 	node     *node
 	required bool
-	// absent is what encoding/json decodes if the field has a default and is absent.
+	// absent is the JSON that encoding/json decodes if the field has a default and is absent.
 	absent string
 }
 
@@ -90,7 +90,7 @@ type compiler struct {
 	named  map[string]*node
 	// defaults has the fields with a default, as in the builder.
 	defaults map[*jsonschema.Schema][]*field
-	// complete says that there will be no more definitions.
+	// complete is set once all definitions are known.
 	complete bool
 }
 

@@ -13,16 +13,16 @@ import (
 
 var emptyObject = []byte("{}")
 
-// Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and validates the
-// result. Empty or blank raw, and null, are treated as {}. As with json.Unmarshal, fields that are not in raw
-// keep their values, so dst should point to a zero value.
+// Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and
+// validates the result. Empty or blank raw, and null, are treated as {}. As with json.Unmarshal,
+// fields that are not in raw keep their values, so dst should point to a zero value.
 //
-// It is stricter than encoding/json: names must match exactly, unknown and duplicate fields are errors, and
-// null is allowed only if the schema says so or a field is optional, where it means absent.
+// It is stricter than encoding/json: names must match exactly, unknown and duplicate fields are
+// errors, and null is allowed only by the schema or in optional fields, where it means absent.
 //
-// If the author of raw can fix the problem, the error is an [*Error]. Any other error is a mistake in the
-// program: dst has the wrong type, or a method of the type panicked. After an error the contents of dst are
-// undefined.
+// If the author of raw can fix the problem, the error is an [*Error]. Any other error is a mistake
+// in the program: dst has the wrong type, or a method of the type panicked. After an error the
+// contents of dst are undefined.
 func (t *Type) Decode(raw []byte, dst any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -45,9 +45,9 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 	return w.verdict()
 }
 
-// DecodePartial decodes the beginning of a document, completed to valid JSON, into dst. What does not match the schema is
-// left out as far as possible, and nothing is validated. Fields that are absent stay as they are, even if they have a
-// default.
+// DecodePartial decodes the beginning of a document, completed to valid JSON, into dst. Values that
+// do not match the schema are left out where possible, and nothing is validated. Fields that are
+// absent stay as they are, even if they have a default.
 func (t *Type) DecodePartial(text []byte, dst any) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -71,9 +71,9 @@ func (t *Type) walk(w *walker, text []byte) []byte {
 	return w.edited(part)
 }
 
-// fill decodes text into dst and validates the result. text is the text that w walked over, or its only field, with the
-// edits that encoding/json needs. fill runs even if w found problems, so that one answer tells the model all of them. The
-// error is a mistake in the program.
+// fill decodes text into dst and validates the result. text is the text that w walked over, or its
+// only field, with the edits that encoding/json needs. fill runs even if w found problems, to
+// report all of them to the model at once. The error is a mistake in the program.
 func (t *Type) fill(w *walker, text []byte, dst any) error {
 	prefix := ""
 	if t.wrapped {

@@ -23,7 +23,8 @@ func (w *walker) edit(start, end int, text string) {
 	w.edits = append(w.edits, edit{span{start, end}, text})
 }
 
-// insert adds a field at the end of an object, where w is. others says that the object has other fields.
+// insert adds a field at the end of an object, where w is. others is set if the object has other
+// fields.
 func (w *walker) insert(name, value string, others bool) {
 	var text []byte
 	if others {
@@ -72,7 +73,7 @@ func (n *node) decode(text []byte, t reflect.Type) (edited []byte, value any, er
 }
 
 const (
-	// durationPattern is that of [time.Duration.String], with the units in any order.
+	// durationPattern matches [time.Duration.String], with the units in any order.
 	durationPattern = `^-?([0-9]+(\.[0-9]+)?(h|m|s|ms|µs|us|ns))+$`
 	durationWords   = `a duration such as "1h30m" or "500ms"`
 	// durationNote is part of the description of every time.Duration.

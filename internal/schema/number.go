@@ -128,8 +128,8 @@ func (n number) canonical() string {
 // maxDigits limits how long an integer written with an exponent may be when it is written out.
 const maxDigits = 400
 
-// wholeNumber writes out a JSON number that has a fraction or an exponent but stands for an integer, such as 1.0 or
-// 1e3, because encoding/json does not decode those into integers.
+// wholeNumber writes out a JSON number that has a fraction or an exponent but is an integer, such
+// as 1.0 or 1e3, because encoding/json does not decode those into integers.
 func wholeNumber(text []byte) (digits string, ok bool) {
 	n := parseNumber(text)
 	d := n.exactly()

@@ -8,9 +8,9 @@ import "strings"
 // text can fix. A mistake in the Go program, such as a wrong destination or a panic in a validation function,
 // is a different error.
 type Error struct {
-	// Problems is never empty. Violations of the schema come first, in document order, then those of the Go
-	// type and its validate tags. No two concern the same value for the same reason. The number of problems
-	// is limited.
+	// Problems is never empty. Violations of the schema come first, in document order, then
+	// violations of the Go type and its validate tags. No two concern the same value for the same
+	// reason. The number of problems is limited.
 	Problems []Problem
 	// More reports that further problems were left out.
 	More bool

@@ -89,8 +89,8 @@ func mend(text []byte) *mended {
 	return m
 }
 
-// goesOn reports whether text continues after inner, which is a part of it, so that a number at the end of
-// inner is complete.
+// goesOn reports whether text continues after inner, which is a part of it. A number at the end of
+// inner is then complete.
 func goesOn(text, inner []byte) bool {
 	return cap(text)-cap(inner)+len(inner) < len(text)
 }

@@ -140,7 +140,7 @@ func (c *ruleCheck) try(value any, rule string) (err error) {
 	return nil
 }
 
-// ruleOfAnyType lists rules that are not only about strings, besides those of isBound.
+// ruleOfAnyType lists rules that are not only about strings, in addition to the rules of isBound.
 const ruleOfAnyType = "unique port json latitude longitude luhn_checksum country_code eu_country_code " +
 	"iso3166_1_alpha_numeric iso3166_1_alpha_numeric_eu iso4217_numeric"
 
@@ -164,8 +164,8 @@ func applies(rule string, t reflect.Type) bool {
 	return stringer || isBound(rule) || hasWord(ruleOfAnyType, rule) // or it panics, which try finds
 }
 
-// unique checks that the values to compare can be compared. plain says that the schema has a keyword for the rule, so the
-// validator does not see it.
+// unique checks that the values to compare can be compared. plain means that the schema has a
+// keyword for the rule, so the validator does not see it.
 func (c *ruleCheck) unique(t reflect.Type, param string) (plain bool, err error) {
 	elem := t
 	switch t.Kind() {
@@ -205,13 +205,13 @@ func alwaysComparable(t reflect.Type) bool {
 	return t.Comparable()
 }
 
-// readsFields reports whether a rule is about other fields, so that it has a meaning for a field that is absent, or whatever
-// its type.
+// readsFields reports whether a rule is about other fields. Such a rule has a meaning for an absent
+// field, and for fields of any type.
 func readsFields(rule string) bool {
 	return comparesFields(rule) || readsPresence(rule)
 }
 
-// comparesFields reports whether a rule compares a value with that of another field.
+// comparesFields reports whether a rule compares a value with another field.
 func comparesFields(rule string) bool {
 	return strings.HasSuffix(rule, "field") || strings.HasPrefix(rule, "field")
 }

@@ -34,13 +34,13 @@ var (
 	}
 )
 
-// applyRules adds the rules of the validate tag of f to s, as far as a schema can express them, and reports whether the
-// tag makes the field required. The validator checks the others: rules about other fields, alternatives (a|b), and
-// formats without a name.
+// applyRules adds those rules of the validate tag of f to s that a schema can express, and reports
+// whether the tag makes the field required. The validator checks the others: rules about other
+// fields, alternatives (a|b), and formats without a name.
 //
-// "required" means that the field must be present. Its value may be zero: false, 0, a struct of zeros. Only strings
-// must not be empty, which the schema expresses as a minimum length of 1. See withoutPresence, which makes the validator
-// agree.
+// "required" means that the field must be present. Its value may be zero: false, 0, a struct of
+// zeros. Only strings must not be empty, which the schema expresses as a minimum length of 1. See
+// withoutPresence, which makes the validator agree.
 func (b *builder) applyRules(s *jsonschema.Schema, f *field) (present bool, err error) {
 	tag := f.Tag.Get("validate")
 	if tag == "" || tag == "-" {
@@ -295,7 +295,7 @@ func (r *rules) pattern(p string) {
 	}
 }
 
-// restrict limits the values to those of a list, given as JSON.
+// restrict limits the values to a list, given as JSON.
 func (r *rules) restrict(values ...string) error {
 	s := r.schema
 	if s.Enum != nil {

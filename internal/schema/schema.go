@@ -96,9 +96,9 @@ func newType(t reflect.Type) (made *Type, err error) {
 // modified.
 func (t *Type) JSON() json.RawMessage { return t.json }
 
-// Wrapped reports whether the type is not a JSON object with fields. Its schema is then that of an object
-// whose only field, "value", holds the type. The schema's description names the field, and so does the error
-// if the model leaves it out. Decode unwraps it.
+// Wrapped reports whether the type is not a JSON object with fields. Its schema then describes an
+// object whose only field, "value", holds the type. The schema's description names the field, and
+// so does the error if the model leaves it out. Decode unwraps it.
 func (t *Type) Wrapped() bool { return t.wrapped }
 
 // Name returns the name of the Go type, in characters that providers accept in tool names. It is empty for an

@@ -50,7 +50,7 @@ func checkTags(f *field) (wrong error) {
 	return wrong
 }
 
-// addEnum adds the values of the enum tag. For a list they are those of its items.
+// addEnum adds the values of the enum tag. For a list they apply to its items.
 func (b *builder) addEnum(s *jsonschema.Schema, f *field) error {
 	list, ok := f.Tag.Lookup("enum")
 	if !ok {

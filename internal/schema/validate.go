@@ -192,9 +192,10 @@ func (s *survey) rules(st reflect.Type) map[string]string {
 	return rules
 }
 
-// forOptional returns the tag of a field that may be absent. Rules that are about absent fields come first, because the
-// validator stops at the first rule that a value breaks. If zero says that the field is absent, the others apply to
-// other values only. Otherwise see [validation.check].
+// forOptional returns the tag of a field that may be absent. Rules that are about absent fields
+// come first, because the validator stops at the first rule that a value breaks. If zero is set,
+// the zero value means an absent field, and the others apply to other values only. Otherwise see
+// [validation.check].
 func forOptional(tag string, zero bool) string {
 	first, rest := "", ""
 	for tag != "" {
@@ -228,8 +229,8 @@ func nilable(t reflect.Type) bool {
 	return false
 }
 
-// withDives returns the tag with which the validator reaches structs in slices and maps. Without "dive" in the tag it
-// would skip them, although the schema says that they are checked.
+// withDives returns the tag with which the validator reaches structs in slices and maps. Without
+// "dive" in the tag it would skip them, although the schema promises to check them.
 func (s *survey) withDives(t reflect.Type, tag string) string {
 	elem, dives := elements(t)
 	if dives == 0 || !s.ruled[elem] || slices.Contains(strings.Split(tag, ","), "dive") {

@@ -269,7 +269,8 @@ func fitsKey(t reflect.Type, name string, probing bool) (err error) {
 	return err
 }
 
-// missing looks for the fields that are not there, at the end of an object. others says that there are some.
+// missing looks for the fields that are not there, at the end of an object. others is set if the
+// object has fields.
 func (w *walker) missing(n *node, seen []uint64, others bool) {
 	for i := range n.fields {
 		f := &n.fields[i]

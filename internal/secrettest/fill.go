@@ -45,7 +45,7 @@ func (m *Maker) Make(t reflect.Type) (reflect.Value, bool) {
 
 const maxDepth = 9
 
-// fill fills a value, which is that of a field of the type owner.
+// fill fills a value of a field of the type owner.
 func (m *Maker) fill(v reflect.Value, owner, field string) {
 	m.depth++
 	defer func() { m.depth-- }()

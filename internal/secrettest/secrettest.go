@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Secret is what [Maker] plants.
+// Secret is the secret that [Maker] plants.
 const Secret = "pl4nted-s3cret-0123456789"
 
 // Address is a URL with [Secret] in each place where URLs have secrets.

@@ -20,8 +20,9 @@ import (
 
 const module = "github.com/ponte-go/ponte"
 
-// Exported returns a file of Go that lists the exported types of the public packages below a directory of a module, but not those of
-// modules within it. at is the directory's path in the repository.
+// Exported returns a file of Go that lists the exported types of the public packages below a
+// directory of a module, but not the types of modules within it. at is the directory's path in the
+// repository.
 func Exported(root, at, pkg string) ([]byte, error) {
 	byPackage := map[string][]string{}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package show writes text so that people see all of it: characters that are invisible, that move the cursor, or that change the
-// direction of text are written out.
+// Package show writes text in full for people: characters that are invisible, that move the cursor,
+// or that change the direction of text are written out.
 package show
 
 import (
@@ -37,12 +37,13 @@ func Plain(text string) bool {
 // names are short names of characters.
 var names = map[rune]string{0: "NUL", 7: "BEL", 8: "BS", '\t': "TAB", '\n': "LF", '\r': "CR", 0x1b: "ESC", 0x7f: "DEL", 0xfeff: "BOM"}
 
-// Line writes a text on one line. Characters that are not visible are written out, as in ⟨LF⟩ and ⟨U+202E⟩, bytes that are not UTF-8
-// as in ⟨0xFF⟩. An opening angle ⟨ is written out too, so that no text looks like what is written out.
+// Line writes a text on one line. Characters that are not visible are written out, as in ⟨LF⟩ and
+// ⟨U+202E⟩, bytes that are not UTF-8 as in ⟨0xFF⟩. An opening angle ⟨ is written out too, because
+// other text must not look like an escape.
 func Line(text string) string { return write(text, "") }
 
-// Received is [Line] for text of another program, which may have used this package already: it keeps opening angles, so that nothing is
-// written out twice.
+// Received is [Line] for text of another program, which may have used this package already: it
+// keeps opening angles, to write nothing out twice.
 func Received(text string) string { return write(text, "⟨") }
 
 // ReceivedText is [Received] for text of several lines: it keeps line breaks and tabs.
@@ -73,8 +74,8 @@ func write(text, keep string) string {
 	return b.String()
 }
 
-// Lines writes a text of several lines, each behind the prefix. All but the last one end with ⟨LF⟩: where a text has a line break, no
-// reader overlooks it.
+// Lines writes a text of several lines, each after the prefix. All but the last one end with ⟨LF⟩:
+// where a text has a line break, no reader overlooks it.
 func Lines(prefix, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {

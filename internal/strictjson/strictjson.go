@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package strictjson reads JSON that people write. It says where in the text each value is, and refuses what encoding/json accepts although
-// somebody has made a mistake: a member that is there twice, and text that is not UTF-8.
+// Package strictjson reads JSON that people write. It records the position of each value, and
+// refuses likely mistakes that encoding/json accepts: duplicate members, and text that is not
+// UTF-8.
 package strictjson
 
 import (
@@ -34,9 +35,9 @@ type Value struct {
 	Kind Kind
 	// Start and End are offsets in the text: the value is data[Start:End].
 	Start, End int
-	// Text is what a string says, and how another simple value is written.
+	// Text is the content of a string, and the source text of another simple value.
 	Text string
-	// Members are those of an object and Items those of a list, in the order of the text.
+	// Members are the members of an object and Items the items of a list, in the order of the text.
 	Members []Member
 	Items   []*Value
 }

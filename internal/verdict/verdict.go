@@ -21,15 +21,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Case is what a model decides.
+// Case is a case for a model to decide.
 type Case struct {
-	// Role says what the model is, and what the data is.
+	// Role describes the model's role and the data.
 	Role string
-	// Policy is what it decides by.
+	// Policy is the policy for the decision.
 	Policy string
 	// Verdicts are the answers that there are, with what each means.
 	Verdicts []Answer
-	// Data is what it is about.
+	// Data is the data to decide about.
 	Data []Field
 	// MaxBytes bounds the data.
 	MaxBytes int
@@ -38,7 +38,7 @@ type Case struct {
 // Answer is a possible verdict.
 type Answer struct{ Name, Meaning string }
 
-// Field is a piece of the data. Shown says that its invisible characters are written out already.
+// Field is a piece of the data. Shown is set if its invisible characters are already written out.
 type Field struct {
 	Name, Text string
 	Shown      bool
@@ -47,7 +47,8 @@ type Field struct {
 // ErrTooLong means that there is more data than a model is shown. Nothing is left out, because that would be what is hidden.
 var ErrTooLong = errors.New("too long to be checked by a model")
 
-// Request returns the request for the model. native says that the model can be bound to a schema.
+// Request returns the request for the model. native means that the model supports output bound to a
+// schema.
 func (c *Case) Request(native bool) (*model.Request, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -142,7 +143,8 @@ func shorten(reason string) string {
 	return reason
 }
 
-// Generate sends a request that counts on a meter, under its limits, or without one as a request of the run, if ctx is that of one.
+// Generate sends a request that counts on a meter, under its limits. Without a meter it counts as a
+// request of the run of ctx, if any.
 func Generate(ctx context.Context, meter *toolset.Meter, m model.Model, req *model.Request) (resp *model.Message, err error) {
 	if meter == nil {
 		resp, err = model.Ask(ctx, m, req, nil)

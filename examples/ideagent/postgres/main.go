@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Postgres is ideagent with its sessions in Postgres, where any number of machines share them. It is a module of its own, which keeps the
-// driver of Postgres out of the main one.
+// Postgres is ideagent with its sessions in Postgres, where any number of machines share them. It
+// is a separate module, which keeps the driver of Postgres out of the main one.
 //
 // Usage, in this directory:
 //
@@ -10,8 +10,9 @@
 //	ideagent chat -store postgres://user@host/database [flags] [PROMPT]
 //	ideagent sessions list|show|export|import|purge -store postgres://user@host/database [flags]
 //
-// Everything else is as it is without Postgres. The password can be in the address, but other users of the machine see the arguments of programs: it
-// is better in the file .pgpass of the home directory, or in PGPASSWORD.
+// Everything else is as it is without Postgres. The password can be in the address, but other users
+// of the machine see the arguments of programs: it is better in the file .pgpass of the home
+// directory, or in PGPASSWORD.
 package main
 
 import (

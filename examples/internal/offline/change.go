@@ -140,5 +140,5 @@ func (s *script) whole(path string) (string, bool) {
 	return content, ok
 }
 
-// cutShort is how read_file says that there is more than it shows.
+// cutShort matches the note of read_file that the file continues.
 var cutShort = pattern(`\n\[Cut here: [^\n]*\]\n?$`)

@@ -42,7 +42,7 @@ func trimSentence(s string) string {
 	return cut
 }
 
-// listMarker is what stands before an item of a list: "1.", "2)", "-", "*".
+// listMarker matches the marker of a list item: "1.", "2)", "-", "*".
 var listMarker = pattern(`^(\d{1,3}[.)]|[-*•])$`)
 
 // split cuts a request into clauses: at line breaks, semicolons and list markers, and at a comma, "and", "then" or
@@ -78,7 +78,7 @@ func split(src string) []clause {
 	return clauses
 }
 
-// continues reports whether the line that begins with next goes on with what the line that ends with last began.
+// continues reports whether the line that begins with next continues the line that ends with last.
 func continues(last, next token) bool {
 	if last.kind == quoted {
 		return next.is("with", "by", "to", "into", "in", "from")
@@ -86,13 +86,13 @@ func continues(last, next token) bool {
 	return strings.HasSuffix(last.text, ":") || last.is("with", "by", "to", "in", "containing", "saying", "content")
 }
 
-// endsSentence reports whether t ends with a full stop that is no part of a path.
+// endsSentence reports whether t ends with a full stop outside of a path.
 func endsSentence(t token) bool {
 	return t.kind == word && len(t.text) > 1 && strings.TrimRight(t.text, ".!?") != "" &&
 		strings.ContainsAny(t.text[len(t.text)-1:], ".!?") && !strings.HasSuffix(t.text, "..")
 }
 
-// filler are words before a verb that say nothing about what is to be done.
+// filler are words before a verb that say nothing about the work.
 var filler = []string{
 	"please", "kindly", "now", "then", "and", "also", "next", "first", "firstly", "second", "secondly", "third",
 	"finally", "lastly", "afterwards", "after", "that", "can", "could", "would", "will", "you", "i", "want", "i'd",

@@ -4,7 +4,8 @@ package offline
 
 import "strings"
 
-// cursor reads a clause from its beginning to its end. Every token is read by a rule; a clause with tokens that nobody reads is not understood.
+// cursor reads a clause from its beginning to its end. Every token is read by a rule; a clause with
+// unread tokens is not understood.
 type cursor struct {
 	clause
 	at int
@@ -55,7 +56,7 @@ func (k *cursor) skipMost(words ...string) {
 	}
 }
 
-// take reads a token that is no punctuation.
+// take reads a token other than punctuation.
 func (k *cursor) take() (token, bool) {
 	if !k.more() || !k.peek(0).isText() {
 		return token{}, false
@@ -81,7 +82,7 @@ func (k *cursor) index(n int, words ...string) int { return index(k.tokens, k.at
 // lastIndex returns where the last of the words stands, n places further on or later, or -1.
 func (k *cursor) lastIndex(n int, words ...string) int { return lastIndex(k.tokens, k.at+n, words...) }
 
-// courtesies are what people put behind a request. They change nothing about it.
+// courtesies are polite words after a request. They do not change it.
 var courtesies = []string{"please", "thanks", "thank you", "for me", "again", "once more", "now", "right now", "too", "as well", "everyone"}
 
 // trimCourtesy takes courtesies off the end of a clause, unless nothing would be left.

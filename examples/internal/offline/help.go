@@ -2,7 +2,7 @@
 
 package offline
 
-// Help says what the model understands.
+// Help describes the requests that the model understands.
 const Help = `I am the offline demo model. I follow a few rules, and this is what I understand:
 
 - ` + "`read main.go`, `show lines 10-20 of main.go`" + `

@@ -13,12 +13,13 @@ import (
 // Name is the model's name.
 const Name = "offline-demo"
 
-// contextWindow is nominal, so that an IDE can show how a conversation fills it. The model has no limit.
+// contextWindow is nominal. It lets an IDE show how a conversation fills it. The model has no
+// limit.
 const contextWindow = 32_768
 
 // Config adjusts the model. The zero value is useful.
 type Config struct {
-	// Delay is how long to wait between two streamed pieces of text, so that people can watch. 0 means not at all.
+	// Delay is the pause between two streamed pieces of text, for people to watch. 0 means none.
 	Delay time.Duration
 }
 

@@ -11,8 +11,9 @@ type parser struct {
 	context string
 }
 
-// parse returns the steps that a request asks for, in order. If any part of the request is not understood, there are no steps, and problem says
-// what is wrong. earlier are the requests before this one, the last one last.
+// parse returns the steps that a request asks for, in order. If any part of the request is not
+// understood, it returns no steps, and problem describes the problem. earlier are the requests
+// before this one, the last one last.
 func parse(request string, earlier []string) (steps []step, problem string) {
 	clauses := split(request)
 	if len(clauses) == 1 && isAgain(clauses[0]) {
@@ -72,7 +73,7 @@ func repeat(earlier []string) ([]step, string) {
 	return nil, "there is nothing to repeat yet"
 }
 
-// clause returns the steps of a clause, or says what is wrong with it.
+// clause returns the steps of a clause, or describes its problem.
 func (p *parser) clause(c clause) ([]step, string) {
 	start := skipFiller(c.tokens)
 	if start == len(c.tokens) {
@@ -117,7 +118,8 @@ func (p *parser) clause(c clause) ([]step, string) {
 	return steps, ""
 }
 
-// misnamed says what is wrong with the names of files in steps. A block of code is no name.
+// misnamed describes what is wrong with the names of files in steps. A block of code cannot be a
+// name.
 func misnamed(steps []step) string {
 	for _, s := range steps {
 		switch {
@@ -130,7 +132,7 @@ func misnamed(steps []step) string {
 	return ""
 }
 
-// inFile reads "in FILE", which says what the next clauses are about, and "in FILE replace A with B".
+// inFile reads "in FILE", which names the file of the next clauses, and "in FILE replace A with B".
 func (p *parser) inFile(k *cursor) ([]step, string) {
 	from := k.at
 	k.at++
@@ -191,7 +193,7 @@ var wellKnown = map[string]bool{
 	"Makefile": true, "Dockerfile": true, "LICENSE": true, "README": true, "CHANGELOG": true, "NOTICE": true,
 }
 
-// oneFile reads the name of a file, or words that stand for the last one.
+// oneFile reads the name of a file, or words that refer to the last one.
 func (p *parser) oneFile(k *cursor) (string, bool) {
 	for _, it := range []string{"the same file", "the same one", "that file", "this file", "the same", "it", "there", "that", "this"} {
 		if k.phrase(it) {
@@ -210,7 +212,7 @@ func (p *parser) oneFile(k *cursor) (string, bool) {
 	return path(t), true
 }
 
-// index returns where the first of the words stands in tokens, at or after from, or -1.
+// index returns the position of the first of the words in tokens, at or after from, or -1.
 func index(tokens []token, from int, words ...string) int {
 	for i := from; i < len(tokens); i++ {
 		if tokens[i].is(words...) {
@@ -220,7 +222,7 @@ func index(tokens []token, from int, words ...string) int {
 	return -1
 }
 
-// lastIndex returns where the last of the words stands in tokens, at or after from, or -1.
+// lastIndex returns the position of the last of the words in tokens, at or after from, or -1.
 func lastIndex(tokens []token, from int, words ...string) int {
 	for i := len(tokens) - 1; i >= from; i-- {
 		if tokens[i].is(words...) {

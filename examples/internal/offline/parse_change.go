@@ -4,7 +4,8 @@ package offline
 
 import "strings"
 
-// aboutText reads what stands before a text that is to be changed, such as "every occurrence of the word". It reports whether it says that a text follows.
+// aboutText reads the words before a text that is to be changed, such as "every occurrence of the
+// word". It reports whether they announce a text.
 func aboutText(k *cursor) bool {
 	at := k.at
 	k.skipMost("all", "every", "each", "any", "the")
@@ -81,7 +82,7 @@ func isNumberedLine(tokens []token, from int) bool {
 	return from > 0 && tokens[from-1].is("line", "lines") && lineRange().MatchString(tokens[from].plain())
 }
 
-// in returns where "in FILE" begins behind the text that begins at from, or the number of tokens.
+// in returns where "in FILE" begins after the text that begins at from, or the number of tokens.
 func in(tokens []token, from int) int {
 	find := lastIndex
 	if tokens[from].kind == quoted {
@@ -162,7 +163,7 @@ func (p *parser) create(k *cursor) ([]step, string) {
 	return p.contents(k, name, with)
 }
 
-// contents reads what a new file is to hold. with says that a colon has stood before it.
+// contents reads the contents of a new file. with is set after a colon.
 func (p *parser) contents(k *cursor, name string, with bool) ([]step, string) {
 	literal := with
 	if k.accept("containing", "saying", "says", "with") {

@@ -17,10 +17,10 @@ type script struct {
 	turn  turn
 	tools []string
 	acts  []act
-	// waiting says that the next call is among the acts.
+	// waiting is set if the next call is among the acts.
 	waiting bool
 	failed  []step
-	// edited is what the last edit gave.
+	// edited is the result of the last edit.
 	edited string
 }
 
@@ -70,7 +70,7 @@ func mark(problem string) string {
 	return "."
 }
 
-// plan thinks aloud about what is to be done.
+// plan thinks aloud about the work.
 func (s *script) plan(steps []step) {
 	var b strings.Builder
 	b.WriteString("Offline demo model, my plan:")
@@ -101,7 +101,7 @@ func (s *script) perform(st step) {
 	}
 }
 
-// carryOut performs a step as far as it can and reports whether it has succeeded.
+// carryOut performs a step if possible and reports whether it has succeeded.
 func (s *script) carryOut(st step) bool {
 	switch st.act {
 	case actRead:
@@ -141,9 +141,10 @@ func (s *script) say(format string, args ...any) {
 	s.acts = append(s.acts, act{kind: say, text: fmt.Sprintf(format, args...)})
 }
 
-// call returns the result of the next tool call. If it has not been made yet, it becomes the last act of this response,
-// and ok is false; so it is if the call failed, which is said then. What was said before a call that has been made
-// already was said in an earlier response.
+// call returns the result of the next tool call. If it has not been made yet, it becomes the last
+// act of this response, and ok is false. ok is also false if the call failed, which is then
+// reported. Texts before a call that was already made belong to an earlier response and are not
+// repeated.
 func (s *script) call(tool, what string, args any) (result string, ok bool) {
 	if !slices.Contains(s.tools, tool) {
 		s.say("I cannot %s: I was not given the tool %s here.\n\n", what, code(tool))

@@ -15,7 +15,7 @@ import (
 // An act is one thing that a response does.
 type act struct {
 	kind actKind
-	// text is what to say or think.
+	// text is the text to say or think.
 	text string
 	// wait is how long to wait.
 	wait time.Duration

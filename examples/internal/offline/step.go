@@ -37,9 +37,9 @@ type step struct {
 	line, limit int
 	// pattern chooses the files to list.
 	pattern string
-	// text is what to search for, to replace, to write, to append, or to think about.
+	// text is the text to search for, to replace, to write, to append, or to think about.
 	text string
-	// with takes the place of text; once says that only the first occurrence is meant.
+	// with replaces text; once limits this to the first occurrence.
 	with string
 	once bool
 	// command is the command line to run.
@@ -63,7 +63,7 @@ func (s step) dependsOn(failed step) bool {
 	return s.path != "" && s.path == failed.path && (s.act == actRead || s.changes())
 }
 
-// String says what the step does, as an item of a plan.
+// String describes the step, as an item of a plan.
 func (s step) String() string {
 	switch s.act {
 	case actRead:

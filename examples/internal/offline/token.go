@@ -15,9 +15,9 @@ type token struct {
 	// text is the word, or what stood between the quotes.
 	text string
 	kind tokenKind
-	// start and end are where it stands in the source, quotes included.
+	// start and end are its place in the source, quotes included.
 	start, end int
-	// newline says that a line break stands before it.
+	// newline is set if it follows a line break.
 	newline bool
 }
 
@@ -34,7 +34,7 @@ const (
 // isText reports whether t is not punctuation.
 func (t token) isText() bool { return t.kind <= object }
 
-// is reports whether t is one of the words, whatever its case and the punctuation behind it.
+// is reports whether t is one of the words, ignoring case and trailing punctuation.
 func (t token) is(words ...string) bool {
 	if t.kind != word {
 		return false
@@ -65,7 +65,7 @@ var fileLink = pattern(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000}
 
 var closing = map[rune]string{'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘': "’", '«': "»", '„': "“"}
 
-// tokenize cuts src into tokens. It never fails: what is no proper quotation is a word.
+// tokenize cuts src into tokens. It never fails: an unterminated quotation is a word.
 func tokenize(src string) []token {
 	var tokens []token
 	newline := false
@@ -164,7 +164,7 @@ func quotation(src string, at int, unclosed map[string]bool) (token, bool) {
 	}
 }
 
-// unescape are the escapes known between double quotes; any other backslash stands for itself.
+// unescape are the escapes known between double quotes; any other backslash is literal.
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
 
 func escaped(before string) bool {
@@ -184,7 +184,7 @@ func endsWord(rest string) bool {
 	return unicode.IsSpace(r)
 }
 
-// bareWord reads the word or punctuation at src[at], which is no space.
+// bareWord reads the word or punctuation at src[at], which must not be a space.
 func bareWord(src string, at int) token {
 	switch src[at] {
 	case ',':

@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// A turn is what the user asked for last and what has been done about it.
+// A turn is the user's last request and the work done on it.
 type turn struct {
 	prompt string
 	// earlier are the requests before, the last one last.
@@ -60,8 +60,9 @@ func lastTurn(messages []*model.Message) turn {
 	return t
 }
 
-// promptOf returns what the user says in a message. What a tool adds to its results as if the user had said it is no
-// prompt; results that only say that an earlier turn was interrupted may stand beside one.
+// promptOf returns what the user says in a message. Text that a tool adds to its results on behalf
+// of the user does not count as a prompt. A prompt may come with results that only report the
+// interruption of an earlier turn.
 func promptOf(m *model.Message) (string, bool) {
 	if m.Kind != model.KindRequest {
 		return "", false

@@ -26,7 +26,7 @@ func (s *script) use(st step) bool {
 	return true
 }
 
-// undoCheckpoint is how undo_changes says how to take back what it did.
+// undoCheckpoint matches the note about undo_changes in results.
 var undoCheckpoint = pattern(`call ` + toolUndo + ` with checkpoint (\d{1,9})`)
 
 func (s *script) undo() bool {
@@ -53,7 +53,7 @@ func (s *script) redo() bool {
 	return ok
 }
 
-// undone says what an undo did, without what it says to models.
+// undone describes what an undo did, without the notes for models.
 func undone(result string) string {
 	var kept []string
 	for line := range strings.SplitSeq(result, "\n") {

@@ -7,12 +7,12 @@ import "strings"
 // A verb is a way to begin a clause.
 type verb struct {
 	words []string
-	// parse reads what follows. It returns the steps, or says what is wrong; an empty problem without steps means that the clause is not
-	// understood.
+	// parse reads what follows. It returns the steps, or describes the problem; an empty problem
+	// without steps means that the clause is not understood.
 	parse func(p *parser, k *cursor) (steps []step, problem string)
-	// alone says that the verb makes sense with nothing behind it.
+	// alone is set if the verb makes sense by itself.
 	alone bool
-	// raw says that the end of the clause belongs to a command or a text, courtesies included.
+	// raw is set if the end of the clause belongs to a command or a text, courtesies included.
 	raw bool
 	// needs, if not nil, decides whether what follows makes the word a verb at all.
 	needs func(rest []token) bool

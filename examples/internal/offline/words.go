@@ -23,7 +23,7 @@ var (
 		"example", "boilerplate", "data", "stuff", "something", "everything", "anything", "content", "contents", "methods", "method", "handling",
 		"implementation", "program", "script", "function.", "poem", "story", "summary", "essay",
 	}
-	// prose are words that stand in sentences and hardly ever in command lines.
+	// prose are words that appear in sentences and hardly ever in command lines.
 	prose = []string{
 		"the", "an", "my", "your", "our", "this", "that", "these", "those", "which", "who", "why", "how", "if", "whether", "unless", "until", "while",
 		"because", "but", "instead", "except", "please", "thanks", "and", "or", "then", "also", "for", "me", "it", "with", "without", "using", "in",

@@ -66,8 +66,9 @@ func (p Place) Open(ctx context.Context) (Store, error) {
 // String returns the directory, or the kind of the database.
 func (p Place) String() string { return cmp.Or(p.dir, "the "+p.kind+" database") }
 
-// Key returns a name for the database that is the same for all addresses with the same server and database, and tells nothing of the address. It goes
-// into the names of directories. getenv has the variables of libpq, which stand for what an address leaves out.
+// Key returns a name for the database that is the same for all addresses with the same server and
+// database, and reveals nothing of the address. It goes into the names of directories. getenv
+// returns the variables of libpq, which complete the address.
 func (p Place) Key(getenv func(string) string) string {
 	rest, query, _ := strings.Cut(p.rest, "?")
 	user := ""

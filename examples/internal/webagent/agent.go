@@ -25,7 +25,7 @@ Look before you change: read a file before you write it, and search rather than 
 what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
 If the user refuses something, do not try the same in another way; ask what to do instead.`
 
-// deps is what the tools of a session work on.
+// deps holds the files and commands that the tools of a session work on.
 type deps struct {
 	files   *local.Workspace
 	work    *workspace.Session
@@ -47,7 +47,7 @@ func release(ctx context.Context, _ *host.Session, d deps) error {
 	return errors.Join(d.work.Close(ctx), d.files.Close())
 }
 
-// serve is what it takes to bring an agent into the browser: its tools, the agent, the handler.
+// serve brings an agent into the browser: it makes the tools, the agent and the handler.
 func serve(ctx context.Context, f *flags, dir string, m model.Model, store session.Store, out io.Writer) error {
 	a, err := agent.New(agent.Config[deps, string]{
 		Name:         "webagent",

@@ -45,7 +45,8 @@ func open(page string) (done func()) {
 	}
 }
 
-// leadTo makes a file that leads a browser to a page, in a directory of its own. Others cannot read either.
+// leadTo creates a file that redirects a browser to a page, in a new directory. Others cannot read
+// either.
 func leadTo(page string) (file string, err error) {
 	dir, err := os.MkdirTemp("", "webagent-")
 	if err != nil {

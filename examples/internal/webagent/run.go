@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webagent is the program of examples/webagent, so that mains with other stores have it too.
+// Package webagent is the program of examples/webagent, shared by main packages with other stores.
 package webagent
 
 import (
@@ -35,7 +35,7 @@ func Main(kinds stores.Kinds) {
 	}
 }
 
-// flags are those of the command line.
+// flags holds the flags of the command line.
 type flags struct {
 	dir, addr, store, model string
 	open                    bool
@@ -102,7 +102,7 @@ func choose(ctx context.Context, name string) (model.Model, error) {
 	return model.Open(ctx, name)
 }
 
-// listen serves a handler until ctx ends, and then lets what goes on end.
+// listen serves a handler until ctx ends, and then waits for the work in progress.
 func listen(ctx context.Context, f *flags, token string, h shutdowner, out io.Writer) error {
 	listener, err := net.Listen("tcp", f.addr)
 	if err != nil {

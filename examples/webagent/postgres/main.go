@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Postgres is webagent with its sessions in Postgres, where any number of machines share them. It is a module of its own, which keeps the
-// driver of Postgres out of the main one.
+// Postgres is webagent with its sessions in Postgres, where any number of machines share them. It
+// is a separate module, which keeps the driver of Postgres out of the main one.
 //
 // Usage, in this directory:
 //

@@ -15,7 +15,7 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Part, error]
 }
 
-// Request is what a model is shown.
+// Request is a request to a model.
 type Request struct {
 	Instructions string
 	Messages     []Message
@@ -28,13 +28,13 @@ type Def struct {
 	Schema            *jsonschema.Schema
 }
 
-// Response is what a model answers.
+// Response is a model's response.
 type Response struct {
 	Parts []Part
 	Usage Usage
 }
 
-// Role says who speaks.
+// Role is the role of a message.
 type Role string
 
 // The roles.

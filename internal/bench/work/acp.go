@@ -27,7 +27,7 @@ type ACP struct {
 	// Prompt is a client that is connected to an agent over the operating system's pipes; what uses it sends a prompt that the
 	// agent answers at once.
 	Prompt func(tb testing.TB) func(ctx context.Context) error
-	// Largest is the longest message that gets through, in bytes; 0 if that is no concern.
+	// Largest is the size of the longest message that gets through, in bytes; 0 if unlimited.
 	Largest int
 }
 

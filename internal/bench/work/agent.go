@@ -51,9 +51,10 @@ type Peer struct {
 	// Structured is an agent whose output is a city with a population of at least 1, and whose model gives these answers,
 	// over and over. What runs it returns the population.
 	Structured func(answers ...string) func(ctx context.Context) (population int, err error)
-	// Retries says that the framework asks again if an output is not valid.
+	// Retries is set if the framework asks again after an invalid output.
 	Retries bool
-	// Waiting is an agent with the tool add, whose model calls wait and then answers. Many runs go on at a time.
+	// Waiting is an agent with the tool add, whose model calls wait and then answers. Many runs
+	// wait at a time.
 	Waiting func(wait func()) Run
 }
 
@@ -108,8 +109,8 @@ func (a *Answers) Next() string {
 	return text
 }
 
-// Deltas is a model that sends [Delta] n times. It returns them joined: in some frameworks that is what a model has to do, in
-// others what they do themselves, or leave to the user.
+// Deltas is a model that sends [Delta] n times. It returns them joined, because some frameworks
+// require that of models. Others join deltas themselves, or leave it to the user.
 func Deltas(n int, send func(delta string) error) (text string, err error) {
 	var b strings.Builder
 	for range n {

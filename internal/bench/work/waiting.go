@@ -32,7 +32,7 @@ func waiting(b *testing.B, prepare func(wait func()) Run) float64 {
 			<-release
 		}
 	})
-	// The first run fills caches, and shows whether a run gets as far as its model at all.
+	// The first run fills caches, and shows whether a run reaches its model at all.
 	if answer, err := run(context.Background()); err != nil || answer != Answer {
 		b.Fatalf("answer %q, error %v", answer, err)
 	}

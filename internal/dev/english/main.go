@@ -5,8 +5,9 @@
 //	go run ./internal/dev/english          rooms with their counts, the worst first
 //	go run ./internal/dev/english -v ROOM  each phrase in the rooms whose names contain ROOM
 //
-// The phrases are those of translated English. They are a smoke detector and no grammar: rewrite the sentence, do not swap the word. The
-// test of this package keeps each room below its bound, and bounds only go down.
+// The phrases are typical of translated English. The counter is a smoke detector, not a grammar:
+// rewrite the sentence, do not swap the word. The test of this package keeps each room below its
+// bound, and bounds only go down.
 package main
 
 import (

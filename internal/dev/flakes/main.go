@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command flakes finds tests that fail now and then. It runs them many times with the race detector, in random order, with one, two and
-// eight processors.
+// Command flakes finds tests that fail now and then. It runs them many times with the race
+// detector, in random order, with one, two and eight processors.
 //
 //	go run ./internal/dev/flakes                          the tests that depend on time, goroutines, processes or the network
 //	go run ./internal/dev/flakes -all -count 20 -part 1/4 a quarter of all tests
 //
-// Which tests depend on those is told by what their files mention: see choose.go. The test binary of a package is built once. A first run
-// of each test shows how long it takes. If all repetitions take longer than -minutes, the tests that take longest are repeated less often;
-// the report says which and how often.
+// Which tests depend on those is told by what their files mention: see choose.go. The test binary
+// of a package is built once. A first run of each test shows how long it takes. If all repetitions
+// take longer than -minutes, the tests that take longest are repeated less often; the report lists
+// them with their counts.
 //
-// The command prints its seed, and for each failure the command that repeats it. It exits with status 1 if a test has failed.
+// The command prints its seed, and for each failure the command that repeats it. It exits with
+// status 1 if a test has failed.
 package main
 
 import (

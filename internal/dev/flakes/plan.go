@@ -45,7 +45,7 @@ func plan(packages []*testPackage, o options) []round {
 			}
 		}
 	}
-	// What takes longest begins first, so that nobody waits for it at the end.
+	// The longest rounds begin first, which shortens the whole run.
 	slices.SortStableFunc(rounds, func(a, b round) int {
 		return cmp.Or(cmp.Compare(b.takes(), a.takes()), cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath), cmp.Compare(a.processors, b.processors), cmp.Compare(a.count, b.count))
 	})
@@ -97,7 +97,7 @@ func fit(packages []*testPackage, o options) {
 	}
 }
 
-// classed rounds a number of repetitions down to one of a few, so that tests can share a process.
+// classed rounds a number of repetitions down to one of a few, which lets tests share a process.
 func classed(count, most int) int {
 	for class := most; class > len(processors); class /= 2 {
 		if count >= class {
@@ -107,7 +107,7 @@ func classed(count, most int) int {
 	return min(most, len(processors))
 }
 
-// describe says how often the tests are run.
+// describe reports how often the tests are run.
 func describe(w io.Writer, packages []*testPackage, o options) {
 	tests, less := 0, map[int][]string{}
 	for _, p := range packages {

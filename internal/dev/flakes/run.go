@@ -87,7 +87,8 @@ func (r *runner) repeat(ctx context.Context, rounds []round) error {
 	})
 }
 
-// execute runs tests and returns the output. Failures are noted and printed; the error is that of the context, or of the start.
+// execute runs tests and returns the output. Failures are noted and printed; the error comes from
+// the context, or from the start.
 func (r *runner) execute(ctx context.Context, one round, flags ...string) ([]byte, error) {
 	timeout := patience + 8*one.takes()
 	args := append([]string{
@@ -148,7 +149,8 @@ func (r *runner) verdict() error {
 	return fmt.Errorf("%d tests fail now and then (seed %d)", len(r.failures), r.seed)
 }
 
-// tail returns the part of an output that says what has failed: from the first failure on, a bounded part.
+// tail returns the part of an output that describes the failure: from the first failure on, a
+// bounded part.
 func tail(out []byte) []byte {
 	const limit = 6000
 	if i := bytes.Index(out, []byte("--- FAIL")); i > 0 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Housecount says how large the house is. It counts the Go code of the repository, without tests and testdata:
+// Housecount measures the size of the house. It counts the Go code of the repository, without tests
+// and testdata:
 //
 //	go run ./internal/dev/housecount            five figures
 //	go run ./internal/dev/housecount -packages  and the exported symbols of each public package
@@ -10,7 +11,7 @@
 //
 //   - Lines are all lines, blank ones and comments included.
 //   - Long lines have more than 100 columns. A tab counts as four.
-//   - Public packages can be imported by other modules: they are no program, and neither below a directory "internal" nor below "examples".
+//   - Public packages can be imported by other modules: they are not programs, and neither below a directory "internal" nor below "examples".
 //   - Exported symbols are the exported constants, variables, functions and types of public packages, and the exported methods of exported
 //     types. Fields, and what interfaces ask for, are parts of their types. A name with a file for each system counts once.
 //   - Twins are pairs of struct types with at least 4 fields each, of which at least 85 % are equal by name and type: of the larger one. A

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// wanted is what a provider wants back: digits, as those of the suite.
+// wanted is the text that a provider requires back: digits, as in the suite.
 const wanted = "314159265358979323846264"
 
 // said holds the texts of the models in the histories that they leave behind.
@@ -45,7 +45,7 @@ func saying(parts ...model.Part) *model.Message {
 
 const historyRule = "A conversation goes on with another model"
 
-// histories has a model leave a history behind, and go on with those that all models have left behind.
+// histories has a model leave a history behind, and continue the histories of all models.
 func histories(t *testing.T, name string, h conformance.Harness) {
 	t.Helper()
 	dir, err := directory()
@@ -129,7 +129,7 @@ func steady(msg, answer *model.Message) {
 	}
 }
 
-// request asks a model to go on with a conversation.
+// request asks a model to continue a conversation.
 func request(messages []*model.Message) *model.Request {
 	req := &model.Request{Instructions: "Answer briefly.", Messages: messages}
 	if messages[len(messages)-1].Kind == model.KindResponse {

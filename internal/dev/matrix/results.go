@@ -16,11 +16,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// Conformance runs the conformance suite and compares its results with those that the file of that name has. The name is that
-// of the column in the table. If a case has failed, or -run or -skip leave some out, it compares nothing.
+// Conformance runs the conformance suite and compares its results with those that the file of that
+// name has. The name is the name of the column in the table. If a case has failed, or -run or -skip
+// leave some out, it compares nothing.
 //
-// Then it has the model go on with the conversations that all models of the matrix have left behind: with signatures, calls,
-// opaque parts and images.
+// Then it has the model continue the conversations that all models of the matrix have left behind:
+// with signatures, calls, opaque parts and images.
 func Conformance(t *testing.T, name string, h conformance.Harness) {
 	t.Helper()
 	results := conformance.Run(t, h)
@@ -62,7 +63,7 @@ func updating() bool {
 
 const module = "module github.com/ponte-go/ponte\n"
 
-// root finds the module's directory from that of the test.
+// root finds the module's directory from the test's directory.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -140,7 +141,7 @@ func decode(text []byte) ([]conformance.Result, error) {
 	return results, nil
 }
 
-// difference says what changed from the results of a file to those of today.
+// difference describes the changes from the results of a file to the present ones.
 func difference(want, got []conformance.Result) []string {
 	type key struct{ rule, name string }
 	now, before := map[key]conformance.Result{}, map[key]conformance.Result{}

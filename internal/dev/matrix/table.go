@@ -19,7 +19,8 @@ type column struct {
 	results []conformance.Result
 }
 
-// order is that of the columns whose names begin so: our own adapters, those of Genkit's plugins, others.
+// order is the order of the columns, by the beginnings of their names: our own adapters, Genkit's
+// plugins, others.
 var order = []string{"openaimodel", "anthropicmodel", "geminimodel", "", "genkit"}
 
 func rank(name string) int {
@@ -105,7 +106,7 @@ func rows(columns []column) []row {
 				groups = append(groups, g)
 			}
 		}
-		// The largest group stands for the rule: all cases that have no row of their own.
+		// The largest group becomes the rule: all cases without a separate row.
 		main := 0
 		for i, g := range groups {
 			if strings.Count(g.label, "\n") > strings.Count(groups[main].label, "\n") {

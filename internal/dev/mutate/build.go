@@ -53,7 +53,7 @@ func (r *runner) build(ctx context.Context, dir, overlay string, flags ...string
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// run runs a test binary. Flags are those of go test, without their prefix test.
+// run runs a test binary. It takes the flags of go test, without their prefix test.
 func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, flags ...string) (verdict, error) {
 	args := []string{"-test.failfast", "-test.timeout=" + timeout.String()}
 	for _, f := range flags {

@@ -255,7 +255,7 @@ func (m *mutator) returns(n *ast.ReturnStmt) {
 	}
 }
 
-// zero returns an expression for the zero value of a type, or nothing if there is no short one.
+// zero returns an expression for the zero value of a type, or nothing if it would be long.
 func (m *mutator) zero(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -295,8 +295,8 @@ func (m *mutator) isZero(e ast.Expr) bool {
 	return v != nil && slices.Contains([]string{"0", `""`, "false"}, v.ExactString())
 }
 
-// keep returns a statement that uses the local variables and the imports which a node uses, so that the file compiles
-// without the node.
+// keep returns a statement that uses the local variables and the imports which a node uses, which
+// lets the file compile without the node.
 func (m *mutator) keep(nodes ...ast.Node) string {
 	var used []string
 	use := func(text string) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// runGroup runs a command in a process group of its own, and kills what is left of the group at the end: processes that
-// the tests of a mutant did not end.
+// runGroup runs a command in a separate process group, and kills the rest of the group at the end:
+// processes that the tests of a mutant did not end.
 func runGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

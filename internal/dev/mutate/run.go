@@ -105,7 +105,8 @@ func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
 			b.covered, err = readCoverage(profile)
 			return err
 		}
-		// Some tests look at what their children print, who complain if nobody collects their coverage.
+		// Some tests look at the output of their children, which complain if their coverage is not
+		// collected.
 	}
 	v, err := r.pass(ctx, dir, nil)
 	if err != nil {
@@ -118,7 +119,8 @@ func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
 	return nil
 }
 
-// pass builds the tests in a directory and runs them, twice if they fail: a busy machine is no fault.
+// pass builds the tests in a directory and runs them, twice if they fail: a busy machine is not a
+// fault.
 func (r *runner) pass(ctx context.Context, dir string, buildFlags []string, flags ...string) (verdict, error) {
 	bin, v, err := r.build(ctx, dir, "", buildFlags...)
 	if bin == nil {
@@ -175,7 +177,8 @@ func (r *runner) testAll(ctx context.Context, s *sampler, rep *report, o options
 	})
 }
 
-// test runs the tests that may kill a mutant: those of its own package, then those that cover the changed line.
+// test runs the tests that may kill a mutant: the tests of its own package, then those that cover
+// the changed line.
 func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 	overlay, err := r.overlay(m.file.path, m.source())
 	if err != nil {

@@ -74,8 +74,8 @@ func (s *sampler) next(rep *report) *mutant {
 // equivalents are the reasons why mutants cannot be killed, by id.
 type equivalents map[string]string
 
-// readEquivalents reads a list. The id of a mutant stands on a line of its own, and the lines after it, which begin with
-// a tab, give the reason. Empty lines and lines that begin with # are skipped.
+// readEquivalents reads a list. The id of a mutant is alone on a line, and the lines after it,
+// which begin with a tab, give the reason. Empty lines and lines that begin with # are skipped.
 func readEquivalents(path string) (equivalents, error) {
 	file, err := os.Open(path)
 	if err != nil {

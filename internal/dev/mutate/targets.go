@@ -65,8 +65,8 @@ var groups = []struct {
 	{"house", []string{"..."}},
 }
 
-// moreTests are packages whose tests are run too if those of the package itself find nothing. A package without tests of its own is
-// tested by those that import it.
+// moreTests are packages whose tests are run too if the tests of the package itself find nothing. A
+// package without tests is tested by its importers.
 var moreTests = map[string][]string{
 	"internal/loop":            {"agent", "internal/engine"}, // its own test only reads the source
 	"internal/engine":          {"agent"},
@@ -102,7 +102,7 @@ const (
 	maxTimeout = 6 * time.Minute
 )
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -211,7 +211,8 @@ func importers(of, all []*listed) []*listed {
 	return users
 }
 
-// among reports whether a directory is one of some patterns, of which those with /... at the end stand for everything below, too.
+// among reports whether a directory matches one of some patterns. Patterns that end with /... also
+// match everything below.
 func among(dir string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if pattern == "..." {

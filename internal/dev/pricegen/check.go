@@ -15,7 +15,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/prices"
 )
 
-// check compares the table with what genai-prices computes, a request in each line, and says how many there are.
+// check compares the table with what genai-prices computes, a request in each line, and reports the
+// number of requests.
 func check(in io.Reader, out io.Writer) error {
 	n, wrong := 0, 0
 	for lines := bufio.NewScanner(in); lines.Scan(); n++ {

@@ -40,7 +40,8 @@ type target struct {
 // archive is a file of the release.
 type archive struct{ platform, name, program string }
 
-// fill returns the entry of a version, and the archives that it names. The addresses are those of the repository's releases.
+// fill returns the entry of a version, and the archives that it names. The addresses lead to the
+// repository's releases.
 func fill(entry []byte, tag string) (filled []byte, archives []archive, err error) {
 	var e entryFile
 	dec := json.NewDecoder(bytes.NewReader(entry))
@@ -66,7 +67,7 @@ func fill(entry []byte, tag string) (filled []byte, archives []archive, err erro
 	return filled, archives, err
 }
 
-// pack returns an archive with a program. Its kind is that of its name.
+// pack returns an archive with a program, of the kind that its name tells.
 func pack(name, program, file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

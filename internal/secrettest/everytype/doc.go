@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package everytype tests every exported type of the main module with package secrettest. It is apart so that modules that use secrettest
-// do not depend on all of Ponte.
+// Package everytype tests every exported type of the main module with package secrettest. It is
+// separate from secrettest to keep modules that use secrettest from depending on all of Ponte.
 package everytype

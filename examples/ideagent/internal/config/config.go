@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config reads the configuration files of ideagent: the user's, which may set everything, and that of a project, which may only forbid.
+// Package config reads the configuration files of ideagent: the user's file, which may set
+// everything, and the project's, which may only add restrictions.
 package config
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
-// Side says who does something: the client, which is the user's editor, or this machine.
+// Side is where something happens: in the client, which is the user's editor, or on this machine.
 type Side string
 
 const (
@@ -54,11 +55,11 @@ type Project struct {
 
 // Key is a key of a configuration file.
 type Key struct {
-	// Name is the key, Want says what its value is.
+	// Name is the key, Want describes its value.
 	Name, Want string
 	// Values are the values that a string may have, if not all.
 	Values []string
-	// Project says that a project's file may have it.
+	// Project is set if a project's file may have it.
 	Project bool
 	set     func(d *decoder, u *User, v *strictjson.Value)
 }
@@ -142,7 +143,7 @@ func (d *decoder) narrows(v *strictjson.Value, c *approval.Config) {
 	}
 }
 
-// Wrong says that the value of a key cannot be used, and where it is.
+// Wrong returns an error that the value of a key cannot be used, with its place.
 func (u *User) Wrong(key string, err error) error {
 	p := u.places[key]
 	return &Problem{File: u.File, Line: p.line, Column: p.column, Key: key, Text: err.Error()}

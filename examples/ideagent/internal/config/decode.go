@@ -22,7 +22,7 @@ type Problem struct {
 	Line, Column int
 	// Key is the key that is wrong, empty for the file.
 	Key string
-	// Text says what is wrong and what is allowed.
+	// Text describes the mistake and the allowed values.
 	Text string
 }
 
@@ -86,7 +86,7 @@ func (d *decoder) top(may func(Key) bool) *strictjson.Value {
 	return top
 }
 
-// fits reports whether a value is what its key wants.
+// fits reports whether a value has the form that its key requires.
 func (d *decoder) fits(k Key, v *strictjson.Value) bool {
 	kinds := map[string]strictjson.Kind{"a string": strictjson.String, "an object": strictjson.Object, "true or false": strictjson.Bool}
 	kind, ok := kinds[k.Want]
@@ -108,7 +108,7 @@ func (d *decoder) fits(k Key, v *strictjson.Value) bool {
 	return false
 }
 
-// wanted says what a key wants.
+// wanted describes the value that a key requires.
 func wanted(k Key) string {
 	if k.Values == nil {
 		return k.Want
@@ -120,7 +120,7 @@ func wanted(k Key) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
-// model checks the name of a model, as far as that is possible without opening it.
+// model checks the name of a model without opening the model.
 func (d *decoder) model(key string, v *strictjson.Value) string {
 	provider, name, ok := strings.Cut(v.Text, ":")
 	if v.Text != "offline" && (!ok || provider == "" || name == "") {

@@ -55,7 +55,7 @@ func ReadProject(dir string) (*Project, error) {
 	return ParseProject(file, data)
 }
 
-// linked reports whether the file of a project is a link that leads to nothing, which is not the same as that there is no file.
+// linked reports whether the file of a project is a dangling link, as opposed to missing.
 func linked(root *os.Root) bool {
 	for _, name := range []string{filepath.Dir(ProjectFile), ProjectFile} {
 		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -70,7 +70,7 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|openNoWait, 0)
 }
 
-// read reads a file that has been opened, so that what is checked is what is read.
+// read reads an open file, which guarantees that the checked file is the one read.
 func read(f *os.File, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

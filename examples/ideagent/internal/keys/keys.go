@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// ErrNone means that there is no key of the name.
+// ErrNone means that no key of the name is stored.
 var ErrNone = errors.New("no such key is stored")
 
 // place is somewhere that keys are kept.
@@ -66,7 +66,7 @@ func (k *Keys) Get(ctx context.Context, name string) (key string, err error) {
 	return "", ErrNone
 }
 
-// Set keeps a key, in the first place that takes it, and says where that is.
+// Set stores a key in the first place that accepts it, and returns that place.
 func (k *Keys) Set(ctx context.Context, name, key string) (where string, err error) {
 	var errs []error
 	for _, p := range k.places {

@@ -12,7 +12,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// service is what the keyring shows as the owner of the keys.
+// service is the owner of the keys as the keyring shows it.
 const service = "ideagent"
 
 // ring is the system's keyring.

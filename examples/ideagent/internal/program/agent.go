@@ -127,7 +127,8 @@ func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	return exitOK
 }
 
-// serve is what it takes to bring an agent into every IDE that speaks ACP: its tools, the agent, the bridge.
+// serve brings an agent into every IDE that speaks ACP: it makes the tools, the agent and the
+// bridge.
 func serve(ctx context.Context, m model.Model, o options) error {
 	config, err := configure(m, o)
 	if err != nil {
@@ -136,7 +137,7 @@ func serve(ctx context.Context, m model.Model, o options) error {
 	return acpbridge.Serve(ctx, config)
 }
 
-// options say how the agent is served.
+// options configures how the agent is served.
 type options struct {
 	store  sessions.Store // nil keeps sessions in memory
 	user   *config.User
@@ -153,7 +154,8 @@ func (o *options) say(err error) {
 	}
 }
 
-// session is what the tools of a session know: its files and commands, and what was changed in the files.
+// session is the state that the tools of a session share: its files and commands, and the changes
+// made to the files.
 type session struct {
 	deps.ACPDeps
 	changes *checkpoint.Recorder

@@ -63,7 +63,7 @@ func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[sessi
 	return all, nil
 }
 
-// notes returns the notes of the project. They are no part of what an undo takes back.
+// notes returns the notes of the project. Undo does not affect them.
 func (s session) notes() memory.Store {
 	if w := s.writable(); w != nil {
 		return memory.Files(w, ".agents/memory")

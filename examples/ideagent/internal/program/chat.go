@@ -139,7 +139,7 @@ func agentOf(agent string, o own, kinds stores.Kinds) (c acpclient.Command, err 
 		c.Args = append(c.Args, "-config", o.config)
 	}
 	if o.model != "" {
-		// What is wrong with it is said here rather than by a child that dies of it.
+		// Report problems here instead of in a child process that exits.
 		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), o.model); err != nil {
 			return c, err
 		}
@@ -189,7 +189,8 @@ func listAgents(out io.Writer) int {
 	return exitOK
 }
 
-// directory returns the absolute path of the directory to work in. told is where to say that it is a copy.
+// directory returns the absolute path of the directory to work in. If it is a copy, told receives a
+// note.
 func directory(dir string, scratch bool, told io.Writer) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -43,7 +43,7 @@ func readConfig(file string) (*config.User, error) {
 	return user, err
 }
 
-// fallback is what this machine does for the client.
+// fallback configures what this machine does for the client.
 func fallback(u *config.User) (f acpbridge.LocalFallback) {
 	f.Files, f.Prefer.Files = u.Files == config.ClientOrLocal || u.Files == config.Local, u.Files == config.Local
 	f.Commands, f.Prefer.Commands = u.Terminal == config.ClientOrLocal || u.Terminal == config.Local, u.Terminal == config.Local
@@ -133,8 +133,8 @@ func variants(dir string) []string {
 	return []string{dir}
 }
 
-// guarded is the layer that has the user asked about changes of what decides: the configuration files and the prompts. Else an agent could
-// lift its own limits where files are changed without a question.
+// guarded is the layer that asks the user about changes to the configuration files and the prompts.
+// Without it, an agent could lift its own limits where files are changed without a question.
 func guarded(roots []string) approval.Layer {
 	var dirs []string
 	if dir, err := config.UserDir(); err == nil {
@@ -170,7 +170,7 @@ func guarded(roots []string) approval.Layer {
 	}}
 }
 
-// userPrompts returns the commands of the user's prompts. What is wrong with others is told.
+// userPrompts returns the commands of the user's prompts. Invalid prompts are reported.
 func userPrompts(u *config.User, builtIn []host.Command, tell func(error)) (all []host.Command) {
 	dir := u.Prompts
 	if dir == "" {
@@ -209,7 +209,7 @@ func projectPrompts(s *deps.Session) []host.Command {
 	return all
 }
 
-// promptFiles are the files of a project, opened so that no link leads out of it and no pipe is waited for.
+// promptFiles opens the files of a project without following links out of it or waiting for pipes.
 type promptFiles struct{ root *os.Root }
 
 func (p promptFiles) Open(name string) (fs.File, error) { return config.OpenIn(p.root, name) }

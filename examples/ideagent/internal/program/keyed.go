@@ -26,7 +26,8 @@ func keyOf(name string) (provider, variable string) {
 	return provider, ""
 }
 
-// withKeys returns an environment that also has the keys that are stored. What is set in the environment comes first.
+// withKeys returns an environment that also has the stored keys. Variables of the environment take
+// precedence.
 func withKeys(ctx context.Context, env environment, stored *keys.Keys) environment {
 	return func(name string) string {
 		if value := env(name); value != "" || stored == nil {
@@ -94,7 +95,8 @@ func (k *keyed) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	return msg, err
 }
 
-// open returns the model with a key, or an error that is [model.ErrAuth] and says what to do.
+// open returns the model with a key, or an error that wraps [model.ErrAuth] and explains what to
+// do.
 func (k *keyed) open(ctx context.Context) (model.Model, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is the program of examples/ideagent, so that mains with other stores have it too.
+// Package program is the program of examples/ideagent, shared by main packages with other stores.
 package program
 
 import (
@@ -96,7 +96,8 @@ func misuse(err error) int {
 	return exitUsage
 }
 
-// parseFlags parses a command line. done says that the program is to end with the code: after -h, or a mistake.
+// parseFlags parses a command line. done means that the program must exit with the code, after -h
+// or an error.
 func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, done bool) {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}

@@ -20,7 +20,7 @@ type environment func(name string) string
 // choice is a model, and why it was chosen.
 type choice struct {
 	model.Model
-	// name is what -model would be to choose it.
+	// name is the value of -model that would choose it.
 	name, why string
 }
 
@@ -38,8 +38,8 @@ type chooser struct {
 	patience time.Duration
 }
 
-// choose returns the model that -model names. An empty name means whatever there is; to find that out may take a moment,
-// which the first request to the model waits for, and nobody else.
+// choose returns the model that -model names. An empty name means any available model. Finding one
+// may take a moment, and only the first request to the model waits for it.
 func (c chooser) choose(ctx context.Context, name string) (model.Model, error) {
 	why := cmp.Or(c.says, "-model") + " says so"
 	if name == "" {
@@ -74,7 +74,7 @@ func (c chooser) keyed() (name, why string) {
 	return "", ""
 }
 
-// named returns the model that -model names, or says what is wrong with the name.
+// named returns the model that -model names, or describes the problem with the name.
 func (c chooser) named(ctx context.Context, name string) (choice, error) {
 	if name == "offline" {
 		return c.offline(), nil
@@ -115,7 +115,7 @@ func (c chooser) search(ctx context.Context) model.Model {
 	return s
 }
 
-// lister is a model that can say what others there are, as those of openaimodel can.
+// lister is a model that can list other models, such as the models of openaimodel.
 type lister interface {
 	Models(ctx context.Context) ([]string, error)
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 )
 
-// thinker is a model that can say which levels of thinking it has, as those of the adapters can.
+// thinker is a model that can list its levels of thinking, such as the models of the adapters.
 type thinker interface{ ThinkingLevels() []string }
 
-// models returns what users can choose from: the model that was chosen, those of the configuration, and one for each provider with a key.
-// name is that of the chosen one, empty if it is being looked for.
+// models returns what users can choose from: the chosen model, the models of the configuration, and
+// one for each provider with a key. name is the name of the chosen model, empty while it is being
+// looked for.
 func (c chooser) models(ctx context.Context, chosen model.Model, name string, u *config.User) ([]host.Model, error) {
 	if name == "" {
 		name, _ = c.keyed()

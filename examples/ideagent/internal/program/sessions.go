@@ -197,7 +197,7 @@ func listSessions(ctx context.Context, store stores.Store, out io.Writer, f *ses
 	})
 }
 
-// shownSession is what "sessions show -json" writes.
+// shownSession is the output of "sessions show -json".
 type shownSession struct {
 	Session  sessions.Info  `json:"session"`
 	Entities []*view.Entity `json:"entities"`

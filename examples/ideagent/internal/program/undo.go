@@ -81,7 +81,7 @@ type undo struct {
 	memory map[weak.Pointer[deps.Session]]*checkpoint.Recorder
 }
 
-// bounds are those of what is kept for one session.
+// bounds limits the history kept for one session.
 var bounds = checkpoint.Options{MaxBytes: 16 << 20, MaxChanges: 1000}
 
 // open returns the recorder of a session that is opened or wakes.

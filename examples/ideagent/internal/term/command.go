@@ -34,8 +34,9 @@ func isAssignment(word string) bool {
 	})
 }
 
-// split cuts a line into words. In single quotes everything stands for itself; in double quotes a backslash stands before " and \;
-// elsewhere before blanks, quotes and itself. Other backslashes stand for themselves, as in paths of Windows.
+// split cuts a line into words. Everything in single quotes is literal. In double quotes a
+// backslash escapes " and \; elsewhere it escapes blanks, quotes and itself. Other backslashes are
+// literal, as in Windows paths.
 func split(line string) (words []string, err error) {
 	var word strings.Builder
 	inWord, quote := false, byte(0)

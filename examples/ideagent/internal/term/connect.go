@@ -55,7 +55,8 @@ func connect(ctx context.Context, config *Config, base acpclient.Config, note fu
 	}
 }
 
-// logIn has the person choose one of the agent's methods. again says that the agent has to be started again.
+// logIn has the person choose one of the agent's methods. again means that the agent must be
+// restarted.
 func logIn(ctx context.Context, config *Config, client *acpclient.Client, in *os.File) (again bool, err error) {
 	methods := client.AuthMethods()
 	fmt.Fprintln(config.Out, "The agent wants you to log in:")
@@ -102,7 +103,8 @@ func method(m *acp.AuthMethod) (name, about string) {
 	return "unknown", ""
 }
 
-// readLine reads a line and not a byte more, because what follows is for somebody else.
+// readLine reads a line and not a byte more, because the rest of the input belongs to another
+// reader.
 func readLine(ctx context.Context, config *Config) (string, error) {
 	type result struct {
 		line string
@@ -137,7 +139,7 @@ func readLine(ctx context.Context, config *Config) (string, error) {
 	}
 }
 
-// waiting shows on a terminal that something goes on, until it is stopped.
+// waiting shows on a terminal that something is in progress, until it is stopped.
 func waiting(out io.Writer, what string) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	begin := time.Now()

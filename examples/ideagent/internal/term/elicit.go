@@ -19,8 +19,9 @@ const (
 	decline acp.PermissionOptionID = "decline"
 )
 
-// asked makes a question, whose preview escapes the agent's texts when it is shown, of a form or an address: whether the person wants to answer it. It shows everything that will be asked. It is asked
-// like any other question, so that nothing that was typed before answers it.
+// asked makes a question, whose preview escapes the agent's texts when it is shown, of a form or an
+// address: whether the person wants to answer it. It shows everything that will be asked. It is
+// asked like any other question: earlier input does not answer it.
 func asked(e *acpclient.Elicitation) *acpclient.PermissionRequest {
 	about, yes := "The agent asks: "+e.Message, "Fill in the form"
 	switch {

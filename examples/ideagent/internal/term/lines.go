@@ -19,7 +19,7 @@ type line struct {
 	err  error
 }
 
-// lines is what the user enters. Nothing is read before somebody wants a line.
+// lines is the user's input. Nothing is read before a line is requested.
 type lines struct {
 	from io.Reader
 	once sync.Once

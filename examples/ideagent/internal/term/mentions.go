@@ -18,7 +18,8 @@ import (
 // maxListed is how many files can be completed.
 const maxListed = 20_000
 
-// list lists the files of a workspace, relative to its root, but for hidden ones and what is large and nobody's own.
+// list lists the files of a workspace, relative to its root, without hidden files and large
+// generated directories.
 func list(ctx context.Context, files *local.Workspace) (all []string) {
 	root := files.Roots()[0]
 	for info, err := range files.Walk(ctx, root, workspace.WalkOptions{Filter: func(_ string, entries []workspace.Info) []workspace.Info {

@@ -52,7 +52,8 @@ func name(r *acpclient.PermissionRequest, id acp.PermissionOptionID) string {
 	return ""
 }
 
-// ask shows everything that the question is about, and reads the answer. What was typed before does not have the question's code.
+// ask shows everything that the question is about, and reads the answer. Earlier input lacks the
+// question's code.
 func (t *talk) ask(ctx context.Context, p *plain.Printer, r *acpclient.PermissionRequest) acp.PermissionOptionID {
 	code := plain.Code()
 	p.Preview(r)

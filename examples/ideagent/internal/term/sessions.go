@@ -48,7 +48,7 @@ func sessionsOf(ctx context.Context, client *acpclient.Client, dir string, now a
 	return all, nil
 }
 
-// openSession opens a session in place of another, which is closed: a new one, or the one of an id.
+// openSession opens a new session, or the one of an id, and closes the session that it replaces.
 func openSession(ctx context.Context, client *acpclient.Client, now *acpclient.Session, dir string, id acp.SessionID) (*acpclient.Session, error) {
 	next, err := (*acpclient.Session)(nil), error(nil)
 	if id == "" {
@@ -80,7 +80,7 @@ func (c *console) follow(ctx context.Context) {
 	})
 }
 
-// open opens a session, and shows it in place of this one.
+// open opens a session, and shows it instead of this one.
 func (c *console) open(ctx context.Context, id acp.SessionID) {
 	before := make(chan *acpclient.Session, 1)
 	c.call(func() { before <- c.session })

@@ -28,21 +28,24 @@ type Config struct {
 	Prompt string
 	// AllowAll allows whatever the agent asks permission for.
 	AllowAll bool
-	// Verbose shows what the agent writes to its standard error. Heed, if not nil, says which lines are shown without it, too.
+	// Verbose shows what the agent writes to its standard error. Heed, if not nil, selects lines
+	// that are always shown.
 	Verbose bool
 	Heed    func(line string) bool
-	// JSON writes events as JSON, one on each line, in place of text. Nobody is asked then.
+	// JSON writes events as JSON, one on each line, instead of text. No questions are asked then.
 	JSON bool
-	// Version is what this client says it is.
+	// Version is the client's version, as it tells agents.
 	Version string
 
-	// In is where prompts and answers come from; Person says that somebody is there to answer questions.
+	// In is the source of prompts and answers. Person is set if a person is there to answer
+	// questions.
 	In     io.Reader
 	Person bool
-	// Out and Err are where everything goes, and where errors go. Color says that Out may be coloured.
+	// Out receives output, and Err errors. Color allows colors on Out.
 	Out, Err io.Writer
 	Color    bool
-	// Terminal, if not nil, switches the terminal to a screen of its own, for a person. Nil appends text to Out.
+	// Terminal, if not nil, switches the terminal to a separate screen, for a person. Nil appends
+	// text to Out.
 	Terminal func() (tty.Terminal, error)
 	// History is the file that keeps what was entered on such a screen, empty for none.
 	History string
@@ -107,11 +110,11 @@ type front interface {
 	Note(string)
 	Fail(string)
 	EndTurn()
-	// Ended says how a turn ended: with a stop reason, or an error.
+	// Ended reports how a turn ended: with a stop reason, or an error.
 	Ended(reason, err string)
 	// Failed says with which exit code the conversation ends, if it is not 0.
 	Failed(code int, why string)
-	// Asked shows a question and the answer to it, as far as it was not a person's.
+	// Asked shows a question, and the answer unless it came from a person.
 	Asked(q *acpclient.PermissionRequest, answer, why string)
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Peerbench does the same work with Ponte, with a loop that was written by hand, and with other frameworks, and prints how they
-// compare as Markdown. It is run from the root of the repository:
+// Peerbench does the same work with Ponte, with a loop that was written by hand, and with other
+// frameworks, and prints how they compare as Markdown. It is run from the root of the repository:
 //
 //	go run ./internal/bench/cmd/peerbench -rounds 5 -benchtime 100ms
 //	go run ./internal/bench/cmd/peerbench -peers floor,ponte -rows 'OneTool|Seq'
 //
-// Every module is built first, one at a time. Then the rounds follow. Within a round each row is measured with one framework
-// after another, in an order that shifts from round to round, so that what else the machine does hits all alike. A ratio is made
-// of two measurements of the same round; the tables show medians over the rounds.
+// Every module is built first, one at a time. Then the rounds follow. Within a round each row is
+// measured with one framework after another, in an order that shifts from round to round: other
+// load on the machine hits all alike. A ratio is made of two measurements of the same round; the
+// tables show medians over the rounds.
 package main
 
 import (

@@ -55,7 +55,8 @@ func (m *measuring) row(ctx context.Context, chosen []*peer, g group, row string
 	return nil
 }
 
-// measure runs one benchmark in a process of its own. It reports false if there is no such benchmark.
+// measure runs one benchmark in a separate process. It reports false if the benchmark does not
+// exist.
 func (m *measuring) measure(ctx context.Context, p *peer, benchmark, row string) (sample, bool, error) {
 	benchtime := m.benchtime
 	if row == "Waiting" {
@@ -74,7 +75,7 @@ func (m *measuring) measure(ctx context.Context, p *peer, benchmark, row string)
 	return sample{}, false, nil
 }
 
-// complaint is what a failed benchmark says of the reason, or all that it says.
+// complaint returns the reason that a failed benchmark gives, or its whole output.
 func complaint(out string) string {
 	_, reason, found := strings.Cut(out, "--- FAIL: ")
 	if !found {

@@ -21,7 +21,7 @@ type peer struct {
 	binary string // of its benchmarks, once it is built
 }
 
-// The floor is what all others are compared with.
+// All others are compared with the floor.
 const floor = "floor"
 
 // own is the column that all others should be slower than.

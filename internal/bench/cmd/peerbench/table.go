@@ -99,7 +99,7 @@ func (r results) median(c column, row string) float64 {
 	return median(r[cell{c.name, row}], func(s sample) float64 { return s.value })
 }
 
-// growth says how the cost grows from one row to another that does more, divided by how many times the work that is.
+// growth compares the cost of two rows, divided by the ratio of their work.
 type growth struct {
 	title       string
 	small, more string

@@ -145,7 +145,8 @@ func (b *Buffer) Home() bool { return b.put(b.text, b.lineStart()) }
 // End moves to the end of the line.
 func (b *Buffer) End() bool { return b.put(b.text, b.lineEnd()) }
 
-// Vertical moves the cursor a line up or down, as far as there is one. Lines are those of the text, however they are wrapped.
+// Vertical moves the cursor a line up or down, if that line exists. Lines are lines of the text,
+// however they are wrapped.
 func (b *Buffer) Vertical(n int) bool {
 	column := b.column
 	if column == 0 {
@@ -223,7 +224,7 @@ func (b *Buffer) Layout(width int) (lines []text.Line, row, column int) {
 		end := start + len(l)
 		if b.cursor >= start && b.cursor <= end {
 			head := text.Break(text.Of(text.Clean(l[:b.cursor-start]), text.Style{}), width)
-			// What is before the cursor breaks as the whole line does.
+			// The text before the cursor wraps like the whole line.
 			row, column = len(lines)+len(head)-1, head[len(head)-1].Width()
 		}
 		lines = append(lines, text.Break(text.Of(text.Clean(l), text.Style{}), width)...)

@@ -14,7 +14,7 @@ import (
 // maxHistory is how many prompts are kept.
 const maxHistory = 1000
 
-// History is what was entered before, the oldest first. The zero value is empty and kept in memory only.
+// History holds earlier entries, the oldest first. The zero value is empty and kept in memory only.
 type History struct {
 	all   []string
 	file  string
@@ -86,5 +86,5 @@ func (h *History) Step(n int, now string) (string, bool) {
 	return "", false
 }
 
-// Leave says that the text was edited: it is the draft from now on.
+// Leave is called when the text was edited: it becomes the draft.
 func (h *History) Leave() { h.at = 0 }

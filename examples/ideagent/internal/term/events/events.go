@@ -14,18 +14,19 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Event is a line of the output. Type says which fields are used.
+// Event is a line of the output. Its Type determines the fields that are used.
 type Event struct {
 	// Type is "change", "question", "note", "error", "turn" or "exit".
 	Type string `json:"type"`
-	// Change is what has changed of what is shown. An append has Text and no Entity.
+	// Change is a change of the view. An append has Text and no Entity.
 	Change *view.Change `json:"change,omitempty"`
-	// Title, Preview and Options are those of a question. Answer is the option that was chosen, empty for none, and Text says why.
+	// Title, Preview and Options describe a question. Answer is the chosen option, empty for none,
+	// and Text gives the reason.
 	Title   string                 `json:"title,omitempty"`
 	Preview string                 `json:"preview,omitempty"`
 	Options []acp.PermissionOption `json:"options,omitempty"`
 	Answer  *string                `json:"answer,omitempty"`
-	// Text is that of a note or an error.
+	// Text is the text of a note or an error.
 	Text string `json:"text,omitempty"`
 	// StopReason is why the agent ended a turn. It is empty if the turn failed; Text says why.
 	StopReason string `json:"stop_reason,omitempty"`
@@ -61,7 +62,7 @@ func (w *Writer) Update(u *view.Update) {
 // Note writes a remark of the client.
 func (w *Writer) Note(text string) { w.write(Event{Type: "note", Text: text}) }
 
-// Fail writes an error after which the conversation goes on.
+// Fail writes an error. The conversation continues.
 func (w *Writer) Fail(text string) { w.write(Event{Type: "error", Text: text}) }
 
 // Asked writes a question and its answer.

@@ -128,7 +128,7 @@ func (f *Field) Raw() []string {
 	return lines
 }
 
-// how says how to answer.
+// how explains how to answer.
 func (f *Field) how() (hints []string) {
 	s := &f.schema
 	switch {
@@ -156,7 +156,7 @@ func (f *Field) how() (hints []string) {
 	return hints
 }
 
-// Read reads an answer. set is false if the field is left out. The error says what the answer must be.
+// Read reads an answer. set is false if the field is left out. The error describes a valid answer.
 func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" {

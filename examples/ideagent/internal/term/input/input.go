@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what an [Event] is.
+// Kind is the kind of an [Event].
 type Kind uint8
 
 // The kinds of events.
@@ -43,7 +43,7 @@ type Event struct {
 	Text             string
 	Shift, Alt, Held bool // Held is the Ctrl key, for keys that are no letters
 	Row, Column      int
-	// Alone says that nothing else has been read together with it.
+	// Alone is set if nothing else was read together with it.
 	Alone bool
 }
 
@@ -97,7 +97,7 @@ func (p *Parser) Feed(data []byte) []Event {
 	return all
 }
 
-// more takes what belongs to the paste. It returns false if the paste goes on.
+// more takes the rest of the paste. It returns false if the paste is not complete.
 func (p *Parser) more(all *[]Event) bool {
 	end := bytes.Index(p.buf, endPaste)
 	n, over := end, end >= 0

@@ -87,7 +87,7 @@ func (in *inline) node(n ast.Node, style text.Style) {
 	}
 }
 
-// link shows where a link leads, unless its text says that.
+// link shows the destination of a link, unless its text already does.
 func (in *inline) link(n ast.Node, destination string, style text.Style) {
 	before := len(in.lines[len(in.lines)-1])
 	linked := style

@@ -114,7 +114,7 @@ func (r *renderer) paragraph(n ast.Node, width int, style text.Style) (lines []t
 	return lines
 }
 
-// table renders a table with columns if it fits, and otherwise each cell on a line of its own.
+// table renders a table with columns if it fits, and otherwise each cell on a separate line.
 func (r *renderer) table(n *east.Table, width int) (lines []text.Line) {
 	var rows [][]text.Line
 	var widths []int

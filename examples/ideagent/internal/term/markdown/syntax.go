@@ -23,7 +23,7 @@ var (
 	insertedStyle = text.Style{Color: text.Green}
 )
 
-// syntax is what is to be known of a language to color it. That is no grammar: what it gets wrong is a color.
+// syntax describes a language for coloring. It is far from a grammar: a mistake only costs a color.
 type syntax struct {
 	comments []string  // that end with the line
 	block    [2]string // begin and end of a comment
@@ -193,7 +193,8 @@ func (s *syntax) token(code string, at int, left *open) (end int, style text.Sty
 	return at, style
 }
 
-// through returns the end of what ends with a text, which is sought behind its beginning. What does not end goes to the end.
+// through returns the end of a token that ends with the text end, which is sought after the token's
+// beginning. An unterminated token extends to the end.
 func through(s string, from int, end string) int {
 	if i := strings.Index(s[from:], end); i >= 0 {
 		return from + i + len(end)

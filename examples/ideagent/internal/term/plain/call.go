@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// call is what is shown of a tool call.
+// call is the shown state of a tool call.
 type call struct {
 	begun, over bool // its first line, and its last one, have been shown
 	diffs       []view.FileChange

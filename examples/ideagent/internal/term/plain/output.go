@@ -11,13 +11,14 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// What is shown of the output of a command: its first lines as they come, and at the end its last ones.
+// These limits apply to the output of a command: its first lines are shown as they come, and its
+// last ones at the end.
 const (
 	headLines = 20
 	tailLines = 10
 )
 
-// output is what is shown of a command.
+// output is the shown output of a command.
 type output struct {
 	read  int // bytes of its output that were looked at
 	total int // lines

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plain shows a conversation as text that is only appended to: for pipes, logs, CI, and terminals that can do no more.
+// Package plain shows a conversation as text that is only appended to: for pipes, logs, CI, and
+// simple terminals.
 package plain
 
 import (
@@ -21,8 +22,8 @@ type Printer struct {
 
 	mu  sync.Mutex
 	out *bufio.Writer
-	// block is what was shown last; breaks counts the line breaks at its end that have not been written yet, since
-	// nothing may follow.
+	// block is the kind of the last block; breaks counts the line breaks at its end that have not
+	// been written yet, since nothing may follow.
 	block  block
 	open   string // the entity whose text the block is
 	breaks int
@@ -142,7 +143,7 @@ func (p *Printer) lines(style string, lines ...string) {
 // Note shows a remark of the client.
 func (p *Printer) Note(note string) { p.locked(func() { p.lines(styleDim, "  "+text.OneLine(note)) }) }
 
-// Fail shows an error after which the conversation goes on.
+// Fail shows an error. The conversation continues.
 func (p *Printer) Fail(err string) {
 	p.locked(func() { p.lines(styleRed, "error: "+text.OneLine(err)) })
 }

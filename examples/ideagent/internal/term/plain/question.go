@@ -33,7 +33,7 @@ func (p *Printer) Preview(r *acpclient.PermissionRequest) {
 	})
 }
 
-// Code returns a word that nobody can have typed before it was shown.
+// Code returns a word that cannot have been typed before it was shown.
 func Code() string {
 	const letters = "bcdfghjkmnpqrstvwxz"
 	word := make([]byte, 5)

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// visible reports whether an entity is part of the transcript. What is not, such as the usage, is shown elsewhere.
+// visible reports whether an entity is part of the transcript. Other entities, such as the usage,
+// are shown elsewhere.
 func visible(e *view.Entity) bool {
 	switch e.Kind {
 	case view.Usage, view.Options, view.Commands, view.Session:
@@ -33,7 +34,7 @@ func together(k view.Kind) bool {
 	return true
 }
 
-// What is shown of what is folded.
+// These limits apply to folded text.
 const (
 	foldedDiff   = 24
 	foldedOutput = 6
@@ -141,7 +142,7 @@ func Wrapped(s string, style text.Style, width int) (lines []text.Line) {
 	return lines
 }
 
-// Whole returns a text of several lines so that nothing of it is left out.
+// Whole returns a text of several lines without leaving anything out.
 func Whole(s string, style text.Style, width int) (lines []text.Line) {
 	for l := range strings.SplitSeq(s, "\n") {
 		lines = append(lines, text.Break(text.Of(l, style), width)...)
@@ -209,7 +210,7 @@ func withoutDiffs(all []view.Content) (rest []view.Content) {
 	return rest
 }
 
-// fold cuts what is too long to be shown in passing, and says so.
+// fold shortens long lines of passing interest, and adds a note.
 func (d *Document) fold(lines []text.Line, most int) []text.Line {
 	if d.expanded || len(lines) <= most+1 {
 		return lines

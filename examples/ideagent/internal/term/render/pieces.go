@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Pieces cuts a growing text into pieces that can be rendered by themselves, so that what has been said is not rendered again with every
-// word, and so that of a long text only what is visible is rendered at all. The zero value is ready to use.
+// Pieces cuts a growing text into pieces that can be rendered by themselves. Earlier pieces are not
+// rendered again with every word, and only the visible pieces of a long text are rendered at all.
+// The zero value is ready to use.
 type Pieces struct {
-	// Code says that the text is not Markdown: it is cut after some lines.
+	// Code is set if the text is not Markdown: it is then cut after some lines.
 	Code bool
 
 	text  string

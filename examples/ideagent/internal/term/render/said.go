@@ -11,9 +11,9 @@ import (
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
 )
 
-// Said returns the text of a message, with a word for each piece of content that is not text. Sources are a list, with the
-// first passage that each is cited for. An answer that is not whole ends with why. What is added to the message later is
-// added to the end.
+// Said returns the text of a message, with a word for each piece of content that is not text.
+// Sources are a list, with the first passage that each is cited for. An answer that is not whole
+// ends with why. Later additions to the message appear at its end.
 func Said(e *view.Entity) string {
 	said := content(e)
 	end := e.Status.Ending()
@@ -69,7 +69,7 @@ func isSource(c *view.Content) bool {
 // maxCited is how much is shown of a passage, in characters.
 const maxCited = 60
 
-// cited says what a source is cited for. Agents may name places that are not there.
+// cited describes the passage that a source is cited for. Agents may name places that do not exist.
 func cited(e *view.Entity, c *view.Content) string {
 	said, first, n := e.Text(), "", 0
 	for _, at := range c.Cites {

@@ -14,7 +14,8 @@ type field struct {
 	saved string // what was in the input
 }
 
-// AskLine asks for a line. What is in the input comes back afterwards: it is no answer.
+// AskLine asks for a line. The present input is restored afterwards. It does not count as an
+// answer.
 func (m *Model) AskLine(id int, about []string) {
 	f := &field{id: id, about: about, saved: m.buffer.Text()}
 	if m.field != nil { // it takes the place of another one
@@ -36,7 +37,7 @@ func (m *Model) endField() {
 	m.buffer.Set(saved)
 }
 
-// drawField returns the lines that say what is asked.
+// drawField returns the lines that describe the question.
 func (m *Model) drawField() (lines []text.Line) {
 	for _, about := range m.field.about {
 		lines = append(lines, render.Whole(about, text.Style{}, m.width)...)

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Frame is what the terminal is to show.
+// Frame is the content of the terminal.
 type Frame struct {
 	// Lines are the lines from the top of the screen on, one for each row.
 	Lines []text.Line
@@ -23,7 +23,7 @@ type Frame struct {
 	Query []Place
 }
 
-// Frame returns what is to be shown now. It must be drawn: questions that are part of it count as asked.
+// Frame returns the current frame. It must be drawn: the questions in it count as asked.
 func (m *Model) Frame() Frame {
 	f := Frame{Row: -1}
 	m.doc.SetWidth(m.width)
@@ -124,7 +124,7 @@ func (m *Model) status() text.Line {
 	return text.Cut(left, m.width)
 }
 
-// activity says what the agent does, and for how long.
+// activity describes what the agent does, and for how long.
 func (m *Model) activity() string {
 	doing := m.doing
 	switch {
@@ -150,7 +150,7 @@ func elapsed(d time.Duration) string {
 	}
 }
 
-// summary says which settings hold, and how full the context is.
+// summary describes the present settings, and how full the context is.
 func (m *Model) summary() string {
 	var parts []string
 	for _, s := range m.settings {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package screen is the terminal client's screen as a state machine. What happens goes in: keys, changes of the conversation, questions,
-// the time. What comes out is a frame and what is to be done. It reads no clock and starts nothing, so tests drive it without a terminal.
+// Package screen is the terminal client's screen as a state machine. Its input is everything that
+// happens: keys, changes of the conversation, questions, the time. Its output is a frame and
+// effects to carry out. It reads no clock and starts nothing, so tests drive it without a terminal.
 //
 // # Only a person answers
 //
-// A question is drawn together with two queries for the position of the cursor, at places that are drawn at random. A terminal handles
-// what it is sent in order, and its answers stand in the input in the order of time. So what comes before both answers was typed before
-// the question was drawn, however long it was under way, and does not answer it. A terminal that does not answer gets a word that has to
-// be typed first. An answer is a single key that comes alone, after a moment in which nothing was typed. What is pasted is never an answer.
+// A question is drawn together with two queries for the position of the cursor, at places that are
+// drawn at random. A terminal handles what it is sent in order, and its answers appear in the input
+// in order of time. So what comes before both answers was typed before the question was drawn,
+// however long it was under way, and does not answer it. A terminal that does not answer gets a
+// word that has to be typed first. An answer is a single key that comes alone, after a moment in
+// which nothing was typed. Pasted text is never an answer.
 package screen
 
 import (
@@ -21,20 +24,20 @@ import (
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
 )
 
-// Config says what a screen begins with.
+// Config is the initial configuration of a screen.
 type Config struct {
 	// Agent names the agent, Dir is the session's directory.
 	Agent, Dir string
 	// Once ends everything after the first turn.
 	Once bool
-	// History is what was entered before. Nil keeps one in memory.
+	// History holds earlier entries. Nil keeps one in memory.
 	History *edit.History
-	// Rand returns a number below n that nobody can foretell. Code returns such a word.
+	// Rand returns an unpredictable number below n. Code returns an unpredictable word.
 	Rand func(n int) int
 	Code func() string
 }
 
-// Effect is something to do. Do says what, and which fields are used.
+// Effect is something to do. Do determines the fields that are used.
 type Effect struct {
 	Do Do
 	// Text is the prompt that is to be sent, the option that is to be set, as "ID VALUE", the line that answers, or the id of a session.
@@ -110,7 +113,7 @@ func New(config Config) *Model {
 	return m
 }
 
-// Effects returns what is to be done, once.
+// Effects returns the pending effects, once.
 func (m *Model) Effects() []Effect {
 	all := m.effects
 	m.effects = nil
@@ -119,7 +122,7 @@ func (m *Model) Effects() []Effect {
 
 func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
 
-// Resize says how large the terminal is.
+// Resize sets the size of the terminal.
 func (m *Model) Resize(width, height int) {
 	width, height = max(width, 1), max(height, 1)
 	if width == m.width && height == m.height {
@@ -133,7 +136,7 @@ func (m *Model) Resize(width, height int) {
 	}
 }
 
-// Tick says what time it is. It reports whether something moves.
+// Tick sets the time. It reports whether something moves.
 func (m *Model) Tick(now time.Time) bool {
 	m.now = now
 	if m.hint != "" && now.Sub(m.hinted) > 5*time.Second {
@@ -180,13 +183,13 @@ func (m *Model) Update(now time.Time, changes []view.Change) {
 	}
 }
 
-// Begin says that a turn has begun.
+// Begin reports the beginning of a turn.
 func (m *Model) Begin(now time.Time) {
 	m.now, m.busy, m.cancelling, m.since, m.doing = now, true, false, now, ""
 	m.follow, m.sending = true, false
 }
 
-// End says that the turn has ended. problem is empty if that is as it should be.
+// End reports the end of a turn. problem is empty for a normal end.
 func (m *Model) End(now time.Time, problem string) {
 	m.now, m.busy, m.doing, m.hint = now, false, "", ""
 	if problem != "" {
@@ -219,7 +222,7 @@ func (m *Model) Show(draw func(width int, expanded bool) []text.Line) {
 	m.doc.Note(fmt.Sprintf("note:%d", m.notes), draw)
 }
 
-// SetFiles says which files can be completed.
+// SetFiles sets the files for completion.
 func (m *Model) SetFiles(files []string) {
 	m.files = files
 	m.complete()

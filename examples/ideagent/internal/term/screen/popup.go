@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// popup is what the word at the cursor can be completed to.
+// popup lists the completions of the word at the cursor.
 type popup struct {
 	all    []edit.Candidate
 	start  int // of the word

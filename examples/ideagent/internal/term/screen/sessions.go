@@ -53,7 +53,8 @@ func (m *Model) openSession(name, rest string) {
 	}
 }
 
-// Opened says that another session has been opened, whose conversation takes the place of the transcript, or that it has not.
+// Opened reports that another session has been opened, whose conversation replaces the transcript,
+// or that opening failed.
 func (m *Model) Opened(note string, opened bool) {
 	m.opening = false
 	if opened {

@@ -16,11 +16,12 @@ import (
 // escape matches the control sequences of terminals, in the form with ESC.
 var escape = regexp.MustCompile("\x1b(\\[[0-9;:?<=>]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(\x07|\x1b\\\\)|[PX^_][^\x1b\n]*\x1b\\\\|[@-Z\\\\^_])")
 
-// Clean makes text that people only read harmless: what agents say, and what commands print. Control sequences of terminals, such as
-// colours, are removed. Other control characters, and those that change the direction of text, are written out as in ⟨U+202E⟩. Line
-// breaks, tabs, and the invisible characters that emoji are made with are kept.
+// Clean makes text that people only read harmless: what agents say, and what commands print.
+// Control sequences of terminals, such as colours, are removed. Other control characters, and those
+// that change the direction of text, are written out as in ⟨U+202E⟩. Line breaks, tabs, and the
+// invisible characters that emoji are made with are kept.
 //
-// What a person decides about is written by package show instead, which hides nothing.
+// Text that a person decides about is written by package show instead, which hides nothing.
 func Clean(s string) string {
 	if !strings.ContainsFunc(s, harmful) {
 		return strings.ToValidUTF8(s, "\uFFFD")

@@ -24,7 +24,7 @@ const (
 	Gray    Color = 9
 )
 
-// Style says how text looks. What is told by a colour is told by a character or by the text, too.
+// Style is the look of text. Characters or the text itself repeat all that colors express.
 type Style struct {
 	Color                                                    Color
 	Bold, Dim, Italic, Underline, Strikethrough, Highlighted bool

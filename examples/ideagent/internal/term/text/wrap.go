@@ -4,7 +4,7 @@ package text
 
 import "github.com/clipperhouse/displaywidth"
 
-// cluster is what the cursor steps over: a character with what combines with it.
+// cluster is a unit of cursor movement: a character with the characters that combine with it.
 type cluster struct {
 	text  string
 	style Style
@@ -38,8 +38,9 @@ func lineOf(all []cluster) Line {
 	return l
 }
 
-// Wrap breaks a line between words, so that no part is wider than width, if that is at least 2. Words that are too wide are broken. The
-// spaces at a break are dropped. There is at least one line.
+// Wrap breaks a line between words into parts of at most width columns, if width is at least 2.
+// Words that are too wide are broken. The spaces at a break are dropped. There is at least one
+// line.
 func Wrap(l Line, width int) []Line {
 	width = max(width, 2)
 	if narrow(l, width) {

@@ -20,8 +20,8 @@ type Painter struct {
 	width, height int
 }
 
-// Begin switches the terminal to a screen of its own: lines are not wrapped by it, pastes are marked, and keys are told apart as far as it
-// can. End switches back.
+// Begin switches the terminal to a separate screen without line wrapping, with marked pastes, and
+// with distinct keys where it supports them. End switches back.
 const (
 	Begin = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[>1u\x1b[2J"
 	End   = "\x1b[<u\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l"

@@ -33,7 +33,8 @@ type Console struct {
 	once    sync.Once
 }
 
-// Open switches the terminal of the process to single keys and a screen of its own. One that is opened a second time goes on reading.
+// Open switches the terminal of the process to single keys and a separate screen. A terminal that
+// is opened a second time continues to be read.
 func Open(in, out *os.File) (*Console, error) {
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -47,7 +48,8 @@ func Open(in, out *os.File) (*Console, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	// Nothing can end this but the end of the input or of the process: whoever opens a console is about to end with it.
+	// Nothing but the end of the input or of the process ends this. Programs that open a console
+	// end with it.
 	go func() {
 		defer close(c.input)
 		for {
