@@ -20,7 +20,7 @@ type seenFiles struct {
 	kinds  map[fileKind]string // how the editor shows files of a kind: why changes of them bypass it, or empty
 }
 
-// fileKind is what editors may lose of a file.
+// fileKind lists the properties of a file that editors may lose.
 type fileKind struct {
 	encoding           string
 	crlf, cr, bom, nul bool

@@ -7,6 +7,7 @@ package acpbridge_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,12 +191,55 @@ func TestLinesOfAFileElsewhere(t *testing.T) {
 	}
 }
 
+// A file that was created on another machine stays, in every kind of editor. The undo says so, also where the editor does not tell an empty file from none.
+func TestUndoElsewhereTellsOfCreatedFiles(t *testing.T) {
+	for i := range workspacetest.Editors() {
+		e := workspacetest.Editors()[i]
+		e.Disk = remoteDisk{dir: t.TempDir()}
+		client := &fakeEditor{acptest.New(acptest.Options{}), e}
+		d := client.Deps("/elsewhere/project")
+		d.Client = client
+		w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{})
+		require.NoError(t, err)
+		recorder := checkpoint.New(w, checkpoint.Options{})
+		d.Workspace = workspace.NewSession(recorder)
+		mark := recorder.Mark("turn").ID
+		for n, c := range []model.Part{
+			call("1", "write_file", args{"path": "new", "content": "one\n"}),
+			call("2", "edit_file", editArgs("new", "one", "two")),
+			call("3", "write_file", args{"path": "new", "content": ""}),
+			call("4", "write_file", args{"path": "new", "content": "three\n"}),
+		} {
+			r := runTools(t.Context(), t, client.Client, d, []model.Part{c}, allowed()...).answer(t)
+			require.Equal(t, model.OutcomeSuccess, r.Outcome, r.Text)
+			if n == 2 {
+				continue // it is as empty as before
+			}
+			_, err = recorder.Undo(t.Context(), checkpoint.Since(mark))
+			require.ErrorContains(t, err, "this workspace cannot remove files", "%s, after call %d", e.Name, n+1)
+		}
+		text, err := e.Read("/elsewhere/project/new")
+		require.NoError(t, err)
+		require.Equal(t, "three\n", text, e.Name)
+		client.Close()
+		require.NoError(t, w.Close())
+	}
+}
+
 // remoteDisk is a disk that has the files of a directory under another name, which this machine does not have.
 type remoteDisk struct {
 	workspacetest.OSDisk
 	dir string
 }
 
-func (e remoteDisk) ReadFile(path string) ([]byte, error) {
-	return e.OSDisk.ReadFile(strings.Replace(path, "/elsewhere/project", e.dir, 1))
+func (e remoteDisk) name(path string) string {
+	return strings.Replace(path, "/elsewhere/project", e.dir, 1)
+}
+
+func (e remoteDisk) ReadFile(path string) ([]byte, error) { return e.OSDisk.ReadFile(e.name(path)) }
+
+func (e remoteDisk) Mode(path string) (fs.FileMode, error) { return e.OSDisk.Mode(e.name(path)) }
+
+func (e remoteDisk) WriteFile(path string, data []byte, mode fs.FileMode) error {
+	return e.OSDisk.WriteFile(e.name(path), data, mode)
 }

@@ -36,7 +36,7 @@ func stateOf(f found) State {
 	case f.absent:
 		return State{Absent: true}
 	}
-	return State{Hash: hashOf(f.data), Size: int64(len(f.data))}
+	return State{Hash: hashOf(f.data), Size: int64(len(f.data)), Uncertain: f.uncertain}
 }
 
 // fits reports whether the contents of a change may be kept. One that is larger than all that is kept must not drive out everything else.
@@ -87,7 +87,7 @@ type recentReads struct{ files []recentRead } // the oldest first
 type recentRead struct {
 	path    string
 	version workspace.Version
-	data    []byte
+	content found
 }
 
 const (
@@ -95,27 +95,28 @@ const (
 	maxRecentBytes = 8 << 20
 )
 
-func (r *recentReads) put(path string, version workspace.Version, data []byte) {
+func (r *recentReads) put(path string, version workspace.Version, content found) {
 	r.files = slices.DeleteFunc(r.files, func(f recentRead) bool { return f.path == path })
-	if version == "" || len(data) > maxRecentBytes {
+	if version == "" || len(content.data) > maxRecentBytes {
 		return
 	}
-	r.files = append(r.files, recentRead{path, version, bytes.Clone(data)})
+	content.data = bytes.Clone(content.data)
+	r.files = append(r.files, recentRead{path, version, content})
 	total := 0
 	for _, f := range r.files {
-		total += len(f.data)
+		total += len(f.content.data)
 	}
 	for len(r.files) > maxRecent || total > maxRecentBytes {
-		total -= len(r.files[0].data)
+		total -= len(r.files[0].content.data)
 		r.files = slices.Delete(r.files, 0, 1)
 	}
 }
 
-func (r *recentReads) get(path string, version workspace.Version) ([]byte, bool) {
+func (r *recentReads) get(path string, version workspace.Version) (found, bool) {
 	for _, f := range r.files {
 		if f.path == path && f.version == version {
-			return f.data, true
+			return f.content, true
 		}
 	}
-	return nil, false
+	return found{}, false
 }

@@ -56,11 +56,16 @@ type State struct {
 	Size int64 `json:"size,omitempty"`
 	// Absent is set if the file did not exist.
 	Absent bool `json:"absent,omitempty"`
+	// Uncertain is set if the file was empty or missing, and the editor did not distinguish the two.
+	Uncertain bool `json:"uncertain,omitempty"`
 	// Unknown says why the contents are unknown.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-func (s State) same(other State) bool { return s.Unknown == "" && s == other }
+func (s State) same(other State) bool {
+	s.Uncertain, other.Uncertain = false, false
+	return s.Unknown == "" && s == other
+}
 
 // Command is a command that was started through a recorder.
 type Command struct {

@@ -154,6 +154,8 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 		return stop(Nothing, "it is as it was before already")
 	case u.New == nil && !can.Remove:
 		return stop(Impossible, "it was created, and this workspace cannot remove files")
+	case u.New != nil && len(u.New) == 0 && f.segments[0].before.Uncertain && !can.Remove:
+		return stop(Impossible, "it was empty or did not exist, the editor does not say which, and this workspace cannot remove files")
 	case u.New != nil && !can.Write:
 		return stop(Impossible, "this workspace cannot write files")
 	case u.New == nil:

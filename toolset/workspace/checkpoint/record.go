@@ -48,7 +48,7 @@ func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Cha
 		case err == nil:
 			now = done.Current()
 			r.record(file, before, found{data: now.Data, absent: !now.Exists}, false)
-			r.remember(file, done.Version, now.Data)
+			r.remember(file, done.Version, found{data: now.Data, uncertain: done.Uncertain})
 		case !refused(err):
 			r.record(file, before, known(c.Data), true)
 		}
@@ -94,11 +94,15 @@ func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.
 type found struct {
 	data   []byte
 	absent bool
+	// uncertain is set if the file is empty or missing, and the editor does not say which.
+	uncertain bool
 	// why says why nothing is known.
 	why string
 }
 
 func known(data []byte) found { return found{data: data} }
+
+func read(f *workspace.File) found { return found{data: f.Data, uncertain: f.Uncertain} }
 
 // before returns what a file holds that is about to be changed, and the version to change it with.
 func (r *Recorder) before(ctx context.Context, path string, ifVersion workspace.Version) (found, workspace.Version) {
@@ -110,10 +114,10 @@ func (r *Recorder) before(ctx context.Context, path string, ifVersion workspace.
 	}
 	if ifVersion != workspace.AnyVersion {
 		r.mu.Lock()
-		data, ok := r.recent.get(r.style.Fold(path), ifVersion)
+		content, ok := r.recent.get(r.style.Fold(path), ifVersion)
 		r.mu.Unlock()
 		if ok {
-			return known(data), ifVersion
+			return content, ifVersion
 		}
 	}
 	f, err := r.workspace.Read(ctx, path, workspace.Range{})
@@ -125,9 +129,9 @@ func (r *Recorder) before(ctx context.Context, path string, ifVersion workspace.
 	case err != nil:
 		return found{why: "it could not be read"}, ifVersion
 	case f.Version == "":
-		return known(f.Data), ifVersion
+		return read(&f), ifVersion
 	}
-	return known(f.Data), use(ifVersion, f.Version)
+	return read(&f), use(ifVersion, f.Version)
 }
 
 // use returns the version that was read instead of AnyVersion.
@@ -153,10 +157,10 @@ func refused(err error) bool {
 }
 
 // remember keeps what was written, because the next write is often to the same file.
-func (r *Recorder) remember(path string, version workspace.Version, data []byte) {
+func (r *Recorder) remember(path string, version workspace.Version, content found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.recent.put(r.style.Fold(path), version, data)
+	r.recent.put(r.style.Fold(path), version, content)
 }
 
 // record adds a change to the log. Changes of one file that follow each other since one checkpoint become one.

@@ -148,7 +148,7 @@ func (r *Recorder) Read(ctx context.Context, path string, part workspace.Range) 
 	if whole := part.Offset == 0 && part.Line == 0 && part.Lines == 0 && part.Limit == 0 && part.Buf == nil && !part.Saved; err == nil && whole {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.recent.put(r.style.Fold(f.Path), f.Version, f.Data)
+		r.recent.put(r.style.Fold(f.Path), f.Version, read(&f))
 	}
 	return f, err
 }
@@ -163,7 +163,7 @@ func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspac
 	doc, err := workspace.OpenDocument(ctx, r.workspace, path, quick)
 	if now := (*workspace.Side)(nil); err == nil && !doc.Unread {
 		if now = doc.Current(); now.Exists { // a version says what the contents are, also if the document is out of date
-			r.remember(workspace.Follow(ctx, r.workspace, doc.Path), doc.Version, now.Data)
+			r.remember(workspace.Follow(ctx, r.workspace, doc.Path), doc.Version, found{data: now.Data, uncertain: doc.Uncertain})
 		}
 	}
 	return doc, err
@@ -177,11 +177,11 @@ func (r *Recorder) lately(ctx context.Context, path string) *workspace.Document 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	data, ok := r.recent.get(r.style.Fold(info.Path), info.Version)
+	last, ok := r.recent.get(r.style.Fold(info.Path), info.Version)
 	if !ok {
 		return nil
 	}
-	return workspace.SavedDocument(&workspace.File{Info: info, Data: data})
+	return workspace.SavedDocument(&workspace.File{Info: info, Data: last.data})
 }
 
 // Stat implements [workspace.Workspace].
