@@ -37,6 +37,7 @@ func TestEditsAtTheEndsOfAFileKeepItsBytes(t *testing.T) {
 	t.Parallel()
 	latin, sjis := "d\xe9j\xe0 vu, caf\xe9 cr\xe8me, \xe9t\xe9\n", "\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\n"
 	plain := func(s string) string { return s }
+	n := 0
 	for name, enc := range map[string]struct {
 		middle string
 		encode func(string) string
@@ -51,7 +52,11 @@ func TestEditsAtTheEndsOfAFileKeepItsBytes(t *testing.T) {
 		for _, end := range []string{"", "\n"} {
 			text := "first line\n" + enc.middle + "last line" + end
 			for old, replacement := range map[string]string{"first": "erste", "last line": "x\ny", "\nlast line": ""} {
+				n++
 				for i := range workspacetest.Editors() {
+					if (n+i)%3 != 0 { // a third of the editors for each, another one each time
+						continue
+					}
 					e := workspacetest.Editors()[i]
 					e.Disk = workspacetest.OSDisk{}
 					dir, err := filepath.EvalSymlinks(t.TempDir())
