@@ -74,11 +74,12 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 		return nil, err
 	}
 	known := s.session(id)
-	moves := known != nil && !known.worksIn(dir, more)
+	gone := known != nil && s.host.Session(string(id)) != known.hosted // somebody else has closed or deleted it
+	moves := known != nil && !gone && !known.worksIn(dir, more)
 	if known != nil && len(known.unfinished()) > 0 {
 		return nil, busySession(id)
 	}
-	if known != nil && !moves {
+	if known != nil && !gone && !moves {
 		s.reopenServers(known, servers)
 		return known, s.replay(ctx, known, replay)
 	}
@@ -87,10 +88,15 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	}
 	defer s.endOpening(id)
 	made := s.makeSession(id, dir, more)
-	if moves {
-		if err := known.tryDirectories(made); err != nil { // and the session stays as it is
+	if moves { // if that fails, the session stays as it is
+		if known.hosted.Shared() {
+			return nil, known.elsewhere(known.info.Cwd)
+		}
+		if err := known.tryDirectories(made); err != nil {
 			return nil, s.notReopened(what, id, err)
 		}
+	}
+	if moves || gone {
 		if taken := s.take(id); taken != nil && !s.close(ctx, taken) {
 			return nil, busySession(id)
 		}
@@ -151,7 +157,11 @@ func (s *session) joins() error {
 	if at.Cwd == "" || s.worksIn(at.Cwd, at.AdditionalDirectories) {
 		return nil
 	}
-	return acp.Errorf(acp.CodeInvalidRequest, "the session is open elsewhere, in %s: load it with that directory, or close it there first", at.Cwd).
+	return s.elsewhere(at.Cwd)
+}
+
+func (s *session) elsewhere(dir string) error {
+	return acp.Errorf(acp.CodeInvalidRequest, "the session is open elsewhere, in %s: load it with that directory, or close it there first", dir).
 		WithData(errorData{Kind: KindBusy, SessionID: s.id})
 }
 

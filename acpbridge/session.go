@@ -4,6 +4,7 @@ package acpbridge
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -123,6 +124,9 @@ func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	var err error
 	if t.hosted, err = s.hosted.AdmitWith(t.ctx, busy); err != nil {
 		t.cancel(nil)
+		if errors.Is(err, host.ErrClosed) { // somebody else has closed or deleted it
+			err = unknownSession(s.id)
+		}
 		return nil, failureOf(err)
 	}
 	s.turns = append(s.turns, t)

@@ -5,6 +5,7 @@ package acpbridge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -44,7 +45,16 @@ func newTurn(ctx context.Context, s *session) *turn {
 func (t *turn) isEnded() bool { return isClosed(t.ended) }
 
 // isGoing reports whether the turn has neither ended nor been cancelled.
-func (t *turn) isGoing() bool { return t.ctx.Err() == nil && !t.isEnded() }
+func (t *turn) isGoing() bool { return t.cancelled() == nil && !t.isEnded() }
+
+// cancelled returns the ending of a turn that the client, another surface or the end of the session has cancelled, nil if none has.
+func (t *turn) cancelled() *ending {
+	cause := context.Cause(t.hosted.Context())
+	if t.ctx.Err() == nil && (errors.Is(cause, host.ErrCancelled) || errors.Is(cause, host.ErrClosed)) {
+		return &ending{stop: acp.StopReasonCancelled}
+	}
+	return cancelled(t.ctx)
+}
 
 // isAnswered reports whether the turn's answer has gone out. Of an error's answer the connection tells nothing but that the ctx of its
 // request ends behind it.
@@ -98,7 +108,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		wait()
 		t.waitLeft(before)
 	}
-	if end = cancelled(t.ctx); end != nil {
+	if end = t.cancelled(); end != nil {
 		t.hosted.Run(host.Prompt{})
 		wait()
 		return end.answer()
@@ -130,7 +140,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			return linkedFiles(t.ctx, work.Workspace(), in.links, s.media, s.linkedFiles)
 		},
 		Ending: func(turn *host.Turn, o *host.Outcome) string {
-			if end = cancelled(t.ctx); end == nil {
+			if end = t.cancelled(); end == nil {
 				end = s.endingOf(o)
 			}
 			s.tellNews(r, turn)
@@ -149,13 +159,13 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		if i := slices.IndexFunc(before, func(b *turn) bool { return b.hosted.ID() == o.Turn }); i >= 0 {
 			end = before[i].end
 		}
-		if own := cancelled(t.ctx); own != nil || end == nil {
+		if own := t.cancelled(); own != nil || end == nil {
 			end = cmp.Or(own, s.endingOf(o))
 		}
 		return end.answer()
 	}
 	if end == nil {
-		if end = cancelled(t.ctx); end == nil {
+		if end = t.cancelled(); end == nil {
 			end = s.endingOf(o)
 		}
 	}

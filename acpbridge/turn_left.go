@@ -38,7 +38,11 @@ func (t *turn) prompted(s *server, in *runInput) (*acp.PromptResponse, error) {
 	select {
 	case a := <-done:
 		return a.resp, a.err
-	case <-t.ctx.Done():
+	case <-t.hosted.Context().Done():
+	}
+	if t.cancelled() == nil { // it has ended by itself
+		a := <-done
+		return a.resp, a.err
 	}
 	grace := time.NewTimer(cancelGrace)
 	defer grace.Stop()
@@ -48,7 +52,7 @@ func (t *turn) prompted(s *server, in *runInput) (*acp.PromptResponse, error) {
 	case <-grace.C:
 	}
 	t.leave(s)
-	return cancelled(t.ctx).answer()
+	return t.cancelled().answer()
 }
 
 // leave tells the user and the log that the turn goes on behind its answer.

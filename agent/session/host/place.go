@@ -103,6 +103,13 @@ func (s *Session) join(ctx context.Context) (bool, error) {
 	}
 }
 
+// Shared reports whether the session is open more than once: see [Host.Open].
+func (s *Session) Shared() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holders > 1
+}
+
 // Leave undoes one [Host.Open]. The last Leave closes the session: see [Session.Close]. If others have the session open, their turns
 // go on. A session at the place from, which may be nil, then moves to this machine: at once, or before the next turn if one is
 // running. Leave does not wait for that.
