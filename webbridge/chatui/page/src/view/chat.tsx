@@ -85,7 +85,7 @@ function Watched(p: Props & { watch: Watch }) {
   const worked = useRef(false); // what was there when the page was opened is not announced
   if (running) worked.current = true;
   const cut = !running && questions.length === 0 && last && last.role !== "user" && (ending(last.status) !== "" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
-  const prompt = (text: string) => api.prompt(session, [{ text }], "wait").catch(fail);
+  const prompt = (text: string) => api.prompt(session, [{ text }], "refuse").catch(fail);
   const set = (s: Setting, value: string) => void api.set(session, s.id, value).catch(fail);
 
   return (
