@@ -124,8 +124,11 @@ func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	var err error
 	if t.hosted, err = s.hosted.AdmitWith(t.ctx, busy); err != nil {
 		t.cancel(nil)
-		if errors.Is(err, host.ErrClosed) { // somebody else has closed or deleted it
+		switch {
+		case errors.Is(err, host.ErrClosed): // somebody else has closed or deleted it
 			err = unknownSession(s.id)
+		case errors.Is(err, host.ErrBusy):
+			err = busySession(s.id)
 		}
 		return nil, failureOf(err)
 	}

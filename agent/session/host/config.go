@@ -98,7 +98,8 @@ type Files interface {
 }
 
 // Busy says what happens to a prompt that arrives while a turn of its session is running. A turn that has been cancelled does not count as
-// running: whatever the policy, the next prompt waits for its end.
+// running: whatever the policy, the next prompt waits for its end. Of a session with 1,000 turns that wait or run, further prompts are
+// refused with [ErrBusy].
 type Busy uint8
 
 const (

@@ -153,7 +153,7 @@ func (s *Session) resume(ctx context.Context) (*Turn, error) {
 	if _, complete := s.results(); !complete {
 		return nil, nil
 	}
-	return s.AdmitWith(ctx, BusyQueue)
+	return s.admit(ctx, BusyQueue, true) // also of a session whose queue is full
 }
 
 // reopen asks again what was answered for a turn that did not begin. Nothing has been carried out.

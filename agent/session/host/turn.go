@@ -103,7 +103,20 @@ func (s *Session) Admit(ctx context.Context) (*Turn, error) { return s.AdmitWith
 
 // AdmitWith is like [Session.Admit], with a policy.
 func (s *Session) AdmitWith(ctx context.Context, busy Busy) (*Turn, error) {
+	if s.isFull() {
+		return nil, ErrBusy
+	}
 	return s.admit(ctx, busy, true)
+}
+
+// maxTurns bounds the turns of a session that have not ended: each of them knows those before it.
+const maxTurns = 1000
+
+func (s *Session) isFull() bool {
+	s.mu.Lock()
+	all := len(s.turns)
+	s.mu.Unlock()
+	return all >= maxTurns && len(s.running()) >= maxTurns
 }
 
 // admit registers a turn. If steered is true, others can steer it from now on.
