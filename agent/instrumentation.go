@@ -11,9 +11,23 @@ import (
 )
 
 // instrumentation has the hooks of the last [SetInstrumentation].
-var instrumentation atomic.Pointer[[]Hooks[any]]
+var instrumentation atomic.Pointer[instruments]
 
 type instrumentationKey struct{}
+
+// instruments are hooks around the runs of all agents. dress gives them to a run. It is a field because programs without instrumentation
+// need not link what adapts hooks.
+type instruments struct {
+	hooks []Hooks[any]
+	dress func(run any, hooks []Hooks[any])
+}
+
+func newInstruments(hooks []Hooks[any]) *instruments {
+	return &instruments{slices.Clone(hooks), func(run any, hooks []Hooks[any]) { run.(dresser).dress(hooks) }}
+}
+
+// dresser is implemented by runs.
+type dresser interface{ dress(hooks []Hooks[any]) }
 
 // SetInstrumentation sets hooks that wrap every run of every agent in the program. RunContext.Deps has the dependencies of the
 // run, whatever their type. The hooks run outside the agents' own, the first one outermost, and replace those that were set
@@ -22,27 +36,30 @@ type instrumentationKey struct{}
 // It is meant for tracing and metrics, and to be called by main; see package otelagent. It may be called at any time and
 // applies to runs that begin afterwards. Libraries and tests use [WithInstrumentation].
 func SetInstrumentation(hooks ...Hooks[any]) {
-	hooks = slices.Clone(hooks)
-	instrumentation.Store(&hooks)
+	instrumentation.Store(newInstruments(hooks))
 }
 
 // WithInstrumentation returns a context whose hooks wrap runs, instead of those of [SetInstrumentation] and of an outer
 // WithInstrumentation. Without hooks, runs in the context are not instrumented. Inner runs inherit the context and with it
 // the hooks.
 func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
-	return context.WithValue(ctx, instrumentationKey{}, slices.Clone(hooks))
+	return context.WithValue(ctx, instrumentationKey{}, newInstruments(hooks))
 }
 
 // instrument sets the hooks of the run: those of the program or the context around the agent's own.
 func (r *agentRun[D, O]) instrument(ctx context.Context) {
 	r.hooks = r.agent.config.Hooks
-	outer, ok := ctx.Value(instrumentationKey{}).([]Hooks[any])
-	if program := instrumentation.Load(); !ok && program != nil {
-		outer = *program
+	outer, ok := ctx.Value(instrumentationKey{}).(*instruments)
+	if !ok {
+		outer = instrumentation.Load()
 	}
-	if len(outer) == 0 {
-		return
+	if outer != nil && len(outer.hooks) > 0 {
+		outer.dress(r, outer.hooks)
 	}
+}
+
+// dress implements [dresser].
+func (r *agentRun[D, O]) dress(outer []Hooks[any]) {
 	deps := any(r.context.Deps)
 	inside := func(run *toolset.RunContext[D]) *toolset.RunContext[any] { return toolset.WithDeps(run, deps) }
 	all := make([]Hooks[D], 0, len(outer)+len(r.hooks))
