@@ -38,7 +38,7 @@ type connection struct {
 	rest    []byte     // of the agent's output: a line that has not ended
 }
 
-// route says where the answer to a request of the client goes.
+// route determines where the answer to a request of the client goes.
 type route struct{ method, session string }
 
 const (
@@ -147,10 +147,11 @@ func (c *connection) box(session string) *mailbox {
 	return b
 }
 
-// agentOutput is what the agent writes to.
+// agentOutput is the writer for the agent's output.
 type agentOutput connection
 
-// Remote says to [acpbridge.Serve] that the client is behind a network, so that it is not told what errors say.
+// Remote tells [acpbridge.Serve] that the client is on a network and must not see the texts of
+// errors.
 func (o *agentOutput) Remote() bool { return true }
 
 // Write takes lines apart and gives each to its stream.
@@ -202,9 +203,10 @@ func (c *connection) deliver(line []byte) error {
 	return nil
 }
 
-// route returns the session on whose stream a message goes: none for the connection's. The answer to session/load goes on the
-// connection's stream, behind what the session's stream has been given: the history. So does an answer about a session of which the client
-// has seen nothing here: it may never open a stream for that. mu is held.
+// route returns the session on whose stream a message goes: none for the connection's. The answer
+// to session/load uses the connection's stream, after the history on the session's stream. So does
+// an answer about a session of which the client has seen nothing here: it may never open a stream
+// for that. mu is held.
 func (c *connection) route(m *message) (session string, after *mailbox) {
 	if m.Result.SessionID != "" {
 		c.box(m.Result.SessionID) // of a new session: it is known from now on
@@ -224,8 +226,9 @@ func (c *connection) route(m *message) (session string, after *mailbox) {
 	return r.session, nil
 }
 
-// room waits until a mailbox has room for n bytes. It is false if the stream's client takes nothing: then nobody waits for it any
-// more, and its session has to be loaded again. mu is held, but not while it waits.
+// room waits until a mailbox has room for n bytes. It is false if the stream's client takes
+// nothing: the stream is then abandoned, and its session has to be loaded again. mu is held, but
+// not while it waits.
 func (c *connection) room(b *mailbox, n int) (bool, error) {
 	stalled := time.NewTimer(c.handler.config.Stall)
 	defer stalled.Stop()
@@ -253,7 +256,7 @@ func (c *connection) room(b *mailbox, n int) (bool, error) {
 	return !b.lost, nil
 }
 
-// drop gives up a session's stream, and a message that does not fit into it. mu is held.
+// drop abandons a session's stream, and a message that does not fit into it. mu is held.
 func (c *connection) drop(session string, b *mailbox, m *message) {
 	var tell []byte
 	if !b.lost {

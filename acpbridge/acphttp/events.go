@@ -74,8 +74,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open opens the stream of a session, or the connection's, for a reader. With after, it goes on behind the message of that number, and
-// ends a response that is still open: its client would not resume a stream that it reads.
+// open opens the stream of a session, or the connection's, for a reader. With after, it continues
+// after the message of that number, and ends a response that is still open: its client would not
+// resume a stream that it reads.
 func (c *connection) open(ctx context.Context, session string, rd *reader, after *uint64) (*mailbox, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +178,7 @@ func (c *connection) sent(b *mailbox) bool {
 	return true
 }
 
-// transmit sends data in chunks, so that a slow client can be told from one that takes nothing.
+// transmit sends data in chunks, which distinguishes a slow client from one that takes nothing.
 func (c *connection) transmit(w http.ResponseWriter, rd *reader, b *mailbox, data []byte) bool {
 	for len(data) > 0 {
 		n := min(len(data), chunk)

@@ -18,7 +18,8 @@ import (
 
 // Guard decides which requests are served.
 type Guard struct {
-	// Token is what every request must have, as "Authorization: Bearer TOKEN". It is at least 16 bytes: crypto/rand.Text makes one.
+	// Token is required in every request, as "Authorization: Bearer TOKEN". It has at least 16
+	// bytes: crypto/rand.Text makes one.
 	Token string
 	// Origins are the web pages whose scripts may connect, such as "https://editor.example". Requests with any other Origin header are
 	// refused. Programs that are not browsers send none.
@@ -33,8 +34,8 @@ var loopback = []string{"localhost", "127.0.0.1", "::1"}
 // minToken is the least length of a token.
 const minToken = 16
 
-// Check returns the HTTP status to refuse a request with, or 0 if it is to be served. token is what the request has, if it is not in
-// its Authorization header.
+// Check returns the HTTP status to refuse a request with, or 0 if it is to be served. token is the
+// request's token, if it is not in its Authorization header.
 func (g *Guard) Check(r *http.Request, token string) int {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -24,7 +24,7 @@ const (
 	HeaderSession    = "Acp-Session-Id"
 )
 
-// Config says what is served, and to whom.
+// Config configures the service and its access.
 type Config struct {
 	// Guard decides which requests are served. Its Token is required.
 	Guard Guard
@@ -141,7 +141,7 @@ func (h *Handler) find(w http.ResponseWriter, r *http.Request) *connection {
 	return c
 }
 
-// message is what has to be known of one to route it.
+// message has the members of a message that its route depends on.
 type message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`

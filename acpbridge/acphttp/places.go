@@ -49,7 +49,8 @@ func (h *Handler) replaceable() (oldest *connection) {
 	return oldest
 }
 
-// free ends other connections that have a session and no client that could see it, so that it can be loaded by this one.
+// free ends other connections that have a session and no client that could see it, which lets this
+// one load it.
 func (h *Handler) free(ctx context.Context, session string, but *connection) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()

@@ -18,9 +18,10 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 )
 
-// hosted is a server that the client hosts itself: each request is an mcp/message over the editor's connection, and its answer is the answer.
-// What the server notifies about a request comes as an mcp/message of the client. The client is sent nothing else, so that the
-// server has to speak the version 2026-07-28 of MCP, or do without notifications.
+// hosted is a server that the client hosts itself: each request is an mcp/message over the editor's
+// connection, and its answer is the answer. The server's notifications about a request arrive as
+// mcp/message from the client. The client is sent nothing else, so the server must speak version
+// 2026-07-28 of MCP, or do without notifications.
 type hosted struct {
 	peer unstable.Peer
 	id   unstable.MCPServerACPID
@@ -70,8 +71,8 @@ func paramsOf(params map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(params)
 }
 
-// hostedConn is one connection to a server. Its identifiers of requests begin with a prefix of their own, since several sessions may use one
-// server.
+// hostedConn is one connection to a server. Its identifiers of requests begin with a unique prefix,
+// since several sessions may use one server.
 type hostedConn struct {
 	server *hosted
 	prefix string

@@ -23,15 +23,16 @@ import (
 // closeTime bounds how long the end of a session waits for its servers.
 const closeTime = 500 * time.Millisecond
 
-// Config says how servers are used.
+// Config configures the use of servers.
 type Config struct {
 	// Base has what all servers have in common. Its Name, Transport and OnChange are not used. If Wait is 0, it is 5 s: the budget of
 	// time within which the first turn waits.
 	Base mcptoolset.Config
 	// Max is the number of servers of a session that are used, 50 by default.
 	Max int
-	// Servers are those that each session has beside the client's. One with the name of a server of the client is left out. Programs are started
-	// in the session's directory, unless they have another.
+	// Servers are available in each session, in addition to the client's. One with the name of a
+	// server of the client is left out. Programs are started in the session's directory, unless
+	// they have another.
 	Servers []mcptoolset.ServerConfig
 }
 
@@ -219,7 +220,7 @@ func (s *Servers) News(id acp.SessionID) []string {
 	return news
 }
 
-// state is what there is to say about a server that is not as it should be.
+// state describes a problem of a server.
 func (s *Servers) state(in *session, server *mcptoolset.Server) string {
 	st := server.Status()
 	switch {

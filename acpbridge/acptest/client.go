@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// Options say what the editor has and what its user does. The zero value is an empty editor, able to do everything, whose user
-// allows everything once.
+// Options configure the editor and the actions of its user. The zero value is an empty editor, able
+// to do everything, whose user allows everything once.
 type Options struct {
 	// Files are the files on disk by absolute path.
 	Files map[string]string
@@ -26,7 +26,7 @@ type Options struct {
 	OnDisk bool
 	// Programs are what terminals can run. See [Program].
 	Programs map[string]Program
-	// Capabilities is what the client announces; nil is files and terminals.
+	// Capabilities are announced by the client; nil means files and terminals.
 	Capabilities *acp.ClientCapabilities
 	// Answers are the user's answers to permission requests, in order. When they are used up, Permission answers.
 	Answers []Answer
@@ -125,7 +125,8 @@ func (c *Client) Deps(cwd string) deps.ACPDeps {
 // Capabilities returns what the client announces.
 func (c *Client) Capabilities() acp.ClientCapabilities { return c.capabilities }
 
-// SetFile writes a file on disk behind the agent's back. Unsaved changes of it stay. It panics if the disk refuses.
+// SetFile writes a file on disk without the agent's knowledge. Unsaved changes of it stay. It
+// panics if the disk refuses.
 func (c *Client) SetFile(path, content string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,7 @@ func ServeAgent(newAgent func(*acp.AgentConn) acp.Agent, opts *acp.ConnOptions) 
 // Conn is the client's end of a connection with an agent: all methods of [acp.Agent], and what is mostly done with them.
 type Conn struct {
 	*acp.ClientConn
-	// Client is what the agent talks to.
+	// Client is the agent's peer.
 	Client *Client
 }
 
@@ -52,7 +52,8 @@ func Connect(t testing.TB, c *Client, serve ServeFunc) *Conn {
 	t.Cleanup(func() {
 		_ = conn.Close() // the agent's standard input ends
 		<-client
-		// What the agent still had to write when the client went away has nowhere to go: that is no mistake of its.
+		// Output that the agent had not written when the client went away is lost, which is not the
+		// agent's mistake.
 		if err := <-served; err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("acptest: the agent ended with: %v", err)
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpproxy"
 )
 
-// Differs says where the agent of another recording did something else than that of this one, or returns "". Messages are compared in their
-// order, without the client's. Ids are compared by the order in which they come up. Text that came in several chunks is joined, and _meta
-// is left out.
+// Differs describes where the agent of another recording deviates from the agent of this one, or
+// returns "". Messages are compared in their order, without the client's. Ids are compared by the
+// order in which they come up. Text that came in several chunks is joined, and _meta is left out.
 func (r *Replay) Differs(other *Replay) string {
 	a, b := r.said(), other.said()
 	for i := range max(len(a), len(b)) {
@@ -33,7 +33,7 @@ func (r *Replay) Differs(other *Replay) string {
 	return ""
 }
 
-// said is what the agent has said, a line a message.
+// said returns the agent's messages, one per line.
 func (r *Replay) said() []string {
 	var all []string
 	n := names{}

@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// fault is what goes wrong with a method.
+// fault is an injected failure of a method.
 type fault struct {
 	delay time.Duration
 	err   error

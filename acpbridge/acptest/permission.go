@@ -8,7 +8,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// Answer is what the user does about a permission request: the kind of the option to choose, or [Dismiss].
+// Answer is the user's answer to a permission request: the kind of the option to choose, or
+// [Dismiss].
 type Answer string
 
 // Answers. Any other value is sent as the id of an option, whether there is one or not.

@@ -246,7 +246,7 @@ func (p *player) match(i int, h *acp.Header) {
 	}
 }
 
-// err says how the replay differed from the recording.
+// err describes how the replay differed from the recording.
 func (p *player) err(err error) error {
 	problems := p.problems
 	for i := range p.entries {

@@ -10,9 +10,10 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// State is what the user sees after some updates.
+// State is the user's view after some updates.
 type State struct {
-	// Text is what the agent has said, Thoughts what it has thought aloud, User what was shown as the user's own words.
+	// Text is the agent's text, Thoughts its thoughts, and User what was shown as the user's own
+	// words.
 	Text, Thoughts, User string
 	// ToolCalls are the tool calls in the order in which they were announced, with all their updates.
 	ToolCalls []acp.ToolCall
@@ -118,7 +119,7 @@ func (c *Client) SessionUpdate(ctx context.Context, n *acp.SessionNotification) 
 	return nil
 }
 
-// Updates returns the updates so far: those of the given sessions, or all.
+// Updates returns the updates so far, of the given sessions, or of all.
 func (c *Client) Updates(sessions ...acp.SessionID) []acp.SessionNotification {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,16 +13,17 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// Program is what a terminal runs: it writes to p and returns how it ended. It must return soon after ctx has ended, which
-// happens when it is killed; what it returns then does not count.
+// Program is the program of a terminal: it writes to p and returns how it ended. It must return
+// soon after ctx has ended, which happens when it is killed; what it returns then does not count.
 //
-// Of the programs in [Options].Programs a command is looked up by its whole line ("go test ./..."; of "sh -c LINE" also LINE),
-// then by its first two words, then by the program alone. What is not there prints that it is not found and exits with 127.
+// Of the programs in [Options].Programs a command is looked up by its whole line ("go test ./...";
+// of "sh -c LINE" also LINE), then by its first two words, then by the program alone. An unknown
+// program prints that it is not found and exits with 127.
 type Program func(ctx context.Context, p *Process) Exit
 
 // Process is a running program.
 type Process struct {
-	// Request is what the agent asked for.
+	// Request is the agent's request.
 	Request *acp.CreateTerminalRequest
 	io.Writer
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acpws speaks the Agent Client Protocol over WebSocket, one message of the protocol in each text message: experimental, as the
-// protocol's SDKs do. [New] makes the handler of an agent's server, and [Dial] connects a client, such as that of acpclient.Connect.
+// Package acpws speaks the Agent Client Protocol over WebSocket, one message of the protocol in
+// each text message: experimental, as the protocol's SDKs do. [New] makes the handler of an agent's
+// server, and [Dial] connects a client, such as the client of acpclient.Connect.
 //
-// Requests are under the rules of [acphttp.Guard]. A page in a browser cannot set headers: it sends the token as a subprotocol
-// instead, "bearer.TOKEN" behind "acp".
+// Requests are under the rules of [acphttp.Guard]. A page in a browser cannot set headers: it sends
+// the token as a subprotocol instead, "bearer.TOKEN" behind "acp".
 package acpws
 
 import (
@@ -112,8 +113,8 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// Dial connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the dialling only. Redirects are not followed. What it returns is both streams of
-// acpclient.Connect.
+// Dial connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the dialling only.
+// Redirects are not followed. The result is both streams of acpclient.Connect.
 func Dial(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		Subprotocols: []string{Protocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},

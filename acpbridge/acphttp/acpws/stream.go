@@ -93,7 +93,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lineOf returns a message as one line. What is no JSON is answered by the connection.
+// lineOf returns a message as one line. The connection answers messages that are not JSON.
 func lineOf(data []byte) []byte {
 	if bytes.IndexByte(data, '\n') >= 0 {
 		var line bytes.Buffer
