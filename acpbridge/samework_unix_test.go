@@ -28,7 +28,6 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // workFiles are the files that the work of [workCalls] begins with. The test of the project is a script of the shell.
@@ -166,7 +165,7 @@ func TestSameWorkGetsTheSameAnswers(t *testing.T) {
 		return w
 	}), "this machine")
 	require.Equal(t, want, workIn(t, all, acpbridge.LocalFallback{}, func(dir string) workspace.Workspace {
-		w, err := memory.New(memory.Config{Roots: []string{dir}, Files: workFiles, Commands: map[string]memory.Script{"sh check.sh": func(_ context.Context, sh *memory.Shell) int {
+		w, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{dir}, Files: workFiles, Commands: map[string]workspace.MemoryScript{"sh check.sh": func(_ context.Context, sh *workspace.MemoryShell) int {
 			greet, _ := sh.Disk.ReadFile(sh.Dir + "/greet.go")
 			out, code := workCheck(string(greet))
 			fmt.Fprint(sh, out)

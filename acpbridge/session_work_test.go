@@ -22,7 +22,6 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // worker returns the configuration of an agent with the bridge's tools, and its model. Each group of calls is a prompt.
@@ -134,13 +133,13 @@ func TestStuckToolKeepsNoTerminals(t *testing.T) {
 
 // Tools of the program use the session's workspace too, and a program may put another one in its place.
 func TestWorkspaceOfSessionIsInDeps(t *testing.T) {
-	disk, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: map[string]string{"a": "in memory\n"}, Commands: map[string]memory.Script{
-		"serve": func(ctx context.Context, sh *memory.Shell) int {
+	disk, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: map[string]string{"a": "in memory\n"}, Commands: map[string]workspace.MemoryScript{
+		"serve": func(ctx context.Context, sh *workspace.MemoryShell) int {
 			_, _ = sh.Write([]byte("listening\n"))
 			<-ctx.Done()
 			return 0
 		},
-		"make": memory.Print("made\n", 2),
+		"make": workspace.MemoryPrint("made\n", 2),
 	}})
 	require.NoError(t, err)
 	var given, mine *workspace.Session

@@ -72,7 +72,7 @@ type Config[D, O any] struct {
 	// Limits bound what a run may use.
 	Limits Limits
 	// Prices are used for [Limits.Cost] and for the Cost in [Result.Usage]. An inner run without prices uses those of the outer
-	// run. Package agent/model/prices has a table.
+	// run. Package agent/model/modelwrap has a table.
 	Prices model.PriceTable
 	// Endings decide which texts that were cut off can be outputs.
 	Endings Endings

@@ -54,7 +54,7 @@ type Options struct {
 	Accepts []string
 	// Commands are the slash commands to offer. Nil means the agent's commands.
 	Commands []view.SlashCommand
-	// Page serves all paths outside the API, such as a page at "/": see package chatui. Nil serves a line of text.
+	// Page serves all paths outside the API, such as a page at "/": see the function [Page]. Nil serves a line of text.
 	Page http.Handler
 	// Protocols are further protocols, such as [UIStream], [AGUI] and [OpenAI].
 	Protocols []Protocol
@@ -64,7 +64,7 @@ type Options struct {
 	// not wait.
 	Patience time.Duration
 	// Leave is how long a turn continues without a client that follows the session's events. 0
-	// means to its end. The page of package chatui follows nothing while its tab is in the
+	// means to its end. The page of [Page] follows nothing while its tab is in the
 	// background.
 	Leave time.Duration
 	// Linger is how long a session stays open after its last use, unless others have it open in the

@@ -41,4 +41,42 @@
 //
 // Clients and sessions are safe for concurrent use. A session has one turn at a time. Callbacks run on goroutines of
 // their own, possibly concurrently, and may use the client. They must not call [Client.Close], which waits for them.
+//
+// # Agents by name
+//
+// [Open] starts an agent by its name. The names are in the format of the ACP registry, which also says how agents are installed:
+//
+//	agents, err := acpclient.LoadRegistry()
+//	if err != nil {
+//		return err
+//	}
+//	a, err := agents.Find("claude-code")
+//	if err != nil {
+//		return err
+//	}
+//	var store acpclient.AgentStore
+//	if err := store.Install(ctx, a, os.Stderr); err != nil {
+//		return err
+//	}
+//	command, err := store.Command(a)
+//
+// [BuiltinRegistry] is a copy of part of the registry, pinned to the versions that this package was tested with. [LoadRegistry] adds the user's file, see
+// [RegistryFile]. Its entries win over those of the copy. It may be the registry's own file, or the user's selection of it. Nothing is fetched.
+//
+// Find, Load and [AgentStore.Command] download nothing and run nothing. [AgentStore.Install] runs npm or uv, or downloads the archive of a binary over
+// HTTPS and checks its SHA-256. It is called by the program, never by this package. Every package must name its exact version.
+//
+// A registry's file says what runs, so what this package does not understand in it is an error: paths that leave the archive, packages without
+// a version or from an address, environment variables that make other code run, anything unknown in a distribution. Unknown members of the
+// file and of an agent's entry only describe it, and are ignored.
+//
+// # Agents inside agents
+//
+// [Tool] makes such an agent a tool of another agent, and [NewModel] makes it the model of one, which then can be a
+// sub-agent like any other, or have a typed output:
+//
+//	reviewer := acpclient.Tool[Deps]("review", "Have Claude Code review the last commit.", acpclient.Agent{
+//		Name:    "reviewer",
+//		Command: acpclient.Command{Path: "claude-agent-acp"},
+//	})
 package acpclient

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // greeter is an agent that writes a file.
@@ -44,7 +44,7 @@ func Example() {
 	toClient, fromAgent := acp.Pipe()
 	go acp.NewAgentConn(toAgent, fromAgent, func(c *acp.AgentConn) acp.Agent { return &greeter{client: c} }, nil).Serve(context.Background())
 
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 func TestAgentThatNeverAnswersInitialize(t *testing.T) {
@@ -406,7 +406,7 @@ func TestAgentThatAsksForFilesOutside(t *testing.T) {
 }
 
 func TestAgentThatNeverReleasesTerminals(t *testing.T) {
-	ws := newWorkspace(t, func(ctx context.Context, _ *memory.Shell) int {
+	ws := newWorkspace(t, func(ctx context.Context, _ *workspace.MemoryShell) int {
 		<-ctx.Done()
 		return 1
 	})

@@ -2,12 +2,7 @@
 
 package acpclient
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
-)
+import "context"
 
 // Open starts an agent by its name, such as "claude-code", "codex" or "gemini". It is [Named] and [Start].
 //
@@ -20,25 +15,21 @@ func Open(ctx context.Context, name string, config Config) (*Client, error) {
 	return Start(ctx, command, config)
 }
 
-// Named returns the command of an agent by its name. It looks the name up in the agents that package acpregistry knows and in the user's
-// file, see [acpregistry.Load], and returns the program that is installed for it in the user's store, with the arguments and the variables of the
+// Named returns the command of an agent by its name. It looks the name up in the agents that this package knows and in the user's
+// file, see [LoadRegistry], and returns the program that is installed for it in the user's store, with the arguments and the variables of the
 // entry.
 //
-// Named downloads nothing and runs nothing. For a name that is unknown the error is an [*acpregistry.UnknownError] with the nearest names, and for an
-// agent that is not installed an [*acpregistry.NotInstalledError] with the command that installs it; [acpregistry.Store.Install] does that if the
+// Named downloads nothing and runs nothing. For a name that is unknown the error is an [*UnknownAgentError] with the nearest names, and for an
+// agent that is not installed an [*NotInstalledError] with the command that installs it; [AgentStore.Install] does that if the
 // program decides to. The agent gets the environment of this process too: see [Command.Env].
 func Named(name string) (Command, error) {
-	agents, err := acpregistry.Load()
+	agents, err := LoadRegistry()
 	if err != nil {
-		return Command{}, fmt.Errorf("acpclient: %w", err)
+		return Command{}, err
 	}
 	a, err := agents.Find(name)
 	if err != nil {
-		return Command{}, fmt.Errorf("acpclient: %w", err)
+		return Command{}, err
 	}
-	c, err := acpregistry.Store{}.Command(a)
-	if err != nil {
-		return Command{}, fmt.Errorf("acpclient: %w", err)
-	}
-	return Command{Path: c.Path, Args: c.Args, Env: c.Env}, nil
+	return AgentStore{}.Command(a)
 }

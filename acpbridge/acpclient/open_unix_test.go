@@ -14,7 +14,6 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 )
 
 // usersFile writes the user's file with an agent "mine", which is this test binary. It may do what process_unix_test.go has.
@@ -30,7 +29,7 @@ func usersFile(t *testing.T, does string) {
 	require.NoError(t, err)
 	var words []json.RawMessage
 	require.NoError(t, json.Unmarshal(quoted, &words))
-	name, err := acpregistry.UserFile()
+	name, err := acpclient.RegistryFile()
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
 	require.NoError(t, os.WriteFile(name, []byte(`{"agents":[{"id":"mine","name":"Mine","version":"1.0.0","description":"Mine.","distribution":{"command":
@@ -60,7 +59,7 @@ func TestOpenKeepsSecretsOfTheFileOutOfErrors(t *testing.T) {
 func TestOpenDownloadsNothing(t *testing.T) {
 	usersFile(t, "works")
 	_, err := acpclient.Open(t.Context(), "claude-code", acpclient.Config{})
-	var missing *acpregistry.NotInstalledError
+	var missing *acpclient.NotInstalledError
 	require.ErrorAs(t, err, &missing)
 	require.ErrorContains(t, err, "npm install --prefix "+missing.Dir)
 	require.NoDirExists(t, filepath.Dir(missing.Dir))

@@ -15,14 +15,13 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // shownOf returns what a person is shown of a command's output, of which the workspace keeps so many bytes.
 func shownOf(t *testing.T, text string, keeps int) *view.Entity {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, OutputLimit: keeps, Command: func(workspace.Command) memory.Script {
-		return func(_ context.Context, sh *memory.Shell) int {
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, OutputLimit: keeps, Command: func(workspace.Command) workspace.MemoryScript {
+		return func(_ context.Context, sh *workspace.MemoryShell) int {
 			for len(text) > 0 { // as programs write
 				n := min(len(text), 100_001)
 				fmt.Fprint(sh, text[:n])

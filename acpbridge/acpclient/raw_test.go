@@ -17,7 +17,6 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // raw is an agent that writes whatever a script says.
@@ -164,9 +163,9 @@ func ended(t *testing.T) context.Context {
 }
 
 // newWorkspace is a workspace in memory whose commands are all the same.
-func newWorkspace(t *testing.T, run memory.Script) *memory.Workspace {
+func newWorkspace(t *testing.T, run workspace.MemoryScript) *workspace.Memory {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Command: func(workspace.Command) memory.Script { return run }})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Command: func(workspace.Command) workspace.MemoryScript { return run }})
 	require.NoError(t, err)
 	require.NoError(t, ws.Disk().WriteFile("/repo/a.txt", []byte("one\ntwo\nthree\n"), 0o644))
 	return ws

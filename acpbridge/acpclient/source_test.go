@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/toolset"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // TestAlwaysForAnAgentCoversTheSameCallOnly: a policy that the program's own tools share lets an agent do nothing that it was not shown.
@@ -25,7 +25,7 @@ func TestAlwaysForAnAgentCoversTheSameCallOnly(t *testing.T) {
 		require.NotEmpty(t, r.Approval.Scope)
 		return toolset.Decision{Verdict: toolset.VerdictAllow, Always: true}, nil
 	}}))
-	s := begin(t, acpclient.Config{Workspace: newWorkspace(t, memory.Print("", 0)), Permission: ask}, func(a *raw) {
+	s := begin(t, acpclient.Config{Workspace: newWorkspace(t, workspace.MemoryPrint("", 0)), Permission: ask}, func(a *raw) {
 		a.open()
 		a.turn(func() {
 			for _, call := range []string{

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // asked is a person who notes what was asked, and answers with a kind of option.
@@ -67,7 +67,7 @@ func (a *raw) create(request string) message {
 }
 
 // work lets an agent work on a workspace, and returns what it said.
-func work(t *testing.T, p *asked, ws *memory.Workspace, script func(a *raw)) (*acpclient.Turn, string) {
+func work(t *testing.T, p *asked, ws *workspace.Memory, script func(a *raw)) (*acpclient.Turn, string) {
 	t.Helper()
 	s := begin(t, acpclient.Config{Permission: p.answer, Workspace: ws}, func(a *raw) {
 		a.open()
@@ -144,7 +144,7 @@ func TestWritesThatWereShownAreNotAskedAboutTwice(t *testing.T) {
 
 // A program that is called like a shell is not the shell that would run what was shown.
 func TestShellElsewhereIsAskedAbout(t *testing.T) {
-	ws := newWorkspace(t, func(context.Context, *memory.Shell) int { return 0 })
+	ws := newWorkspace(t, func(context.Context, *workspace.MemoryShell) int { return 0 })
 	p := &asked{kinds: []acp.PermissionOptionKind{"allow_once", "reject_once"}}
 	_, said := work(t, p, ws, func(a *raw) {
 		a.ask(`{"toolCallId":"c","title":"Run","rawInput":{"command":"make all"}}`)
@@ -174,7 +174,7 @@ func TestNewFileThatWasShownDoesNotCoverAnExistingOne(t *testing.T) {
 
 func TestCommandsAreAskedAbout(t *testing.T) {
 	ran := make(chan string, 10)
-	ws := newWorkspace(t, func(_ context.Context, sh *memory.Shell) int {
+	ws := newWorkspace(t, func(_ context.Context, sh *workspace.MemoryShell) int {
 		fmt.Fprint(sh, "ran in ", sh.Dir)
 		ran <- sh.Getenv("X")
 		return 3
@@ -223,7 +223,7 @@ there is no terminal "terminal-1"
 func TestCommandThatShReadsOtherwiseWasNotShown(t *testing.T) {
 	for shown, ran := range map[string]string{"make all": "\u00a0make all", "make": "make\r", "echo a\\": "echo a\\ ", "-x": "-x", "a": "+a"} {
 		p := &asked{kinds: []acp.PermissionOptionKind{"allow_once", "reject_once"}}
-		_, said := work(t, p, newWorkspace(t, func(context.Context, *memory.Shell) int { return 0 }), func(a *raw) {
+		_, said := work(t, p, newWorkspace(t, func(context.Context, *workspace.MemoryShell) int { return 0 }), func(a *raw) {
 			line, _ := json.Marshal(shown)
 			a.ask(`{"toolCallId":"c","title":"Run","rawInput":{"command":` + string(line) + `}}`)
 			line, _ = json.Marshal(ran)
@@ -235,7 +235,7 @@ func TestCommandThatShReadsOtherwiseWasNotShown(t *testing.T) {
 }
 
 func TestNothingIsRememberedOfAnotherTurn(t *testing.T) {
-	ws := newWorkspace(t, memory.Print("", 0))
+	ws := newWorkspace(t, workspace.MemoryPrint("", 0))
 	p := &asked{}
 	s := begin(t, acpclient.Config{Permission: p.answer, Workspace: ws}, func(a *raw) {
 		a.open()
@@ -252,7 +252,7 @@ func TestNothingIsRememberedOfAnotherTurn(t *testing.T) {
 }
 
 func TestWithoutAPersonNothingIsWrittenOrRun(t *testing.T) {
-	ws := newWorkspace(t, memory.Print("", 0))
+	ws := newWorkspace(t, workspace.MemoryPrint("", 0))
 	s := begin(t, acpclient.Config{Workspace: ws}, func(a *raw) {
 		a.open()
 		a.turn(func() {
@@ -268,7 +268,7 @@ func TestWithoutAPersonNothingIsWrittenOrRun(t *testing.T) {
 }
 
 func TestAskersAnswer(t *testing.T) {
-	ws := newWorkspace(t, memory.Print("", 0))
+	ws := newWorkspace(t, workspace.MemoryPrint("", 0))
 	var got []toolset.ApprovalRequest
 	decisions := []toolset.Decision{toolset.Allow(), {Verdict: toolset.VerdictAllow, Always: true}, toolset.Deny("no"), toolset.Defer()}
 	ask := acpclient.AskWith(toolset.AskerFuncs{OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {

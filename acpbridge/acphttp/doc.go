@@ -45,4 +45,10 @@
 // connection without any open stream ends at once. A client whose process ends has closed its
 // streams. One that cannot be reached has not: its streams end when nothing could be written to
 // them for 30 seconds, comments on silent streams included, or when TCP gives up.
+//
+// # WebSocket
+//
+// [NewWebSocket] makes a handler that serves the same over WebSocket, with one message of the protocol in each text message, and
+// [DialWebSocket] connects a client, such as that of acpclient.Connect. A page in a browser cannot set headers: it sends the token
+// as a subprotocol instead, "bearer.TOKEN" after "acp".
 package acphttp

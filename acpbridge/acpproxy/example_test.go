@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/acpbridge/acpproxy"
 	"github.com/ponte-go/ponte/agent/approval"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // writer is an agent that writes a file.
@@ -63,7 +63,7 @@ func Example() {
 		})
 	}()
 
-	files, err := memory.New(memory.Config{Roots: []string{"/repo"}})
+	files, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
-	"github.com/ponte-go/ponte/toolset/mcptoolset/mcpserver"
 )
 
 // A toolset of this program is added to an agent that knows nothing of it.
@@ -38,7 +37,7 @@ func TestToolsetIsAddedToAnAgent(t *testing.T) {
 		asked <- in.Article
 		return in.Article + " costs 7", nil
 	})
-	shop, err := mcpserver.New(t.Context(), toolset.Of(price), mcpserver.Config[struct{}]{Name: "shop"})
+	shop, err := mcptoolset.Export(t.Context(), toolset.Of(price), mcptoolset.ExportConfig[struct{}]{Name: "shop"})
 	require.NoError(t, err)
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shop }, &mcp.StreamableHTTPOptions{Stateless: true}))
 	defer func() {

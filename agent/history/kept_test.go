@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/capability/plan"
+	"github.com/ponte-go/ponte/agent/capability"
 	"github.com/ponte-go/ponte/agent/history"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -43,7 +43,7 @@ func keeper(t *testing.T, processors []agent.HistoryProcessor[none], answer func
 		Toolsets: []toolset.Toolset[none]{
 			toolset.Searchable(toolset.Of(says("book_flight", "booked"), says("send_email", "sent")), toolset.Search[none]{}),
 		},
-		Capabilities: []agent.Capability[none]{plan.New[none]()}, History: processors, Limits: agent.Limits{Requests: agent.Unlimited},
+		Capabilities: []agent.Capability[none]{capability.Plan[none]()}, History: processors, Limits: agent.Limits{Requests: agent.Unlimited},
 	}))
 }
 
@@ -143,13 +143,13 @@ func TestWhatToolsKeepSurvivesProcessors(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				ps := []agent.HistoryProcessor[none]{p}
 				messages, _ := turnOf(t, ps, nil, slices.Concat(looks(2), []model.Part{
-					model.ToolCall("1", plan.ToolUpdatePlan, `{"plan":[{"step":"old","status":"pending"}]}`),
+					model.ToolCall("1", capability.ToolUpdatePlan, `{"plan":[{"step":"old","status":"pending"}]}`),
 					model.ToolCall("1", "count", `{"of":"sheep","n":1}`),
 					model.ToolCall("1", "count", `{"of":"goats","n":7}`),
 					model.ToolCall("1", "search_tools", `{"query":"flight"}`),
 				}, looks(3), []model.Part{
 					model.ToolCall("1", "count", `{"of":"sheep","n":2}`),
-					model.ToolCall("1", plan.ToolUpdatePlan, `{"plan":[{"step":"new","status":"completed"}]}`),
+					model.ToolCall("1", capability.ToolUpdatePlan, `{"plan":[{"step":"new","status":"completed"}]}`),
 					model.ToolCall("2", "book_flight", `{}`),
 				})...)
 				for range 3 {
@@ -159,8 +159,8 @@ func TestWhatToolsKeepSurvivesProcessors(t *testing.T) {
 						require.Contains(t, offered(r), "book_flight")
 						require.NotContains(t, offered(r), "send_email")
 					}
-					require.Len(t, plan.Of(messages), 1)
-					require.Equal(t, "new", plan.Of(messages)[0].Text)
+					require.Len(t, capability.PlanOf(messages), 1)
+					require.Equal(t, "new", capability.PlanOf(messages)[0].Text)
 					require.Equal(t, map[string]string{"sheep": "2", "goats": "7"}, countsIn(messages))
 				}
 			})
@@ -180,17 +180,17 @@ func TestWhatToolsKeepIsLostWithWhatComesAfterACut(t *testing.T) {
 			messages, _ = turnOf(t, ps, messages, looks(5)...)
 			before := messages
 			messages, _ = turnOf(t, ps, messages, slices.Concat([]model.Part{
-				model.ToolCall("1", "search_tools", `{"query":"flight"}`), model.ToolCall("1", plan.ToolUpdatePlan, `{"plan":[{"step":"new","status":"pending"}]}`),
+				model.ToolCall("1", "search_tools", `{"query":"flight"}`), model.ToolCall("1", capability.ToolUpdatePlan, `{"plan":[{"step":"new","status":"pending"}]}`),
 				model.ToolCall("1", "count", `{"of":"sheep","n":2}`),
 			}, looks(5))...)
-			require.NotNil(t, plan.Of(messages))
+			require.NotNil(t, capability.PlanOf(messages))
 			_, requests := turnOf(t, ps, messages)
 			require.Contains(t, offered(requests[0]), "book_flight")
 
 			run := messages[len(messages)-1].RunID
 			cut := messages[:slices.IndexFunc(messages, func(m *model.Message) bool { return m.RunID == run })]
 			for _, back := range [][]*model.Message{before, cut} {
-				require.Nil(t, plan.Of(back))
+				require.Nil(t, capability.PlanOf(back))
 				_, requests = turnOf(t, ps, back)
 				require.NotContains(t, offered(requests[0]), "book_flight")
 			}
@@ -201,12 +201,12 @@ func TestWhatToolsKeepIsLostWithWhatComesAfterACut(t *testing.T) {
 
 // Compact and the processors keep it when they are called outside of runs, too.
 func TestCompactKeepsWhatToolsKeep(t *testing.T) {
-	messages, _ := turnOf(t, nil, nil, model.ToolCall("1", "search_tools", `{"query":"flight"}`), model.ToolCall("1", plan.ToolUpdatePlan, `{"plan":[{"step":"new","status":"pending"}]}`))
+	messages, _ := turnOf(t, nil, nil, model.ToolCall("1", "search_tools", `{"query":"flight"}`), model.ToolCall("1", capability.ToolUpdatePlan, `{"plan":[{"step":"new","status":"pending"}]}`))
 	messages, _ = turnOf(t, nil, messages, looks(2)...)
 	short, done, err := history.Compact(t.Context(), history.Summary{Model: modeltest.Script(modeltest.SayText("s")), Threshold: 1000}, messages, "", nil)
 	require.NoError(t, err)
 	require.NotNil(t, done)
-	require.Equal(t, plan.Of(messages), plan.Of(short))
+	require.Equal(t, capability.PlanOf(messages), capability.PlanOf(short))
 	_, requests := turnOf(t, nil, reread(t, short))
 	require.Contains(t, offered(requests[0]), "book_flight")
 }
@@ -214,13 +214,13 @@ func TestCompactKeepsWhatToolsKeep(t *testing.T) {
 // What is kept is redacted like what was said.
 func TestWhatToolsKeepIsRedacted(t *testing.T) {
 	secret := "ghp_" + strings.Repeat("a", 36)
-	step := model.ToolCall("1", plan.ToolUpdatePlan, fmt.Sprintf(`{"plan":[{"step":"Use %s","status":"pending"}]}`, secret))
+	step := model.ToolCall("1", capability.ToolUpdatePlan, fmt.Sprintf(`{"plan":[{"step":"Use %s","status":"pending"}]}`, secret))
 	redact := history.Redact[none](history.Secrets()...)
 	for _, ps := range [][]agent.HistoryProcessor[none]{{redact}, {redact, history.KeepLast[none](1, 0)}, {history.KeepLast[none](1, 0), redact}} {
 		messages, _ := turnOf(t, ps, nil, step)
 		for range 2 {
 			messages, _ = turnOf(t, ps, messages, looks(1)...)
-			require.Equal(t, "Use [redacted GitHub token]", plan.Of(messages)[0].Text)
+			require.Equal(t, "Use [redacted GitHub token]", capability.PlanOf(messages)[0].Text)
 			data, err := json.Marshal(messages)
 			require.NoError(t, err)
 			require.NotContains(t, string(data), secret)

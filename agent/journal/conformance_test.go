@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/journal"
-	"github.com/ponte-go/ponte/agent/journal/journaltest"
 )
 
 func TestMemoryConforms(t *testing.T) {
-	journaltest.Conformance(t, func(*testing.T) journal.Journal { return new(journal.Memory) })
+	enginetest.JournalConformance(t, func(*testing.T) journal.Journal { return new(journal.Memory) })
 }
 
 func TestDirConforms(t *testing.T) {
-	journaltest.Conformance(t, func(t *testing.T) journal.Journal { return newDir(t, t.TempDir()) })
+	enginetest.JournalConformance(t, func(t *testing.T) journal.Journal { return newDir(t, t.TempDir()) })
 }
 
 func TestFuncConforms(t *testing.T) {
-	journaltest.Conformance(t, func(t *testing.T) journal.Journal { return journal.Func(new(journal.Memory).Open) })
+	enginetest.JournalConformance(t, func(t *testing.T) journal.Journal { return journal.Func(new(journal.Memory).Open) })
 }
 
 func newDir(t testing.TB, path string) *journal.Dir {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Journal keeps the records of runs. Implementations are safe for concurrent use; package journaltest checks them.
+// Journal keeps the records of runs. Implementations are safe for concurrent use; enginetest.JournalConformance checks them.
 type Journal interface {
 	// Open opens the records of a run. A run is open once at a time: until the log is closed, Open returns an error that wraps
 	// [ErrInUse], in this process and in others. When the process that has it open ends, the run is free again. A run without

@@ -78,7 +78,7 @@ var (
 )
 
 // PriceTable looks up the prices of models. It must be safe for concurrent use. [Prices] is a PriceTable, package
-// agent/model/prices has another, and [FirstPrice] combines several.
+// agent/model/modelwrap has another, and [FirstPrice] combines several.
 type PriceTable interface {
 	// Price returns the price of a model for a request made at the given time. Provider and name are those of the
 	// response. It returns false if the price is unknown.

@@ -62,6 +62,15 @@
 // calls (gen_ai.execute_tool.duration), in seconds, and of the tokens of requests (gen_ai.client.token.usage), with the
 // bounds that the conventions recommend. They do not depend on whether a span is sampled.
 //
+// # Traces of editors
+//
+// Requests of the Agent Client Protocol carry the W3C trace context in their _meta. With [JoinTrace] and [TraceMeta] what
+// an agent does for a prompt becomes a part of the editor's trace, and what it asks of the editor, such as reading a
+// file, a part of the agent's. Either side can use them:
+//
+//	options := acpbridge.Options{}
+//	options.Conn.IncomingMeta, options.Conn.OutgoingMeta = otelagent.JoinTrace, otelagent.TraceMeta
+//
 // # Cost and concurrency
 //
 // Without an SDK the hooks add one to three allocations to a run, beside what any hooks cost. A span that is not sampled is not filled

@@ -22,11 +22,10 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
-	"github.com/ponte-go/ponte/agent/capability/ask"
+	"github.com/ponte-go/ponte/agent/capability"
 	"github.com/ponte-go/ponte/agent/capability/compaction"
 	"github.com/ponte-go/ponte/agent/capability/instructions"
 	"github.com/ponte-go/ponte/agent/capability/memory"
-	"github.com/ponte-go/ponte/agent/capability/plan"
 	"github.com/ponte-go/ponte/agent/capability/skills"
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
@@ -59,8 +58,8 @@ func newCoder(m model.Model) *agent.Agent[Deps, string] {
 		Capabilities: []agent.Capability[Deps]{
 			project,
 			skills.New(skills.Options{}, skills.Workspace(session, ".agents/skills", ".claude/skills")),
-			plan.New[Deps](),
-			ask.New[Deps](ask.Options{}),
+			capability.Plan[Deps](),
+			capability.Ask[Deps](capability.AskOptions{}),
 			memory.New(func(d Deps) memory.Store { return memory.Files(d.Work.Workspace(), ".agents/memory") }, memory.Options{}),
 			compaction.New(compaction.Options[Deps]{Model: m, Spill: func(d Deps) workspace.Workspace { return d.Work.Workspace() }}),
 			subagents.New(subagents.Options[Deps]{Agents: []subagents.Agent[Deps]{helper}}),

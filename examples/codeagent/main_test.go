@@ -15,11 +15,10 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestCoderMendsAProject(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: map[string]string{
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: map[string]string{
 		"AGENTS.md": "Use tabs.", "greet.go": "package greet\n\nconst Text = \"Helo\"\n",
 		".agents/skills/spell/SKILL.md": "---\nname: spell\ndescription: Correct spelling.\n---\nLook twice.\n",
 	}})
@@ -55,7 +54,7 @@ func TestCoderMendsAProject(t *testing.T) {
 
 // TestOfflineModelMendsTheDemo does what the README's first command does, in memory.
 func TestOfflineModelMendsTheDemo(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{"/demo"}, Files: map[string]string{"temperature.go": "package temperature\n\nconst zero = 23\n"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/demo"}, Files: map[string]string{"temperature.go": "package temperature\n\nconst zero = 23\n"}})
 	require.NoError(t, err)
 	d := Deps{workspace.NewSession(ws)}
 	defer d.Work.Close(t.Context())
@@ -81,7 +80,7 @@ func TestOfflineModelMendsTheDemo(t *testing.T) {
 }
 
 func TestFailedTurnIsAnError(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{"/demo"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/demo"}})
 	require.NoError(t, err)
 	d := Deps{workspace.NewSession(ws)}
 	defer d.Work.Close(t.Context())

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ponte-go/ponte/toolset"
-	"github.com/ponte-go/ponte/toolset/mcptoolset/mcpserver"
+	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
 // order is an order of the shop.
@@ -48,7 +48,7 @@ func shop(ctx context.Context, transport mcp.Transport) error {
 		return nil, toolset.Failed("There is no such order.")
 	}
 	type none = struct{}
-	server, err := mcpserver.New(ctx, toolset.Of(
+	server, err := mcptoolset.Export(ctx, toolset.Of(
 		toolset.Func("order", "Look up an order.", func(_ context.Context, _ *toolset.RunContext[none], in lookUp) (order, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -68,7 +68,7 @@ func shop(ctx context.Context, transport mcp.Transport) error {
 			o.Refunded += in.Amount
 			return fmt.Sprintf("Refunded %d for order %s.", in.Amount, in.Number), nil
 		}, toolset.OfKind(toolset.KindOther, "Refund")),
-	), mcpserver.Config[none]{Name: "shop", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	), mcptoolset.ExportConfig[none]{Name: "shop", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,11 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
-	"github.com/ponte-go/ponte/agent/model/native"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // Impossible returns why the protocol cannot express a scenario, or nothing if it can.
-func Impossible(s conformance.Scenario) string {
+func Impossible(s modeltest.Scenario) string {
 	if s.Answer == nil {
 		return ""
 	}
@@ -42,7 +41,7 @@ type Wire struct {
 }
 
 // Play answers a request, whose body has been read, as a scenario says: generateContent, or streamGenerateContent with events.
-func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
+func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	events := func(chunks ...string) string {
 		var b strings.Builder
 		for _, c := range chunks {
@@ -59,9 +58,9 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenari
 	}
 	status, body := http.StatusOK, ""
 	switch {
-	case s.Fault == conformance.FaultEmpty && streamed:
+	case s.Fault == modeltest.FaultEmpty && streamed:
 		body = events(`{"usageMetadata":{"promptTokenCount":3}}`)
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		body = `{"candidates":[],"usageMetadata":{"promptTokenCount":3}}`
 	case s.Answer == nil && s.Error != nil:
 		status, body = s.Error.Status, refusal
@@ -75,7 +74,7 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenari
 			end[0] = strings.Replace(end[0], `"content":{"role":"model","parts":[{"text":""}]},`, "", 1)
 		}
 		switch {
-		case s.Fault == conformance.FaultTruncated:
+		case s.Fault == modeltest.FaultTruncated:
 			if last := s.Answer.Parts[len(s.Answer.Parts)-1].Kind; last == model.PartText || last == model.PartThinking {
 				pieces = pieces[:len(pieces)-1]
 			}
@@ -96,7 +95,7 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenari
 			}
 		}
 		body = strings.Replace(end(s), `{"text":""}`, strings.Join(parts, ","), 1)
-		if s.Fault == conformance.FaultTruncated {
+		if s.Fault == modeltest.FaultTruncated {
 			body = body[:strings.Index(body, `]},"finishReason"`)-5]
 		}
 	}
@@ -119,12 +118,12 @@ func quote(s string) string {
 }
 
 // end is the event that ends an answer.
-func end(s conformance.Scenario) string {
+func end(s modeltest.Scenario) string {
 	reason := map[model.FinishReason]string{
 		model.FinishStop: "STOP", model.FinishToolCalls: "STOP", model.FinishLength: "MAX_TOKENS",
 		model.FinishContentFilter: "SAFETY", model.FinishOther: "OTHER",
 	}[s.Answer.Finish]
-	if s.Fault == conformance.FaultFinish {
+	if s.Fault == modeltest.FaultFinish {
 		reason = "UNHEARD_OF"
 	}
 	u := s.Answer.Usage
@@ -136,7 +135,7 @@ func end(s conformance.Scenario) string {
 // grounding is the member of the candidate that names the sources, with their places in bytes.
 func grounding(m *model.Message) string {
 	var chunks, supports []string
-	for i, source := range native.Sources(m) {
+	for i, source := range model.NativeSources(m) {
 		chunks = append(chunks, `{"web":{"uri":`+quote(source.URL)+`,"title":`+quote(source.Title)+`}}`)
 		for _, span := range source.Spans {
 			supports = append(supports, fmt.Sprintf(`{"segment":{"startIndex":%d,"endIndex":%d,"text":%s},"groundingChunkIndices":[%d]}`,

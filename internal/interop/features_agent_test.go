@@ -18,10 +18,10 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
-	"github.com/ponte-go/ponte/acpbridge/acptrace"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/otelagent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
@@ -162,9 +162,8 @@ func stable(takes acp.ClientCapabilities) []acp.SessionUpdate {
 }
 
 // traced has the agent's requests belong to the trace of their prompt.
-func traced() (opts acp.ConnOptions) {
-	acptrace.Install(&opts)
-	return opts
+func traced() acp.ConnOptions {
+	return acp.ConnOptions{IncomingMeta: otelagent.JoinTrace, OutgoingMeta: otelagent.TraceMeta}
 }
 
 type noArguments struct{}

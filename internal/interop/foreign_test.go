@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acpagent"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -125,7 +124,7 @@ func TestForeignAgentsAreTools(t *testing.T) {
 			command, place := f.at(t)
 			ctx, cancel := context.WithTimeout(t.Context(), slow)
 			defer cancel()
-			tool := acpagent.Tool[struct{}]("helper", "Does it.", acpagent.Agent{
+			tool := acpclient.Tool[struct{}]("helper", "Does it.", acpclient.Agent{
 				Name: "helper", Command: command, Session: acpclient.SessionConfig{Cwd: place.repo}, Config: acpclient.Config{StartTimeout: slow},
 			})
 			arguments, _ := json.Marshal(map[string]string{"prompt": f.prompt})

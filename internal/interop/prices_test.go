@@ -21,7 +21,7 @@ var pricesScript string
 
 var pricesPeer = sync.OnceValues(func() (string, error) { return pythonPackages("prices", "prices-requirements.txt") })
 
-// The table in agent/model/prices gives each model of genai-prices the price that genai-prices gives it, by every name that
+// The table in agent/model/modelwrap gives each model of genai-prices the price that genai-prices gives it, by every name that
 // python/prices.py makes for it. The table's golden file is a sample of these requests.
 func TestPricesAgreeWithGenAIPrices(t *testing.T) {
 	deepTier(t)
@@ -41,7 +41,7 @@ func TestPricesAgreeWithGenAIPrices(t *testing.T) {
 		t.Fatalf("only %d requests were compared", n)
 	}
 
-	const golden = "../../agent/model/prices/testdata/golden.jsonl"
+	const golden = "../../agent/model/modelwrap/testdata/golden.jsonl"
 	sample := computed(t, interpreter, "400")
 	if kept, err := os.ReadFile(golden); err != nil || !bytes.Equal(kept, sample) {
 		t.Errorf("%s is not what python/prices.py 400 writes (%v)", golden, err)

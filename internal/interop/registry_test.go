@@ -14,7 +14,6 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 )
 
 // The versions that acpclient.Open starts are those that were driven.
@@ -38,7 +37,7 @@ func TestRegistryPinsWhatIsDriven(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"claude-code", "codex", "gemini", "opencode", "pi"} {
-		a, err := acpregistry.Builtin().Find(name)
+		a, err := acpclient.BuiltinRegistry().Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +45,7 @@ func TestRegistryPinsWhatIsDriven(t *testing.T) {
 			t.Errorf("%s is %s, which is not driven", name, p)
 		}
 	}
-	a, err := acpregistry.Builtin().Find("fast-agent")
+	a, err := acpclient.BuiltinRegistry().Find("fast-agent")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +69,11 @@ func TestAgentsAreInstalledByNpmAndUv(t *testing.T) {
 		`{"id":"pi-acp","name":"pi","version":"0.0.34","description":"pi","distribution":{"npx":{"package":"pi-acp@0.0.34"}}}`,
 		`{"id":"time","name":"No agent","version":"2026.10.19","description":"A small program.","distribution":{"uvx":{"package":"mcp-server-time==2026.10.19"}}}`,
 	} {
-		all, err := acpregistry.Parse([]byte(entry))
+		all, err := acpclient.ParseRegistry([]byte(entry))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, store := all.Agents()[0], acpregistry.Store{Dir: t.TempDir()}
+		a, store := all.Agents()[0], acpclient.AgentStore{Dir: t.TempDir()}
 		if err := store.Install(t.Context(), a, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acphttp"
-	"github.com/ponte-go/ponte/acpbridge/acphttp/acpws"
 )
 
 const transportToken = "a-token-of-the-interop-tests"
@@ -75,7 +74,7 @@ func openEditorOver(t *testing.T, scheme string) (*editor, func() wireLines) {
 		}
 		return acpbridge.Serve(ctx, c)
 	}
-	ws, err := acpws.New(config)
+	ws, err := acphttp.NewWebSocket(config)
 	if err != nil {
 		t.Fatal(err)
 	}

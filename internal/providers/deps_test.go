@@ -48,7 +48,7 @@ func TestAProgramLinksOnlyTheSDKsThatItImports(t *testing.T) {
 		{pkg: "agent/model", alone: true}, // with the registry
 		{pkg: "agent/model/openaimodel", alone: true},
 		{pkg: "agent/model/modelwrap", alone: true},
-		{pkg: "agent/model/prices", alone: true},
+		{pkg: "agent/model/modelwrap", alone: true},
 		{pkg: "agent"},
 		{pkg: "acpbridge"},
 		{pkg: "examples/ideagent"},

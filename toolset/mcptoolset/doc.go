@@ -36,4 +36,23 @@
 // through the run: questions go to the run's asker, and requests to the model count toward its limits. Until protocol version 2025-11-25
 // a request does not say which call it belongs to. It is then refused if calls of several runs are in progress on the connection, or if the
 // server has left a call of another run unanswered. Give each user a Server of their own where that matters.
+//
+// # Exporting tools and agents
+//
+// [Export] and [ExportAgent] are the other direction: they make a server of a toolset or an agent, for programs that speak MCP.
+//
+//	server, err := mcptoolset.Export(ctx, tools, mcptoolset.ExportConfig[Deps]{Name: "shop", Deps: deps})
+//	…
+//	err = server.Run(ctx, &mcp.StdioTransport{})                                             // a program that a client starts
+//	http.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)) // or an address
+//
+// [Export] serves a toolset, and [ExportAgent] an agent as a tool with a prompt. The result is a server of the official SDK, which has the transports.
+//
+// Each call is a separate run, which opens the toolset and has its own dependencies. The server offers the tools that
+// the toolset has in its first step when the server is created. Arguments are checked before the tool runs. Failures
+// and retries are results with isError. An unexpected error or a panic is logged, and the client is told only that
+// the tool failed.
+//
+// Nobody can be asked. A call that needs approval is denied unless [ExportConfig.Approve] allows it, even if the client has
+// asked its own user. The same applies to the calls of an agent's tools. External tools are not offered.
 package mcptoolset

@@ -12,6 +12,8 @@ import (
 
 // Progress is emitted when a server reports the progress of a call. It is the value of a custom event (agent.EventCustom). If a server
 // reports faster than the events are observed, only the last report is kept.
+//
+// A tool of an exported toolset ([Export]) emits it to report its own progress to the client. Server and Tool are not sent.
 type Progress struct {
 	// Server and Tool identify the call. Tool is the server's name for the tool.
 	Server string `json:"server"`

@@ -12,12 +12,11 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestAllDirectoriesAreSearched(t *testing.T) {
 	// One directory lies within another, where it would be ignored.
-	r, ws := inMemory(t, memory.Config{
+	r, ws := inMemory(t, workspace.MemoryConfig{
 		Roots: []string{"/project", "/more", "/project/build/gen"},
 		Files: map[string]string{".gitignore": "build\n", "a.go": "package a\n", "build/b.go": "package b\n", "build/gen/c.go": "package c\n"},
 	})

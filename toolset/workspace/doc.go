@@ -26,4 +26,9 @@
 //
 // Malformed paths are [ErrPath]. [Style] has these rules for backends. Which file a path means is decided by the backend at the
 // moment it opens the file, so that what was checked is what is used.
+//
+// # In memory
+//
+// [NewMemory] makes a workspace in memory: for tests, and for agents that must not touch a disk. Files, directories,
+// symbolic links and modes are as on a real one. Commands are Go functions.
 package workspace

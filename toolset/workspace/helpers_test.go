@@ -15,7 +15,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 type args = map[string]any
@@ -41,9 +40,9 @@ func newRig(t *testing.T, ws workspace.Workspace, opts ...workspace.ToolsOption)
 	return r
 }
 
-func inMemory(t *testing.T, c memory.Config, opts ...workspace.ToolsOption) (*rig, *memory.Workspace) {
+func inMemory(t *testing.T, c workspace.MemoryConfig, opts ...workspace.ToolsOption) (*rig, *workspace.Memory) {
 	t.Helper()
-	ws, err := memory.New(c)
+	ws, err := workspace.NewMemory(c)
 	require.NoError(t, err)
 	return newRig(t, ws, opts...), ws
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // What git tracks is what list_files lists. Git decides; the table has what differs between implementations.
@@ -70,7 +70,7 @@ func TestIgnoreFilesMeanWhatGitMeans(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		r, _ := inMemory(t, memory.Config{Files: files})
+		r, _ := inMemory(t, workspace.MemoryConfig{Files: files})
 		got := slices.DeleteFunc(strings.Split(r.call("list_files", args{"pattern": "**"}), "\n"), func(s string) bool { return s == "" || s == "[no files]" })
 		slices.Sort(got)
 		require.Equal(t, want, got, "%q", rules)

@@ -15,7 +15,6 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // opened returns a workspace of directories below base. The files of its tests are in p and q.
@@ -68,7 +67,7 @@ func TestAlwaysCoversAFileByEachOfItsNames(t *testing.T) {
 	require.NoError(t, os.Symlink("src", base+"/p/dir"))
 	require.NoError(t, os.Symlink("src/a.txt", base+"/p/link"))
 	require.NoError(t, os.Symlink("p/src", base+"/q"))
-	inside, err := memory.New(memory.Config{Files: map[string]string{"src/a.txt": "1\n", "other.txt": "1\n"}})
+	inside, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"src/a.txt": "1\n", "other.txt": "1\n"}})
 	require.NoError(t, err)
 	require.NoError(t, inside.Disk().Symlink("src", "/project/dir"))
 	require.NoError(t, inside.Disk().Symlink("src/a.txt", "/project/link"))
@@ -107,7 +106,7 @@ func TestAlwaysCoversAFileByEachOfItsNames(t *testing.T) {
 // What was approved is what is written, also if the link leads to another file with the same content by then.
 func TestLinkThatIsChangedWhileTheQuestionIsOpenIsShownAgain(t *testing.T) {
 	for _, content := range []string{"1\n", ""} {
-		r, ws := inMemory(t, memory.Config{Files: map[string]string{"keep": ""}})
+		r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"keep": ""}})
 		if content != "" {
 			require.NoError(t, ws.Disk().WriteFile("/project/a", []byte(content), 0o644))
 			require.NoError(t, ws.Disk().WriteFile("/project/b", []byte(content), 0o644))
@@ -136,7 +135,7 @@ func TestLinkThatIsChangedWhileTheQuestionIsOpenIsShownAgain(t *testing.T) {
 }
 
 func TestLinksWithLinesAreListedAndSearched(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"sub/a.go": "package a\n"}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"sub/a.go": "package a\n"}})
 	for _, lines := range []string{"", "#L5-10", "?symbol=f#L1"} {
 		require.Equal(t, "sub/a.go:1: package a\n", r.call("search_files", args{"pattern": "a", "path": "file:///project/sub/a.go" + lines}))
 		require.Equal(t, "sub/a.go\n", r.call("list_files", args{"path": "file:///project/sub" + lines}))

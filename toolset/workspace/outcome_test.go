@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // Programs learn from the Meta of a result what the call came to.
 func TestMetaSaysWhatCallsCameTo(t *testing.T) {
-	rig, _ := inMemory(t, memory.Config{Files: map[string]string{"a": "one\ntwo"}, Commands: map[string]memory.Script{
-		"fails": memory.Print("no\n", 3), "long": memory.Print(strings.Repeat("line\n", 30_000), 0),
-		"waits": func(ctx context.Context, _ *memory.Shell) int {
+	rig, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "one\ntwo"}, Commands: map[string]workspace.MemoryScript{
+		"fails": workspace.MemoryPrint("no\n", 3), "long": workspace.MemoryPrint(strings.Repeat("line\n", 30_000), 0),
+		"waits": func(ctx context.Context, _ *workspace.MemoryShell) int {
 			<-ctx.Done()
 			return 0
 		},
@@ -77,7 +76,7 @@ func (p muteProcess) Output(context.Context, int64, int) (workspace.Chunk, error
 
 // How a command ended is worth knowing, also if its output cannot be read.
 func TestExitIsToldWithoutOutput(t *testing.T) {
-	ws, err := memory.New(memory.Config{Commands: map[string]memory.Script{"make": memory.Print("made\n", 2)}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Commands: map[string]workspace.MemoryScript{"make": workspace.MemoryPrint("made\n", 2)}})
 	require.NoError(t, err)
 	told := newRig(t, mute{ws}).calls(toolCall{"run_command", args{"command": "make"}})[0]
 	require.Equal(t, "[Could not read the output of make: disk full]\n[exit code 2]", told.Text)
@@ -117,7 +116,7 @@ func (w savedOnly) Read(ctx context.Context, path string, r workspace.Range) (wo
 }
 
 func TestSearchReadsSavedText(t *testing.T) {
-	ws, err := memory.New(memory.Config{Files: map[string]string{"a.txt": "word\n", "b.log": "word\n", ".gitignore": "*.log\n"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"a.txt": "word\n", "b.log": "word\n", ".gitignore": "*.log\n"}})
 	require.NoError(t, err)
 	rig := newRig(t, savedOnly{ws})
 	require.Equal(t, "a.txt:1: word\n", rig.call("search_files", args{"pattern": "word"}))

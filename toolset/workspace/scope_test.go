@@ -11,12 +11,11 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // "Always" covers what the option says. A link is judged by what it leads to in the workspace, and not on this machine.
 func TestAlwaysCoversScope(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Files: map[string]string{"a": "1\n", "b": "1\n"}, Command: func(workspace.Command) memory.Script { return memory.Print("", 0) }})
+	r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "1\n", "b": "1\n"}, Command: func(workspace.Command) workspace.MemoryScript { return workspace.MemoryPrint("", 0) }})
 	require.NoError(t, ws.Disk().Symlink("/etc/passwd", "/project/out"))
 	var asked []string
 	person := toolset.AskerFuncs{OnApprove: func(_ context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
@@ -46,9 +45,9 @@ func TestScopeOfTheProgram(t *testing.T) {
 		require.NotNil(t, a.Preview[0].Diff)
 		a.Scope, a.ScopeTitle = "changes", "all changes"
 	}
-	r, _ := inMemory(t, memory.Config{
+	r, _ := inMemory(t, workspace.MemoryConfig{
 		Files:   map[string]string{"a": "1\n", "b": "1\n"},
-		Command: func(workspace.Command) memory.Script { return memory.Print("", 0) },
+		Command: func(workspace.Command) workspace.MemoryScript { return workspace.MemoryPrint("", 0) },
 	}, workspace.WithScope(nil), workspace.WithScope(changes))
 	r.calls(edit("a", "1", "2"), edit("b", "1", "2"), command("go test ./a"))
 	require.Len(t, r.asked, 3)

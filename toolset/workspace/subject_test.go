@@ -10,11 +10,10 @@ import (
 
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestSubjectOfCalls(t *testing.T) {
-	rig, _ := inMemory(t, memory.Config{Commands: map[string]memory.Script{"serve": memory.Print("", 0)}})
+	rig, _ := inMemory(t, workspace.MemoryConfig{Commands: map[string]workspace.MemoryScript{"serve": workspace.MemoryPrint("", 0)}})
 	rig.call("run_command", args{"command": "serve", "background": true})
 	run := &toolset.RunContext[deps]{Deps: deps{rig.session}}
 	in, err := workspace.Tools(deps.Session).Open(t.Context(), run)

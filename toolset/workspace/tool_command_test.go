@@ -16,7 +16,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func command(line string, more ...any) toolCall {
@@ -43,12 +42,12 @@ func texts(parts []model.Part) []string {
 	return all
 }
 
-var scripts = map[string]memory.Script{
-	"echo hi":   memory.Print("hi\n", 0),
-	"false":     memory.Print("", 1),
-	"no-eol":    memory.Print("x", 0),
-	"ls -l a b": memory.Print("args\n", 0),
-	"build": func(ctx context.Context, sh *memory.Shell) int {
+var scripts = map[string]workspace.MemoryScript{
+	"echo hi":   workspace.MemoryPrint("hi\n", 0),
+	"false":     workspace.MemoryPrint("", 1),
+	"no-eol":    workspace.MemoryPrint("x", 0),
+	"ls -l a b": workspace.MemoryPrint("args\n", 0),
+	"build": func(ctx context.Context, sh *workspace.MemoryShell) int {
 		fmt.Fprintln(sh, "compiling")
 		select {
 		case <-time.After(30 * time.Second):
@@ -57,16 +56,16 @@ var scripts = map[string]memory.Script{
 		}
 		return 0
 	},
-	"serve": func(ctx context.Context, sh *memory.Shell) int {
+	"serve": func(ctx context.Context, sh *workspace.MemoryShell) int {
 		fmt.Fprintln(sh, "listening")
 		<-ctx.Done()
 		return 0
 	},
-	"pwd": func(_ context.Context, sh *memory.Shell) int {
+	"pwd": func(_ context.Context, sh *workspace.MemoryShell) int {
 		fmt.Fprintf(sh, "%s %q\n", sh.Dir, sh.Command.Env)
 		return 0
 	},
-	"lines": func(_ context.Context, sh *memory.Shell) int {
+	"lines": func(_ context.Context, sh *workspace.MemoryShell) int {
 		for i := range 1000 {
 			fmt.Fprintf(sh, "line %d\n", i+1)
 		}
@@ -75,7 +74,7 @@ var scripts = map[string]memory.Script{
 }
 
 func TestRunCommand(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Commands: scripts})
+	r, ws := inMemory(t, workspace.MemoryConfig{Commands: scripts})
 	require.NoError(t, ws.Disk().Mkdir("/project/sub"))
 	told := texts(r.calls(
 		command("echo hi"), command("false"), command("no-eol"), command("ls", "args", []string{"-l", "a", "b"}), command("ls -l", "args", []string{"a", "b"}),
@@ -99,7 +98,7 @@ func TestRunCommand(t *testing.T) {
 
 func TestBackgroundCommandOutlivesRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := inMemory(t, memory.Config{Commands: scripts})
+		r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts})
 		require.Equal(t, "Started in the background, in terminal terminal-1. See its output with get_terminal_output.", r.call("run_command", args{"command": "build", "background": true}))
 		// The next runs of the conversation find it.
 		require.Equal(t, []string{
@@ -118,7 +117,7 @@ func TestBackgroundCommandOutlivesRun(t *testing.T) {
 
 func TestCommandsEndWithSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := inMemory(t, memory.Config{Commands: scripts})
+		r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts})
 		r.call("run_command", args{"command": "serve", "background": true})
 		p := r.session.Terminals()[0].Process
 		require.NoError(t, r.session.Close(t.Context()))
@@ -132,7 +131,7 @@ func TestCommandsEndWithSession(t *testing.T) {
 
 func TestCommandTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := inMemory(t, memory.Config{Commands: scripts}, workspace.WithCommandTimeout(3*time.Second))
+		r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts}, workspace.WithCommandTimeout(3*time.Second))
 		require.Equal(t, []string{"compiling\n[timed out after 3s and was killed]", "compiling\n[timed out after 20s and was killed]"},
 			texts(r.calls(command("build"), command("build", "timeout_seconds", 20))))
 	})
@@ -140,7 +139,7 @@ func TestCommandTimesOut(t *testing.T) {
 
 func TestCommandEndsWithRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := inMemory(t, memory.Config{Commands: scripts})
+		r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("enough")
 		time.AfterFunc(time.Second, func() { cancel(cause) })
@@ -151,7 +150,7 @@ func TestCommandEndsWithRun(t *testing.T) {
 }
 
 func TestLongOutputIsReadInParts(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Commands: scripts}, workspace.WithOutputLimit(100))
+	r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts}, workspace.WithOutputLimit(100))
 	first := r.call("run_command", args{"command": "lines"})
 	require.Equal(t, "line 1\nline 2\nline 3\n[8799 bytes left out here. To read them, call get_terminal_output with terminal_id \"terminal-1\" and from 21.]\n"+
 		"line 993\nline 994\nline 995\nline 996\nline 997\nline 998\nline 999\nline 1000\n[exit code 0]", first)
@@ -172,7 +171,7 @@ func TestLongOutputIsReadInParts(t *testing.T) {
 }
 
 func TestSessionKeepsBoundedOutputs(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Commands: scripts}, workspace.WithOutputLimit(100))
+	r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts}, workspace.WithOutputLimit(100))
 	for range 20 {
 		r.call("run_command", args{"command": "lines"})
 	}
@@ -181,7 +180,7 @@ func TestSessionKeepsBoundedOutputs(t *testing.T) {
 }
 
 func TestTooManyCommands(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Commands: scripts})
+	r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts})
 	for range 32 {
 		require.Contains(t, r.call("run_command", args{"command": "serve", "background": true}), "Started")
 	}
@@ -211,7 +210,7 @@ func (p slowProcess) Close(ctx context.Context) error {
 
 // An editor under load may be late to release a terminal. The command has ended before that.
 func TestResultIsKeptIfTheTerminalCannotBeClosed(t *testing.T) {
-	ws, err := memory.New(memory.Config{Commands: scripts})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Commands: scripts})
 	require.NoError(t, err)
 	r := newRig(t, slowToClose{ws, context.DeadlineExceeded})
 	require.Equal(t, "hi\n[exit code 0]\n[Could not close its terminal: context deadline exceeded]", r.call("run_command", args{"command": "echo hi"}))
@@ -222,8 +221,8 @@ func TestResultIsKeptIfTheTerminalCannotBeClosed(t *testing.T) {
 }
 
 func TestModelIsToldHowMuchOutputIsLost(t *testing.T) {
-	scripts := map[string]memory.Script{"make": memory.Print(strings.Repeat("0123456789\n", 1000), 2)}
-	r, _ := inMemory(t, memory.Config{Commands: scripts, OutputLimit: 1000}, workspace.WithOutputLimit(500))
+	scripts := map[string]workspace.MemoryScript{"make": workspace.MemoryPrint(strings.Repeat("0123456789\n", 1000), 2)}
+	r, _ := inMemory(t, workspace.MemoryConfig{Commands: scripts, OutputLimit: 1000}, workspace.WithOutputLimit(500))
 	text := r.call(workspace.ToolRunCommand, args{"command": "make"})
 	require.True(t, strings.HasPrefix(text, "[The beginning of the output is lost: 10000 bytes or more.]\n"), text)
 	require.Regexp(t, `\n\[\d+ bytes left out here\.`, text)

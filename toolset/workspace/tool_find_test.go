@@ -14,7 +14,6 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 var project = map[string]string{
@@ -24,7 +23,7 @@ var project = map[string]string{
 }
 
 func TestListFiles(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Roots: []string{"/project", "/more"}, Files: project})
+	r, ws := inMemory(t, workspace.MemoryConfig{Roots: []string{"/project", "/more"}, Files: project})
 	require.NoError(t, ws.Disk().Symlink("main.go", "/project/link"))
 	require.NoError(t, ws.Disk().WriteFile("/more/z", nil, 0o644))
 	for _, c := range []struct {
@@ -58,14 +57,14 @@ func TestListFilesIsBounded(t *testing.T) {
 	for i := range 1200 {
 		files[fmt.Sprintf("f%04d", i)] = ""
 	}
-	r, _ := inMemory(t, memory.Config{Files: files})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: files})
 	got := r.call("list_files", args{})
 	require.Equal(t, 1001, strings.Count(got, "\n"))
 	require.True(t, strings.HasSuffix(got, "f0999\n[Stopped after 1000 entries. Give a path, a pattern or a smaller depth to see others.]\n"))
 }
 
 func TestSearchFiles(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Files: project})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: project})
 	left := "[1 binary files were not searched.]\n"
 	for _, c := range []struct {
 		args args
@@ -95,14 +94,14 @@ func TestSearchShowsContextOnce(t *testing.T) {
 	for i := 1; i <= 30; i++ {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"f": b.String()}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"f": b.String()}})
 	require.Equal(t, "f-3- line 3\nf-4- line 4\nf:5: line 5\nf-6- line 6\nf:7: line 7\nf-8- line 8\nf-9- line 9\n--\nf-28- line 28\nf-29- line 29\nf:30: line 30\n",
 		r.call("search_files", args{"pattern": "line (5|7|30)$", "context": 2}))
 }
 
 func TestSearchIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 5000) + "needle" + strings.Repeat("y", 5000)
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": strings.Repeat("hit\n", 90), "b": strings.Repeat("hit\n", 90), "c": long}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": strings.Repeat("hit\n", 90), "b": strings.Repeat("hit\n", 90), "c": long}})
 	got := r.call("search_files", args{"pattern": "hit"})
 	require.Equal(t, 101, strings.Count(got, "\n"))
 	require.True(t, strings.HasSuffix(got, "b:10: hit\n[Stopped after 100 matches. Use a more specific pattern, a path or a glob to see others.]\n"))
@@ -124,12 +123,12 @@ func TestSearchReadsLargeFilesInBlocks(t *testing.T) {
 		b.WriteString(filler(i) + "\n")
 	}
 	require.Greater(t, len(want), 5)
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"f": b.String()}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"f": b.String()}})
 	for _, a := range []args{{"pattern": "needle", "context": 1}, {"pattern": "^needle [0-9]+$", "context": 1}, {"pattern": "n[e]edle", "context": 1}} {
 		require.Equal(t, strings.Join(want, "--\n"), r.call("search_files", a))
 	}
 	huge := strings.Repeat("x", 3<<20) + "\nneedle\n"
-	r, _ = inMemory(t, memory.Config{Files: map[string]string{"f": huge}})
+	r, _ = inMemory(t, workspace.MemoryConfig{Files: map[string]string{"f": huge}})
 	require.Equal(t, "f:2: needle\n", r.call("search_files", args{"pattern": "needle"}))
 }
 
@@ -155,7 +154,7 @@ func TestCancelledSearchIsNoResult(t *testing.T) {
 		for i := range files {
 			all[fmt.Sprintf("f%04d", i)] = "hit"
 		}
-		ws, err := memory.New(memory.Config{Files: all})
+		ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: all})
 		require.NoError(t, err)
 		session := workspace.NewSession(&hanging{ws, make(chan struct{}, 2*files)})
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -11,11 +11,10 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestReadFile(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Files: map[string]string{"a.go": "one\ntwo\nthree\n", "empty": "", "crlf": "a\r\nb"}})
+	r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a.go": "one\ntwo\nthree\n", "empty": "", "crlf": "a\r\nb"}})
 	require.NoError(t, ws.Disk().Mkdir("/project/dir"))
 	require.NoError(t, ws.Disk().WriteFile("/project/logo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00"), 0o644))
 	require.NoError(t, ws.Disk().WriteFile("/project/latin1", []byte("caf\xe9\n"), 0o644))
@@ -56,7 +55,7 @@ func TestReadFileSaysHowToReadOn(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, "line %d\n", i+1)
 	}
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": b.String(), "long": strings.Repeat("é", 200), "wide": strings.Repeat("x", 9000) + "\nend\n"}}, workspace.WithReadLimit(100))
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": b.String(), "long": strings.Repeat("é", 200), "wide": strings.Repeat("x", 9000) + "\nend\n"}}, workspace.WithReadLimit(100))
 	text := r.call("read_file", args{"path": "a", "line": 11})
 	require.True(t, strings.HasPrefix(text, "line 11\n"))
 	require.Contains(t, text, "line 22\n\n[Cut here: these are the lines 11 to 22 of 1000. To read on, call read_file with line 23.]")
@@ -69,7 +68,7 @@ func TestReadFileSaysHowToReadOn(t *testing.T) {
 }
 
 func TestToolsFollowFeatures(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{})
+	r, _ := inMemory(t, workspace.MemoryConfig{})
 	told := r.calls(toolCall{"run_command", args{"command": "x"}})[0]
 	require.Equal(t, model.PartRetry, told.Kind)
 	require.Contains(t, told.Text, `run_command`)

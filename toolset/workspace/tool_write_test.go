@@ -12,7 +12,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func edit(path string, pairs ...string) toolCall {
@@ -31,7 +30,7 @@ func (r *rig) file(t *testing.T, path string) string {
 }
 
 func TestWriteFile(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": "old\n", "d/b": ""}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "old\n", "d/b": ""}})
 	told := r.calls(
 		toolCall{"write_file", args{"path": "sub/new", "content": "text\r\n"}},
 		toolCall{"write_file", args{"path": "a", "content": "new\n"}},
@@ -57,7 +56,7 @@ func TestWriteFile(t *testing.T) {
 }
 
 func TestEditFile(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Files: map[string]string{"a": "\ufeffone\r\ntwo\r\nthree", "b": "x\nx\n"}})
+	r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "\ufeffone\r\ntwo\r\nthree", "b": "x\nx\n"}})
 	require.NoError(t, ws.Disk().WriteFile("/project/run.sh", []byte("echo a\n"), 0o755))
 	require.NoError(t, ws.Disk().WriteFile("/project/bin", []byte("a\x00b"), 0o755))
 	told := r.calls(
@@ -103,7 +102,7 @@ func (w *countingWorkspace) Write(ctx context.Context, path string, data []byte,
 func TestEditReadsAndWritesOnce(t *testing.T) {
 	line := strings.Repeat("x", 107) + "\n"
 	for name, size := range map[string]int{"108 kB": 1000, "5 MB": 48_000} {
-		ws, err := memory.New(memory.Config{Files: map[string]string{"a": strings.Repeat(line, size/2) + "needle\n" + strings.Repeat(line, size/2)}})
+		ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"a": strings.Repeat(line, size/2) + "needle\n" + strings.Repeat(line, size/2)}})
 		require.NoError(t, err)
 		counting := &countingWorkspace{Workspace: ws}
 		r := newRig(t, counting)
@@ -115,7 +114,7 @@ func TestEditReadsAndWritesOnce(t *testing.T) {
 }
 
 func TestChangedFileIsShownAgain(t *testing.T) {
-	r, ws := inMemory(t, memory.Config{Files: map[string]string{"a": "one\ntwo\n"}})
+	r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "one\ntwo\n"}})
 	r.asker = toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
 		if len(r.asked) == 1 { // the user types while the question is open
 			require.NoError(t, ws.Disk().WriteFile("/project/a", []byte("zero\none\ntwo\n"), 0o644))
@@ -159,7 +158,7 @@ func (w *aging) Write(ctx context.Context, path string, data []byte, v workspace
 }
 
 func TestFileThatIsAsItWasShownIsNotShownAgain(t *testing.T) {
-	ws, err := memory.New(memory.Config{Files: map[string]string{"a": "one"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"a": "one"}})
 	require.NoError(t, err)
 	w := &aging{Workspace: ws}
 	r := newRig(t, w)
@@ -173,7 +172,7 @@ func TestFileThatIsAsItWasShownIsNotShownAgain(t *testing.T) {
 }
 
 func TestDeniedEditWritesNothing(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": "one"}, Commands: map[string]memory.Script{"x": memory.Print("", 0)}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "one"}, Commands: map[string]workspace.MemoryScript{"x": workspace.MemoryPrint("", 0)}})
 	r.asker = toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
 		return toolset.Deny("not now"), nil
 	}}
@@ -187,7 +186,7 @@ func TestDeniedEditWritesNothing(t *testing.T) {
 
 // A call that nobody approved does nothing, whoever makes it and however.
 func TestToolsDoNothingUnapproved(t *testing.T) {
-	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": "one"}, Commands: map[string]memory.Script{"x": memory.Print("", 0)}})
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "one"}, Commands: map[string]workspace.MemoryScript{"x": workspace.MemoryPrint("", 0)}})
 	run := &toolset.RunContext[deps]{Deps: deps{r.session}}
 	in, err := workspace.Tools(deps.Session).Open(t.Context(), run)
 	require.NoError(t, err)

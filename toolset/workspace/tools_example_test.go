@@ -11,14 +11,13 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // An agent edits a file in memory. The change is shown before it is made.
 func ExampleTools() {
 	type Deps struct{ Work *workspace.Session }
 	ctx := context.Background()
-	ws, err := memory.New(memory.Config{Files: map[string]string{"hello.txt": "Hello, wrld!\n"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"hello.txt": "Hello, wrld!\n"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,7 +13,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestToolsWithoutFunctionAreFoundByNew(t *testing.T) {
@@ -33,7 +32,7 @@ func TestRunWithoutSessionHasNoTools(t *testing.T) {
 func TestToolsAreMadeOnce(t *testing.T) {
 	tools := workspace.Tools(deps.Session)
 	list := func() []*toolset.Tool[deps] {
-		ws, err := memory.New(memory.Config{})
+		ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 		require.NoError(t, err)
 		run := &toolset.RunContext[deps]{Deps: deps{workspace.NewSession(ws)}}
 		in, err := tools.Open(t.Context(), run)
@@ -56,7 +55,7 @@ func (lostWorkspace) Read(context.Context, string, workspace.Range) (workspace.F
 }
 
 func TestLostWorkspaceEndsRun(t *testing.T) {
-	ws, err := memory.New(memory.Config{})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 	require.NoError(t, err)
 	_, err = newRig(t, lostWorkspace{ws}).run(t.Context(), toolCall{"read_file", args{"path": "a"}})
 	require.ErrorIs(t, err, workspace.ErrLost)

@@ -18,7 +18,6 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 type deps struct{ work *workspace.Session }
@@ -237,7 +236,7 @@ func TestCompactCommand(t *testing.T) {
 }
 
 func TestLongResultsAreSpilled(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
 	require.NoError(t, err)
 	work := workspace.NewSession(ws)
 	defer work.Close(context.Background())
@@ -274,7 +273,7 @@ func TestLongResultsAreSpilled(t *testing.T) {
 }
 
 func TestResultsStayWhereTheyCannotBeSpilled(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: map[string]string{"big.txt": strings.Repeat("line\n", 20<<10), "results": "a file"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: map[string]string{"big.txt": strings.Repeat("line\n", 20<<10), "results": "a file"}})
 	require.NoError(t, err)
 	work := workspace.NewSession(ws)
 	defer work.Close(context.Background())

@@ -19,7 +19,6 @@ import (
 	"github.com/ponte-go/ponte/internal/failing"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // spilled runs an agent whose tool returns a text, and returns what the model is told.
@@ -39,9 +38,9 @@ func spilled(t *testing.T, w workspace.Workspace, text string) (string, error) {
 	return res.Messages[2].Parts[0].Text, nil
 }
 
-func newDisk(t *testing.T) *memory.Workspace {
+func newDisk(t *testing.T) *workspace.Memory {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
 	require.NoError(t, err)
 	return ws
 }
@@ -99,7 +98,7 @@ func TestSpillThatFailsLosesNothing(t *testing.T) {
 
 // bare is a workspace with few features.
 type bare struct {
-	*memory.Workspace
+	*workspace.Memory
 	features workspace.Features
 }
 

@@ -10,11 +10,10 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/instructions"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func ExampleNew() {
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: map[string]string{
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: map[string]string{
 		"AGENTS.md": "Run the tests with make check.\n",
 	}})
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 type deps struct{ work *workspace.Session }
@@ -22,19 +21,19 @@ type deps struct{ work *workspace.Session }
 // project is a workspace with an agent on it.
 type project struct {
 	t     *testing.T
-	ws    *memory.Workspace
+	ws    *workspace.Memory
 	deps  deps
 	agent *agent.Agent[deps, string]
 }
 
 type files = map[string]string
 
-func newProject(t *testing.T, o instructions.Options, c memory.Config) *project {
+func newProject(t *testing.T, o instructions.Options, c workspace.MemoryConfig) *project {
 	t.Helper()
 	if c.Roots == nil {
 		c.Roots = []string{"/repo"}
 	}
-	ws, err := memory.New(c)
+	ws, err := workspace.NewMemory(c)
 	require.NoError(t, err)
 	work := workspace.NewSession(ws)
 	t.Cleanup(func() { _ = work.Close(context.Background()) })

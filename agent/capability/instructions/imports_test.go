@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/capability/instructions"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 func TestImportsFollowTheirFile(t *testing.T) {
@@ -38,7 +38,7 @@ func TestImportsFollowTheirFile(t *testing.T) {
 		"not a path":            {"@a\x00b @" + strings.Repeat("x", 5000), "AGENTS.md"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t, instructions.Options{}, memory.Config{Files: files{
+			p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{
 				"AGENTS.md": strings.ReplaceAll(test.text, "\x00", ""), "README": "read me", "docs/a.md": "a\n@b.md", "docs/b.md": "b",
 				"cycle/1.md": "1 @2.md", "cycle/2.md": "2 @1.md @../AGENTS.md",
 			}})
@@ -55,7 +55,7 @@ func TestImportsAreNestedFiveDeep(t *testing.T) {
 	for i := 1; i <= 7; i++ {
 		all[fmt.Sprintf("%d.md", i)] = fmt.Sprintf("number %d @%d.md @nobody", i, i+1)
 	}
-	p := newProject(t, instructions.Options{}, memory.Config{Files: all})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: all})
 	text := p.standing()
 	require.Equal(t, "AGENTS.md 1.md 2.md 3.md 4.md 5.md", shown(text))
 	require.Contains(t, text, "[Left out: @6.md: imports are nested more than 5 deep.]")
@@ -63,7 +63,7 @@ func TestImportsAreNestedFiveDeep(t *testing.T) {
 }
 
 func TestImportsDoNotLeaveTheWorkspace(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: files{
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{
 		"AGENTS.md": "@../secret.md @/secret.md @links/out.md @links/dir/secret.md @docs/../../secret.md @gone/../../../secret.md",
 	}})
 	p.write("/secret.md", "the secret")
@@ -81,12 +81,12 @@ func TestManyBadImportsAreNamedInPart(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, "@../%d\n", i)
 	}
-	p := newProject(t, instructions.Options{}, memory.Config{Files: files{"AGENTS.md": b.String()}})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{"AGENTS.md": b.String()}})
 	require.Equal(t, 16, strings.Count(p.standing(), "Left out"))
 }
 
 func TestLinksInACircleEnd(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: files{"AGENTS.md": "@loop/AGENTS.md @self.md"}})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{"AGENTS.md": "@loop/AGENTS.md @self.md"}})
 	p.link(".", "/repo/loop")
 	p.link("self.md", "/repo/self.md")
 	require.Equal(t, "AGENTS.md", shown(p.standing()))

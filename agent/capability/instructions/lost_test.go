@@ -17,7 +17,6 @@ import (
 	"github.com/ponte-go/ponte/internal/failing"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // imported has imports of every depth, and instructions that a call touches.
@@ -28,7 +27,7 @@ var imported = files{
 
 // Which file cannot be read makes no difference: nobody knows which instructions are missing.
 func TestLostWorkspaceEndsTheRun(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: imported})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: imported})
 	for _, lost := range []error{workspace.ErrLost, context.Canceled, context.DeadlineExceeded} {
 		failed := 0
 		for n := range failing.Operations {
@@ -52,7 +51,7 @@ func TestLostWorkspaceEndsTheRun(t *testing.T) {
 
 // A call that has been executed is not undone by instructions that cannot be read, unless the workspace is lost.
 func TestCallEndsTheRunOnlyIfTheWorkspaceIsLost(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: imported})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: imported})
 	for _, wrong := range []error{workspace.ErrLost, errors.New("boom")} {
 		failed := 0
 		for n := range failing.Operations {
@@ -81,7 +80,7 @@ func TestCallEndsTheRunOnlyIfTheWorkspaceIsLost(t *testing.T) {
 }
 
 func TestInstructionsThatCannotBeReadAreNamed(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: imported})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: imported})
 	all := ""
 	for n := range failing.Operations {
 		plan := failing.At(n, errors.New("boom"))
@@ -101,7 +100,7 @@ func TestInstructionsThatCannotBeReadAreNamed(t *testing.T) {
 func TestCutInstructionsEndWithAWholeCharacter(t *testing.T) {
 	for _, shift := range []string{"", "x", "xx", "xxx"} {
 		text := shift + strings.Repeat("😀", 100)
-		p := newProject(t, instructions.Options{MaxFile: 40}, memory.Config{Files: files{"AGENTS.md": text}})
+		p := newProject(t, instructions.Options{MaxFile: 40}, workspace.MemoryConfig{Files: files{"AGENTS.md": text}})
 		requests, _ := p.run(nil)
 		_, got, _ := strings.Cut(requests[0].Instructions, "<project_instructions file=\"AGENTS.md\">\n")
 		got, rest, _ := strings.Cut(got, "\n")
@@ -111,14 +110,14 @@ func TestCutInstructionsEndWithAWholeCharacter(t *testing.T) {
 		require.Contains(t, rest, "[Cut here: the first ")
 		require.NotContains(t, rest, "not text")
 	}
-	p := newProject(t, instructions.Options{MaxFile: 40}, memory.Config{Files: files{"AGENTS.md": strings.Repeat("x", 30) + strings.Repeat("\xff", 30)}})
+	p := newProject(t, instructions.Options{MaxFile: 40}, workspace.MemoryConfig{Files: files{"AGENTS.md": strings.Repeat("x", 30) + strings.Repeat("\xff", 30)}})
 	requests, _ := p.run(nil)
 	require.Contains(t, requests[0].Instructions, "[Left out: AGENTS.md: it is not text.]")
 }
 
 // A call without a session, or that is not about a file, has nothing to add.
 func TestCallsWithoutAFileAddNoInstructions(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: imported})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: imported})
 	type args struct {
 		Path string `json:"path"`
 	}

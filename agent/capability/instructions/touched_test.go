@@ -12,7 +12,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func editing(id, path, before, after string) model.Part {
@@ -29,7 +28,7 @@ var tree = files{
 }
 
 func TestTouchedFilesAddInstructionsOnce(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 	requests, messages := p.run(nil,
 		modeltest.Say(read("1", "a/b/x.go")), modeltest.Say(read("2", "a/b/x.go"), read("3", "a/x.go")), modeltest.Say(read("4", "c/x.go")))
 	texts := added(messages)
@@ -46,7 +45,7 @@ func TestTouchedFilesAddInstructionsOnce(t *testing.T) {
 }
 
 func TestParallelCallsAddInstructionsOnce(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 	var calls []model.Part
 	for _, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
 		calls = append(calls, read(id, "a/x.go"))
@@ -57,7 +56,7 @@ func TestParallelCallsAddInstructionsOnce(t *testing.T) {
 
 func TestWritesAddInstructions(t *testing.T) {
 	for _, call := range []model.Part{writing("1", "a/new.go"), editing("1", "a/x.go", "package a", "package z")} {
-		p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+		p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 		_, messages := p.run(nil, modeltest.Say(call))
 		require.Equal(t, "a/AGENTS.md", shown(strings.Join(added(messages), "\n")))
 	}
@@ -68,14 +67,14 @@ func TestSomeFilesAddNoInstructions(t *testing.T) {
 		"code of others": "node_modules/m/x.js", "code of others below": "c/vendor/m/x.go", "a file that is not there": "a/gone.go",
 		"the instructions themselves": "a/AGENTS.md", "outside": "../x.go", "the top": "AGENTS.md",
 	} {
-		p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+		p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 		_, messages := p.run(nil, modeltest.Say(read("1", path)))
 		require.Empty(t, added(messages), name)
 	}
 }
 
 func TestInstructionsAreAddedAgainWhenTheHistoryHasLostThem(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 	_, messages := p.run(nil, modeltest.Say(read("1", "a/x.go")))
 	require.Len(t, added(messages), 1)
 	_, messages = p.run(messages[len(messages)-1:], modeltest.Say(read("1", "a/x.go")))
@@ -83,7 +82,7 @@ func TestInstructionsAreAddedAgainWhenTheHistoryHasLostThem(t *testing.T) {
 }
 
 func TestChangedInstructionsAreAddedInTheNextRun(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: tree})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
 	_, messages := p.run(nil, modeltest.Say(read("1", "a/x.go")))
 	p.write("/repo/a/AGENTS.md", "changed")
 	_, messages = p.run(messages, modeltest.Say(read("1", "a/x.go")), modeltest.Say(read("2", "a/x.go")))
@@ -93,7 +92,7 @@ func TestChangedInstructionsAreAddedInTheNextRun(t *testing.T) {
 }
 
 func TestTouchedInstructionsDoNotLeaveTheWorkspace(t *testing.T) {
-	p := newProject(t, instructions.Options{}, memory.Config{Files: files{"a/x.go": "package a"}})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{"a/x.go": "package a"}})
 	p.write("/elsewhere/AGENTS.md", "secret")
 	p.link("/elsewhere/AGENTS.md", "/repo/a/AGENTS.md")
 	_, messages := p.run(nil, modeltest.Say(read("1", "a/x.go")))
@@ -102,7 +101,7 @@ func TestTouchedInstructionsDoNotLeaveTheWorkspace(t *testing.T) {
 
 func TestDeepPathsAreBounded(t *testing.T) {
 	deep := strings.Repeat("d/", 100)
-	p := newProject(t, instructions.Options{}, memory.Config{Files: files{deep + "x.go": "package x", deep + "AGENTS.md": "deep", "d/AGENTS.md": "far"}})
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{deep + "x.go": "package x", deep + "AGENTS.md": "deep", "d/AGENTS.md": "far"}})
 	_, messages := p.run(nil, modeltest.Say(read("1", deep+"x.go")))
 	texts := added(messages)
 	require.Len(t, texts, 1, "the nearest directories are looked at")

@@ -17,16 +17,16 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
-	disk "github.com/ponte-go/ponte/toolset/workspace/memory"
+	disk "github.com/ponte-go/ponte/toolset/workspace"
 )
 
 type deps struct{ notes memory.Store }
 
 func store(d deps) memory.Store { return d.notes }
 
-func newDisk(t *testing.T, files map[string]string) *disk.Workspace {
+func newDisk(t *testing.T, files map[string]string) *disk.Memory {
 	t.Helper()
-	ws, err := disk.New(disk.Config{Roots: []string{"/repo"}, Files: files})
+	ws, err := disk.NewMemory(disk.MemoryConfig{Roots: []string{"/repo"}, Files: files})
 	require.NoError(t, err)
 	return ws
 }

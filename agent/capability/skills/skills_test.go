@@ -21,7 +21,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 //go:embed testdata/skills
@@ -35,10 +34,10 @@ func skill(name, description, body string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\n" + body
 }
 
-func newWorkspace(t *testing.T, files map[string]string) (*memory.Workspace, deps) {
+func newWorkspace(t *testing.T, files map[string]string) (*workspace.Memory, deps) {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: files, Command: func(c workspace.Command) memory.Script {
-		return memory.Print("ran "+c.Line, 0)
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: files, Command: func(c workspace.Command) workspace.MemoryScript {
+		return workspace.MemoryPrint("ran "+c.Line, 0)
 	}})
 	require.NoError(t, err)
 	work := workspace.NewSession(ws)
@@ -108,7 +107,7 @@ func TestSkillsOfTheWorkspace(t *testing.T) {
 }
 
 // savedOnly is an editor that does not let agents read unsaved text.
-type savedOnly struct{ *memory.Workspace }
+type savedOnly struct{ *workspace.Memory }
 
 func (savedOnly) Features() workspace.Features { return workspace.Features{Saved: true, Walk: true} }
 
@@ -116,7 +115,7 @@ func (s savedOnly) Read(ctx context.Context, path string, r workspace.Range) (wo
 	if !r.Saved {
 		return workspace.File{}, errors.ErrUnsupported
 	}
-	return s.Workspace.Read(ctx, path, r)
+	return s.Memory.Read(ctx, path, r)
 }
 
 func TestSavedSkillsAreReadWhereNothingElseCanBe(t *testing.T) {

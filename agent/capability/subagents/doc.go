@@ -16,7 +16,7 @@
 // # Agents
 //
 // [Of] makes a sub-agent of an agent. [FromTool] makes one of a tool that takes a prompt, such as
-// an agent that speaks the Agent Client Protocol: see acpbridge/acpagent. [Parse] and [Load] read
+// an agent that speaks the Agent Client Protocol: see acpbridge/acpclient. [Parse] and [Load] read
 // definitions from Markdown files with front matter, of which the program makes agents, with the
 // model and the tools that it allows.
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 func TestDefinitionsAreParsed(t *testing.T) {
@@ -37,7 +37,7 @@ func TestDefinitionsAreParsed(t *testing.T) {
 
 func TestDefinitionsAreLoaded(t *testing.T) {
 	good := func(name string) string { return "---\nname: " + name + "\ndescription: d\n---\nx" }
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: map[string]string{
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: map[string]string{
 		".agents/agents/b.md": good("b"), ".agents/agents/a.md": good("z"), ".agents/agents/c.md": good("b"), ".agents/agents/bad.md": "x",
 		".agents/agents/big.md": good("big") + strings.Repeat("x", 200<<10), ".agents/agents/notes.txt": "x", ".agents/agents/sub/d.md": good("d"),
 	}})

@@ -13,14 +13,13 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/internal/failing"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func definition(name string) string { return "---\nname: " + name + "\ndescription: d\n---\nx" }
 
-func definitions(t *testing.T, files map[string]string) *memory.Workspace {
+func definitions(t *testing.T, files map[string]string) *workspace.Memory {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Roots: []string{"/repo"}, Files: files})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}, Files: files})
 	require.NoError(t, err)
 	return ws
 }
@@ -87,7 +86,7 @@ func TestDefinitionsAreBounded(t *testing.T) {
 
 // bare is a workspace with few features.
 type bare struct {
-	*memory.Workspace
+	*workspace.Memory
 	features workspace.Features
 }
 

@@ -16,8 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
-	"github.com/ponte-go/ponte/agent/model/native"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
@@ -28,22 +27,22 @@ func TestConformance(t *testing.T) {
 
 // Short responses are not streamed if there is no sink.
 func TestConformanceUnstreamed(t *testing.T) {
-	conformance.Run(t, harness(func(c *anthropicmodel.Config) {
+	modeltest.Conformance(t, harness(func(c *anthropicmodel.Config) {
 		c.Settings = &model.Settings{MaxTokens: 1000}
 	}))
 }
 
 // Newer models support other settings, and system messages within the conversation.
 func TestConformanceOfNewerModels(t *testing.T) {
-	conformance.Run(t, harness(named("claude-opus-5-5")))
+	modeltest.Conformance(t, harness(named("claude-opus-5-5")))
 }
 
-func harness(change func(*anthropicmodel.Config)) conformance.Harness {
+func harness(change func(*anthropicmodel.Config)) modeltest.Harness {
 	var mu sync.Mutex
 	bodies, headers := map[testing.TB]*strings.Builder{}, map[testing.TB]http.Header{}
-	return conformance.Harness{
+	return modeltest.Harness{
 		Provider: true, Citations: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				mu.Lock()
@@ -78,12 +77,12 @@ func harness(change func(*anthropicmodel.Config)) conformance.Harness {
 
 // inBlocks returns a scenario in which each passage with sources is a text of its own, followed by its citations, as
 // Anthropic answers.
-func inBlocks(s conformance.Scenario) conformance.Scenario {
+func inBlocks(s modeltest.Scenario) modeltest.Scenario {
 	if s.Answer == nil || !slices.ContainsFunc(s.Answer.Parts, func(p model.Part) bool { return p.Kind == model.PartCitation }) {
 		return s
 	}
-	passages := map[native.Span][]model.Part{}
-	for _, source := range native.Sources(s.Answer) {
+	passages := map[model.NativeSpan][]model.Part{}
+	for _, source := range model.NativeSources(s.Answer) {
 		for _, span := range source.Spans {
 			passages[span] = append(passages[span], model.Part{Kind: model.PartCitation, Data: []byte(fmt.Sprintf(
 				`{"type":"web_search_result_location","url":%s,"title":%s,"encrypted_index":"Eo8B","cited_text":"as it is there"}`, quote(source.URL), quote(source.Title)))})
@@ -92,7 +91,7 @@ func inBlocks(s conformance.Scenario) conformance.Scenario {
 	text, from := s.Answer.Text(), 0
 	answer := *s.Answer
 	answer.Parts = nil
-	for _, span := range slices.SortedFunc(maps.Keys(passages), func(a, b native.Span) int { return a.Start - b.Start }) {
+	for _, span := range slices.SortedFunc(maps.Keys(passages), func(a, b model.NativeSpan) int { return a.Start - b.Start }) {
 		if span.Start > from {
 			answer.Parts = append(answer.Parts, model.Text(text[from:span.Start]))
 		}
@@ -106,7 +105,7 @@ func inBlocks(s conformance.Scenario) conformance.Scenario {
 	return s
 }
 
-func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario, m *anthropicmodel.Model) {
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario, m *anthropicmodel.Model) {
 	if s.Answer == nil {
 		return
 	}

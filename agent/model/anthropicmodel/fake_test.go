@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // event returns an event of a stream, named by its type.
@@ -88,8 +88,8 @@ var stopReasons = map[model.FinishReason]string{
 	model.FinishContentFilter: "refusal",
 }
 
-func wireStop(s conformance.Scenario) string {
-	if s.Fault == conformance.FaultFinish {
+func wireStop(s modeltest.Scenario) string {
+	if s.Fault == modeltest.FaultFinish {
 		return "planets_aligned"
 	}
 	return stopReasons[s.Answer.Finish]
@@ -102,7 +102,7 @@ func wireUsage(u model.Usage) string {
 }
 
 // play answers a request according to a scenario.
-func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
+func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	switch {
 	case s.Error != nil && (s.Answer == nil || !streamed):
 		a := answer{Status: s.Error.Status, Body: wireError(s.Error), Header: map[string]string{}}
@@ -124,14 +124,14 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 	}
 	body := ""
 	switch {
-	case s.Fault == conformance.FaultEmpty && streamed:
+	case s.Fault == modeltest.FaultEmpty && streamed:
 		body = event(`{"type":"message_stop"}`)
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		body = `{"type":"message","role":"assistant"}`
 	case streamed:
 		blocks := wireBlocks(s.Answer)
 		switch {
-		case s.Fault == conformance.FaultTruncated:
+		case s.Fault == modeltest.FaultTruncated:
 			body = begin() + strings.Join(blocks[:len(blocks)-2], "") // without a piece and the end of the block
 		case s.Error != nil:
 			body = begin() + strings.Join(blocks, "") + event(wireError(s.Error))
@@ -140,7 +140,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 		}
 	default:
 		body = wireAnswer(s)
-		if s.Fault == conformance.FaultTruncated {
+		if s.Fault == modeltest.FaultTruncated {
 			body = body[:strings.LastIndex(body, `}]`)-3]
 		}
 	}
@@ -148,7 +148,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 }
 
 // wireAnswer returns an unstreamed response.
-func wireAnswer(s conformance.Scenario) string {
+func wireAnswer(s modeltest.Scenario) string {
 	var blocks []string
 	for i, p := range s.Answer.Parts {
 		switch p.Kind {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/native"
 )
 
 // searchBlocks is a response as Anthropic's documentation of web search has it.
@@ -82,8 +81,8 @@ func TestNativeSearchGoesBackUnchanged(t *testing.T) {
 	msg, err := stream(t, m, req)
 	require.NoError(t, err)
 	require.Equal(t, plain, msg)
-	require.Equal(t, []native.Call{{Tool: "web_search", Input: "claude shannon birth date"}}, native.Calls(msg))
-	require.Equal(t, []native.Source{{URL: "https://s.test/", Title: "Claude Shannon", Quote: "Shannon (April 30, 1916", Spans: []native.Span{{Start: 0, End: 10}}}}, native.Sources(msg))
+	require.Equal(t, []model.NativeCall{{Tool: "web_search", Input: "claude shannon birth date"}}, model.NativeCalls(msg))
+	require.Equal(t, []model.NativeSource{{URL: "https://s.test/", Title: "Claude Shannon", Quote: "Shannon (April 30, 1916", Spans: []model.NativeSpan{{Start: 0, End: 10}}}}, model.NativeSources(msg))
 
 	stored, err := json.Marshal(msg)
 	require.NoError(t, err)
@@ -155,7 +154,7 @@ func TestCompactionIsSentAndGoesBack(t *testing.T) {
 	msg, err := stream(t, m, asking(model.Settings{CompactAt: 60_000}))
 	require.NoError(t, err)
 	require.Equal(t, plain.Parts, msg.Parts)
-	summary, ok := native.Compaction(&msg.Parts[0])
+	summary, ok := model.NativeCompaction(&msg.Parts[0])
 	require.True(t, ok)
 	require.Equal(t, "They drank tea.", summary)
 

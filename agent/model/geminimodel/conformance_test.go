@@ -12,7 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 	"github.com/ponte-go/ponte/internal/fakegemini"
 )
@@ -22,19 +22,19 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOfVertexAI(t *testing.T) {
-	conformance.Run(t, harness(
+	modeltest.Conformance(t, harness(
 		"/v1beta1/projects/acme/locations/europe-west4/publishers/google/models/test-model", onVertex))
 }
 
 // harness plays scenarios to models that must use path.
-func harness(path string, change ...func(*geminimodel.Config)) conformance.Harness {
+func harness(path string, change ...func(*geminimodel.Config)) modeltest.Harness {
 	wire := fakegemini.Wire{BareEnd: true}
 	var mu sync.Mutex
 	sent := map[testing.TB]*strings.Builder{}
 	headers := map[testing.TB]http.Header{}
-	return conformance.Harness{
+	return modeltest.Harness{
 		Provider: true, Citations: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			if why := fakegemini.Impossible(s); why != "" {
 				t.Skip(why)
 			}

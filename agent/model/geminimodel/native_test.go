@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
-	"github.com/ponte-go/ponte/agent/model/native"
 )
 
 // combined is a response as Google's documentation of combined tools has it.
@@ -49,8 +48,8 @@ func TestNativeSearchGoesBackUnchanged(t *testing.T) {
 	msg, err := stream(t, m, req)
 	require.NoError(t, err)
 	require.Equal(t, plain.Parts, msg.Parts)
-	require.Equal(t, []native.Call{{Tool: "web_search", Input: "northernmost city"}}, native.Calls(msg))
-	require.Equal(t, []native.Source{{URL: "https://r.test/x", Title: "alaska.test", Spans: []native.Span{{Start: 0, End: 17}}}}, native.Sources(msg))
+	require.Equal(t, []model.NativeCall{{Tool: "web_search", Input: "northernmost city"}}, model.NativeCalls(msg))
+	require.Equal(t, []model.NativeSource{{URL: "https://r.test/x", Title: "alaska.test", Spans: []model.NativeSpan{{Start: 0, End: 17}}}}, model.NativeSources(msg))
 
 	stored, err := json.Marshal(msg)
 	require.NoError(t, err)

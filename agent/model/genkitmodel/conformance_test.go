@@ -15,17 +15,17 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // TestConformance runs the generic dialect with a plugin that does everything as Genkit intends. Its errors have only a
 // status, and requests to it are JSON.
 func TestConformance(t *testing.T) {
 	sent := &sync.Map{}
-	conformance.Run(t, conformance.Harness{
+	modeltest.Conformance(t, modeltest.Harness{
 		Provider:   true,
 		ArgsAsJSON: true, // streamed calls have been decoded
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			record := &recorder{}
 			sent.Store(t.Name(), record)
 			if s.Answer != nil && s.Answer.Usage.CacheWriteTokens > 0 {
@@ -94,7 +94,7 @@ func (r *recorder) String() string {
 }
 
 // play answers as a plugin does in a scenario.
-func play(ctx context.Context, s conformance.Scenario, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+func play(ctx context.Context, s modeltest.Scenario, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 	resp := &ai.ModelResponse{FinishReason: ai.FinishReasonStop, Message: &ai.Message{Role: ai.RoleModel}}
 	if s.Answer != nil {
 		u := s.Answer.Usage
@@ -156,11 +156,11 @@ func play(ctx context.Context, s conformance.Scenario, cb ai.ModelStreamCallback
 		return nil, ctx.Err()
 	case s.Error != nil:
 		return nil, &refusal{s.Error}
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		resp.Message = nil
-	case s.Fault == conformance.FaultTruncated:
+	case s.Fault == modeltest.FaultTruncated:
 		return nil, core.NewError(core.UNAVAILABLE, "connection reset")
-	case s.Fault == conformance.FaultFinish:
+	case s.Fault == modeltest.FaultFinish:
 		resp.FinishReason = "tired"
 	}
 	return resp, nil

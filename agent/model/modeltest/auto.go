@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
 )
 
 // Auto returns a model that exercises an agent. It calls every tool it is offered once, with arguments generated from the
@@ -156,7 +155,7 @@ func (a *auto) answer(req *model.Request) (*model.Message, error) {
 
 // refused returns an error if the agent asked for a retry of the last response.
 func refused(messages []*model.Message) error {
-	for _, p := range describe.Latest(messages) {
+	for _, p := range latestParts(messages) {
 		switch {
 		case p.Kind != model.PartRetry:
 		case p.Tool == "":

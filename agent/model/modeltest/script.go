@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
 )
 
 // Scripted is a model that returns prepared responses and records requests.
@@ -36,7 +35,7 @@ func (s *Scripted) Generate(ctx context.Context, req *model.Request, sink model.
 func (s *Scripted) next(ctx context.Context, req *model.Request) (*model.Message, error) {
 	n := s.keep(req)
 	if n >= len(s.steps) {
-		return nil, fmt.Errorf("modeltest: request %d, but the script has %d steps; the request: %s", n+1, len(s.steps), describe.Request(req))
+		return nil, fmt.Errorf("modeltest: request %d, but the script has %d steps; the request: %s", n+1, len(s.steps), describeRequest(req))
 	}
 	return s.steps[n](ctx, req)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
@@ -81,7 +80,7 @@ func (t turn) args(callID string) string {
 	for _, m := range slices.Backward(t) {
 		for i := range m.Parts {
 			if p := &m.Parts[i]; p.Kind == model.PartToolCall && p.CallID == callID {
-				return describe.Shorten(string(p.Args))
+				return shortText(string(p.Args))
 			}
 		}
 	}

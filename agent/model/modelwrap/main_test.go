@@ -14,7 +14,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
@@ -129,7 +128,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 }
 
 // played is a model in the process that plays a scenario and keeps the contract.
-func played(t testing.TB, s conformance.Scenario) model.Model {
+func played(t testing.TB, s modeltest.Scenario) model.Model {
 	switch {
 	case s.Rule == "Call ids are unique":
 		t.Skip("wrappers return what the model says")
@@ -176,15 +175,15 @@ func played(t testing.TB, s conformance.Scenario) model.Model {
 func TestWrappersConform(t *testing.T) {
 	for name, wrap := range wrappers(nothing) {
 		t.Run(name, func(t *testing.T) {
-			conformance.Run(t, conformance.Harness{
+			modeltest.Conformance(t, modeltest.Harness{
 				Provider: true,
-				New:      func(t testing.TB, s conformance.Scenario) model.Model { return wrap(played(t, s)) },
+				New:      func(t testing.TB, s modeltest.Scenario) model.Model { return wrap(played(t, s)) },
 			})
 		})
 	}
 	t.Run("Cache, kept", func(t *testing.T) {
-		conformance.Run(t, conformance.Harness{
-			New: func(t testing.TB, s conformance.Scenario) model.Model {
+		modeltest.Conformance(t, modeltest.Harness{
+			New: func(t testing.TB, s modeltest.Scenario) model.Model {
 				m := played(t, s)
 				switch {
 				case s.Answer == nil || s.Silent || s.Error != nil:
@@ -197,9 +196,9 @@ func TestWrappersConform(t *testing.T) {
 		})
 	})
 	t.Run("Fallback, buffered", func(t *testing.T) {
-		conformance.Run(t, conformance.Harness{
+		modeltest.Conformance(t, modeltest.Harness{
 			Provider: true,
-			New: func(t testing.TB, s conformance.Scenario) model.Model {
+			New: func(t testing.TB, s modeltest.Scenario) model.Model {
 				if s.Answer != nil && (s.Silent || s.Error != nil) {
 					t.Skip("no deltas before the response is complete")
 				}

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var seen seen
-	matrix.Conformance(t, "openaimodel", seen.watch(conformance.Harness{
+	matrix.Conformance(t, "openaimodel", seen.watch(modeltest.Harness{
 		Provider: true, Citations: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				play(w, r, s, strings.Contains(body, `"stream":true`))
 			})
@@ -67,7 +67,7 @@ func (s *seen) serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Re
 }
 
 // watch adds Sent and SentHeader to a harness.
-func (s *seen) watch(h conformance.Harness) conformance.Harness {
+func (s *seen) watch(h modeltest.Harness) modeltest.Harness {
 	h.Sent = func(t testing.TB) string {
 		s.mu.Lock()
 		defer s.mu.Unlock()

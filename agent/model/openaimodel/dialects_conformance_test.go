@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // The contract holds for every profile: what is not supported is an error, and nothing is dropped.
@@ -17,9 +17,9 @@ func TestDialectsConform(t *testing.T) {
 	for _, provider := range []string{"deepseek", "llamacpp", "mistral", "together"} {
 		t.Run(provider, func(t *testing.T) {
 			var seen seen
-			conformance.Run(t, seen.watch(conformance.Harness{
+			modeltest.Conformance(t, seen.watch(modeltest.Harness{
 				Provider: true, Citations: true,
-				New: func(t testing.TB, s conformance.Scenario) model.Model {
+				New: func(t testing.TB, s modeltest.Scenario) model.Model {
 					server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 						play(w, r, s, strings.Contains(body, `"stream":true`))
 					})

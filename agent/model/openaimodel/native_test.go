@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/native"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
@@ -51,8 +50,8 @@ func TestNativeSearchGoesBackUnchanged(t *testing.T) {
 	msg, err := stream(t, m, req)
 	require.NoError(t, err)
 	require.Equal(t, plain, msg)
-	require.Equal(t, []native.Call{{Tool: "web_search", Input: "tea"}}, native.Calls(msg))
-	require.Equal(t, []native.Source{{URL: "https://tea.test/?utm_source=openai", Title: "On tea", Spans: []native.Span{{Start: 9, End: 23}}}}, native.Sources(msg))
+	require.Equal(t, []model.NativeCall{{Tool: "web_search", Input: "tea"}}, model.NativeCalls(msg))
+	require.Equal(t, []model.NativeSource{{URL: "https://tea.test/?utm_source=openai", Title: "On tea", Spans: []model.NativeSpan{{Start: 9, End: 23}}}}, model.NativeSources(msg))
 	require.Equal(t, "tea (tea.test)", msg.Text()[9:23])
 
 	stored, err := json.Marshal(msg)
@@ -100,7 +99,7 @@ func TestCompactionIsSentAndGoesBack(t *testing.T) {
 	msg, err := stream(t, m, asking(model.Settings{CompactAt: 200_000}))
 	require.NoError(t, err)
 	require.Equal(t, plain, msg)
-	_, compacted := native.Compaction(&msg.Parts[0])
+	_, compacted := model.NativeCompaction(&msg.Parts[0])
 	require.True(t, compacted)
 	next := asking(model.Settings{CompactAt: 200_000})
 	next.Messages = append(next.Messages, msg, model.UserText("go on"))

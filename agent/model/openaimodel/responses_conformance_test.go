@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 func TestResponsesConformance(t *testing.T) {
 	var seen seen
-	matrix.Conformance(t, "openaimodel-responses", seen.watch(conformance.Harness{
+	matrix.Conformance(t, "openaimodel-responses", seen.watch(modeltest.Harness{
 		Provider: true, Citations: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				playResponse(w, r, s, strings.Contains(body, `"stream":true`))
 			})
@@ -53,15 +53,15 @@ func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Conf
 }
 
 // playResponse answers a request according to a scenario, in the form of the Responses API.
-func playResponse(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
+func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	switch {
 	case s.Answer == nil && s.Error != nil:
 		play(w, r, s, streamed) // errors have the form of Chat Completions
 		return
-	case s.Fault == conformance.FaultEmpty && streamed:
+	case s.Fault == modeltest.FaultEmpty && streamed:
 		answer{Body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.WriteTo(w)
 		return
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		answer{Body: responseBody("completed", "", "")}.WriteTo(w)
 		return
 	}
@@ -71,7 +71,7 @@ func playResponse(w http.ResponseWriter, r *http.Request, s conformance.Scenario
 		body = responseStream(s)
 	case s.Answer != nil && !s.Silent:
 		body = wholeResponse(s)
-		if s.Fault == conformance.FaultTruncated {
+		if s.Fault == modeltest.FaultTruncated {
 			body = body[:strings.LastIndex(body, `"usage"`)]
 		}
 	}
@@ -101,7 +101,7 @@ func responseBody(status, more, output string) string {
 }
 
 // wholeResponse returns a scenario's answer as a complete response.
-func wholeResponse(s conformance.Scenario) string {
+func wholeResponse(s modeltest.Scenario) string {
 	var items []string
 	for i, p := range s.Answer.Parts {
 		if p.Kind != model.PartCitation {
@@ -110,7 +110,7 @@ func wholeResponse(s conformance.Scenario) string {
 	}
 	status, reason := "completed", "null"
 	switch {
-	case s.Fault == conformance.FaultFinish:
+	case s.Fault == modeltest.FaultFinish:
 		status = "banana"
 	case s.Answer.Finish == model.FinishLength:
 		status, reason = "incomplete", `{"reason":"max_output_tokens"}`
@@ -183,7 +183,7 @@ func outputItem(i int, p model.Part, complete bool) string {
 }
 
 // responseStream returns a stream that ends as the scenario says.
-func responseStream(s conformance.Scenario) string {
+func responseStream(s modeltest.Scenario) string {
 	list := []string{
 		`{"type":"response.created","response":` + responseBody("in_progress", "", "") + `}`,
 		`{"type":"response.in_progress","response":` + responseBody("in_progress", "", "") + `}`,
@@ -221,7 +221,7 @@ func responseStream(s conformance.Scenario) string {
 	switch {
 	case s.Error != nil:
 		list = append(list, fmt.Sprintf(`{"type":"error","code":%q,"message":%q,"param":null}`, s.Error.Code, s.Error.Message))
-	case s.Fault == conformance.FaultTruncated:
+	case s.Fault == modeltest.FaultTruncated:
 		return itemEvents(list[:len(list)-2]...)
 	case !s.Silent:
 		list = append(list, fmt.Sprintf(`{"type":%q,"response":%s}`, end, whole))

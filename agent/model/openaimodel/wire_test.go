@@ -11,20 +11,20 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // play answers a request according to a scenario, in the form of the protocol.
-func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
+func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	var refusal string
 	if s.Error != nil {
 		refusal = fmt.Sprintf(`{"error":{"message":%q,"code":%q}}`, s.Error.Message, s.Error.Code)
 	}
 	body := ""
 	switch {
-	case s.Fault == conformance.FaultEmpty && streamed:
+	case s.Fault == modeltest.FaultEmpty && streamed:
 		body = events(`{"id":"c1","model":"m","choices":[]}`)
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		body = `{"id":"c1","model":"m","choices":[]}`
 	case s.Answer == nil && s.Error != nil:
 		a := answer{Status: s.Error.Status, Body: refusal}
@@ -39,7 +39,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 		body = " "
 	case s.Answer != nil:
 		body = wireAnswer(s.Answer, wireFinish(s))
-		if s.Fault == conformance.FaultTruncated {
+		if s.Fault == modeltest.FaultTruncated {
 			body = body[:strings.LastIndex(body, `"}`)-1]
 		}
 	}
@@ -53,21 +53,21 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 }
 
 // wireStream returns a stream that ends as the scenario says.
-func wireStream(s conformance.Scenario, refusal string) string {
+func wireStream(s modeltest.Scenario, refusal string) string {
 	deltas := wireDeltas(s.Answer)
 	switch {
 	case s.Error != nil:
 		return openEvents(append(deltas, refusal)...)
 	case s.Silent:
 		return openEvents(deltas...)
-	case s.Fault == conformance.FaultTruncated:
+	case s.Fault == modeltest.FaultTruncated:
 		return openEvents(deltas[:len(deltas)-1]...)
 	}
 	return events(append(deltas, finish(wireFinish(s)), `{"id":"c1","model":"m","choices":[],"usage":`+wireUsage(s.Answer.Usage)+`}`)...)
 }
 
-func wireFinish(s conformance.Scenario) string {
-	if s.Fault == conformance.FaultFinish {
+func wireFinish(s modeltest.Scenario) string {
+	if s.Fault == modeltest.FaultFinish {
 		return "banana"
 	}
 	return string(s.Answer.Finish) // the same values as in the protocol

@@ -18,13 +18,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // undoing is a session on a workspace in memory. Its model writes NAME=TEXT of a prompt that begins with "write", and runs a command for "run".
 type undoing struct {
 	t        *testing.T
-	files    *memory.Workspace
+	files    *workspace.Memory
 	recorder *checkpoint.Recorder
 	turns    host.Files
 	store    session.Store
@@ -34,8 +33,8 @@ type undoing struct {
 }
 
 func newUndoing(t *testing.T) *undoing {
-	files, err := memory.New(memory.Config{
-		Files: map[string]string{"a": "one\n", "b": "one\n"}, Commands: map[string]memory.Script{"make all": memory.Print("", 0)},
+	files, err := workspace.NewMemory(workspace.MemoryConfig{
+		Files: map[string]string{"a": "one\n", "b": "one\n"}, Commands: map[string]workspace.MemoryScript{"make all": workspace.MemoryPrint("", 0)},
 	})
 	require.NoError(t, err)
 	u := &undoing{t: t, files: files, store: durable{new(session.Memory)}}

@@ -15,11 +15,10 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestRewindTakesFilesAlong(t *testing.T) {
-	files, err := memory.New(memory.Config{Files: map[string]string{"a.txt": "one\n"}})
+	files, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"a.txt": "one\n"}})
 	require.NoError(t, err)
 	recorder := checkpoint.New(files, checkpoint.Options{})
 	turns := checkpoint.NewTurns(recorder)

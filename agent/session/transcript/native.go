@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/native"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -32,7 +31,7 @@ func (p *Transcript) native(step int, m *model.Message) {
 		return
 	}
 	for i := range m.Parts {
-		if summary, ok := native.Compaction(&m.Parts[i]); ok {
+		if summary, ok := model.NativeCompaction(&m.Parts[i]); ok {
 			e := &view.Entity{ID: "compaction:" + stepOf(p.run, step) + "/native", Kind: view.Compaction, Status: view.Completed}
 			if summary != "" {
 				e.Content = []view.Content{textContent(Clip(summary))}
@@ -40,7 +39,7 @@ func (p *Transcript) native(step int, m *model.Message) {
 			p.upsert(e)
 		}
 	}
-	for i, c := range native.Calls(m) {
+	for i, c := range model.NativeCalls(m) {
 		if i == maxNative {
 			break
 		}
@@ -56,7 +55,7 @@ func (p *Transcript) native(step int, m *model.Message) {
 }
 
 // nativeCall returns a call that the provider made and answered itself.
-func nativeCall(id string, c *native.Call) *view.Entity {
+func nativeCall(id string, c *model.NativeCall) *view.Entity {
 	e := &view.Entity{ID: id, Kind: view.ToolCall, Name: c.Tool, Title: c.Tool, Class: string(toolset.KindOther), Status: view.Completed}
 	if c.Failed {
 		e.Status = view.Failed
@@ -78,7 +77,7 @@ func nativeCall(id string, c *native.Call) *view.Entity {
 // sources returns the sources of a response as links. Only addresses of the web are links.
 func sources(m *model.Message) []view.Content {
 	var all []view.Content
-	for _, s := range native.Sources(m) {
+	for _, s := range model.NativeSources(m) {
 		u, err := url.Parse(s.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || len(all) == maxSources {
 			continue

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/history"
 	"github.com/ponte-go/ponte/agent/journal"
-	"github.com/ponte-go/ponte/agent/journal/journaltest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
@@ -441,7 +441,7 @@ func TestForkHasTheHistoryUpToThere(t *testing.T) {
 }
 
 func TestTurnIsJournal(t *testing.T) {
-	journaltest.Conformance(t, func(t *testing.T) journal.Journal {
+	enginetest.JournalConformance(t, func(t *testing.T) journal.Journal {
 		c, _ := open(t, new(session.Memory))
 		now, err := c.Begin(t.Context())
 		require.NoError(t, err)

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/examples/internal/offline"
 )
 
 func TestTheModelKeepsTheContract(t *testing.T) {
-	conformance.Run(t, conformance.Harness{
+	modeltest.Conformance(t, modeltest.Harness{
 		Unscripted: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			switch {
 			case s.Silent:
 				t.Skip("the model always comes to an end")

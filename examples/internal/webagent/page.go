@@ -2,7 +2,7 @@
 
 package webagent
 
-import "github.com/ponte-go/ponte/webbridge/chatui"
+import "github.com/ponte-go/ponte/webbridge"
 
 // page is the page at "/".
-var page = chatui.Handler()
+var page = webbridge.Page()

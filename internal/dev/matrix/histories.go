@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // wanted is the text that a provider requires back: digits, as in the suite.
 const wanted = "314159265358979323846264"
 
 // said holds the texts of the models in the histories that they leave behind.
-var said = []conformance.Scenario{
+var said = []modeltest.Scenario{
 	{Case: "signed thinking", Answer: saying(
 		model.Part{Kind: model.PartThinking, Text: "I should look.", Signature: []byte(wanted)},
 		model.ToolCall("call_a", "weather", `{"city": "Oslo", "id": 9223372036854775807}`), model.ToolCall("call_b", "time", `{}`))},
@@ -46,7 +46,7 @@ func saying(parts ...model.Part) *model.Message {
 const historyRule = "A conversation goes on with another model"
 
 // histories has a model leave a history behind, and continue the histories of all models.
-func histories(t *testing.T, name string, h conformance.Harness) {
+func histories(t *testing.T, name string, h modeltest.Harness) {
 	t.Helper()
 	dir, err := directory()
 	if err != nil {
@@ -68,7 +68,7 @@ func histories(t *testing.T, name string, h conformance.Harness) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := h.New(t, conformance.Scenario{Rule: historyRule, Case: "text", Answer: said[len(said)-1].Answer})
+			m := h.New(t, modeltest.Scenario{Rule: historyRule, Case: "text", Answer: said[len(said)-1].Answer})
 			req := request(messages)
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 				if _, err := m.Generate(t.Context(), req, sink); err != nil {
@@ -88,7 +88,7 @@ func histories(t *testing.T, name string, h conformance.Harness) {
 }
 
 // history has a model say all that it can say.
-func history(t *testing.T, h conformance.Harness) []*model.Message {
+func history(t *testing.T, h modeltest.Harness) []*model.Message {
 	t.Helper()
 	var all []*model.Message
 	for _, s := range said {

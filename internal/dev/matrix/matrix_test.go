@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // TestTheTableInTheDocumentation makes sure that the table is made of the results that the tests of the models keep.
@@ -44,7 +44,7 @@ func TestAllResultsAreOfTheSameSuite(t *testing.T) {
 	require.NoError(t, err)
 	names := func(c column) (all []string) {
 		for _, r := range c.results {
-			require.Contains(t, []conformance.Outcome{conformance.Passed, conformance.Skipped, conformance.Known}, r.Outcome, "%s: %v", c.name, r)
+			require.Contains(t, []modeltest.Outcome{modeltest.OutcomePassed, modeltest.OutcomeSkipped, modeltest.OutcomeKnown}, r.Outcome, "%s: %v", c.name, r)
 			all = append(all, r.Rule+"/"+r.Case)
 		}
 		return all
@@ -54,18 +54,18 @@ func TestAllResultsAreOfTheSameSuite(t *testing.T) {
 	}
 }
 
-func result(rule, name string, outcome conformance.Outcome, reason string) conformance.Result {
-	return conformance.Result{Rule: rule, Case: name, Outcome: outcome, Reason: reason}
+func result(rule, name string, outcome modeltest.Outcome, reason string) modeltest.Result {
+	return modeltest.Result{Rule: rule, Case: name, Outcome: outcome, Reason: reason}
 }
 
 func TestTheTableFoldsCasesThatDoNotDiffer(t *testing.T) {
-	passed, skipped, known := conformance.Passed, conformance.Skipped, conformance.Known
+	passed, skipped, known := modeltest.OutcomePassed, modeltest.OutcomeSkipped, modeltest.OutcomeKnown
 	columns := []column{
-		{"one", []conformance.Result{
+		{"one", []modeltest.Result{
 			result("R", "a", passed, ""), result("R", "b", passed, ""), result("R", "c", passed, ""), result("R", "d", passed, ""),
 			result("S", "a", skipped, "there is none"), result("T", "a", passed, ""), result("T", "b", known, "it is lost"),
 		}},
-		{"two", []conformance.Result{
+		{"two", []modeltest.Result{
 			result("R", "a", known, "the | loses it"), result("R", "b", passed, ""), result("R", "c", known, "the | loses it"), result("R", "d", passed, ""),
 			result("S", "a", skipped, "there is none"),
 		}},
@@ -104,14 +104,14 @@ func TestColumnsAreInAnOrder(t *testing.T) {
 
 func TestAChangeOfResultsIsSeen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "m.json")
-	before := []conformance.Result{
-		result("R", "a", conformance.Passed, ""), result("R", "b", conformance.Skipped, "<none>"), result("R", "c", conformance.Passed, ""),
+	before := []modeltest.Result{
+		result("R", "a", modeltest.OutcomePassed, ""), result("R", "b", modeltest.OutcomeSkipped, "<none>"), result("R", "c", modeltest.OutcomePassed, ""),
 	}
 	require.ErrorContains(t, check(file, before, false), "PONTE_UPDATE")
 	require.NoError(t, check(file, before, true))
 	require.NoError(t, check(file, before, false))
-	after := []conformance.Result{
-		result("R", "a", conformance.Known, "it is lost"), result("R", "b", conformance.Skipped, "<none>"), result("R", "d", conformance.Passed, ""),
+	after := []modeltest.Result{
+		result("R", "a", modeltest.OutcomeKnown, "it is lost"), result("R", "b", modeltest.OutcomeSkipped, "<none>"), result("R", "d", modeltest.OutcomePassed, ""),
 	}
 	err := check(file, after, false)
 	require.ErrorContains(t, err, "R/a was passed, is known (it is lost)\n  R/d is new: passed\n  R/c is gone")

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // Conformance runs the conformance suite and compares its results with those that the file of that
@@ -22,9 +22,9 @@ import (
 //
 // Then it has the model continue the conversations that all models of the matrix have left behind:
 // with signatures, calls, opaque parts and images.
-func Conformance(t *testing.T, name string, h conformance.Harness) {
+func Conformance(t *testing.T, name string, h modeltest.Harness) {
 	t.Helper()
-	results := conformance.Run(t, h)
+	results := modeltest.Conformance(t, h)
 	switch {
 	case t.Failed():
 		return
@@ -89,7 +89,7 @@ func directory() (string, error) {
 }
 
 // check compares results with a file, or writes it.
-func check(file string, results []conformance.Result, update bool) error {
+func check(file string, results []modeltest.Result, update bool) error {
 	got := encode(results)
 	if update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -117,7 +117,7 @@ func check(file string, results []conformance.Result, update bool) error {
 const howToUpdate = "to write the results of today, run the test with PONTE_UPDATE=1, and then go test ./internal/dev/matrix with it"
 
 // encode writes results as a JSON array, one on each line.
-func encode(results []conformance.Result) []byte {
+func encode(results []modeltest.Result) []byte {
 	var b bytes.Buffer
 	for i, r := range results {
 		b.WriteString([]string{"[\n", ",\n"}[min(i, 1)])
@@ -133,8 +133,8 @@ func encode(results []conformance.Result) []byte {
 	return b.Bytes()
 }
 
-func decode(text []byte) ([]conformance.Result, error) {
-	var results []conformance.Result
+func decode(text []byte) ([]modeltest.Result, error) {
+	var results []modeltest.Result
 	if err := json.Unmarshal(text, &results); err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func decode(text []byte) ([]conformance.Result, error) {
 }
 
 // difference describes the changes from the results of a file to the present ones.
-func difference(want, got []conformance.Result) []string {
+func difference(want, got []modeltest.Result) []string {
 	type key struct{ rule, name string }
-	now, before := map[key]conformance.Result{}, map[key]conformance.Result{}
+	now, before := map[key]modeltest.Result{}, map[key]modeltest.Result{}
 	for _, r := range want {
 		before[key{r.Rule, r.Case}] = r
 	}
@@ -167,7 +167,7 @@ func difference(want, got []conformance.Result) []string {
 	return changes
 }
 
-func outcome(r conformance.Result) string {
+func outcome(r modeltest.Result) string {
 	if r.Reason == "" {
 		return string(r.Outcome)
 	}

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // column has the results of one model.
 type column struct {
 	name    string
-	results []conformance.Result
+	results []modeltest.Result
 }
 
 // order is the order of the columns, by the beginnings of their names: our own adapters, Genkit's
@@ -62,7 +62,7 @@ func load(dir string) ([]column, error) {
 // row is a rule, or some cases of one, and what each column has there.
 type row struct {
 	label string
-	cells []conformance.Result // outcome and reason
+	cells []modeltest.Result // outcome and reason
 }
 
 func (r row) key() string {
@@ -130,13 +130,13 @@ func rows(columns []column) []row {
 	return all
 }
 
-func find(results []conformance.Result, rule, name string) conformance.Result {
+func find(results []modeltest.Result, rule, name string) modeltest.Result {
 	for _, r := range results {
 		if r.Rule == rule && r.Case == name {
-			return conformance.Result{Outcome: r.Outcome, Reason: r.Reason}
+			return modeltest.Result{Outcome: r.Outcome, Reason: r.Reason}
 		}
 	}
-	return conformance.Result{Outcome: conformance.Skipped, Reason: "not tested"}
+	return modeltest.Result{Outcome: modeltest.OutcomeSkipped, Reason: "not tested"}
 }
 
 // render makes the table, with the reasons below it.
@@ -164,8 +164,8 @@ func render(columns []column) string {
 	return b.String()
 }
 
-func cell(r conformance.Result, reasons *[]string) string {
-	sign := map[conformance.Outcome]string{conformance.Passed: "✓", conformance.Skipped: "–", conformance.Known: "✗"}[r.Outcome]
+func cell(r modeltest.Result, reasons *[]string) string {
+	sign := map[modeltest.Outcome]string{modeltest.OutcomePassed: "✓", modeltest.OutcomeSkipped: "–", modeltest.OutcomeKnown: "✗"}[r.Outcome]
 	if sign == "" {
 		sign = "failed"
 	}

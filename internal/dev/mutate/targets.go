@@ -83,8 +83,7 @@ var moreTests = map[string][]string{
 	"agent/view":               {"agent/session/transcript", "webbridge"},
 	"deps":                     {"acpbridge"},
 	"toolset":                  {"toolset/toolsettest", "agent", "acpbridge"},
-	"toolset/workspace":        {"toolset/workspace/memory", "toolset/workspace/local"},
-	"toolset/workspace/memory": {"toolset/workspace"},
+	"toolset/workspace":        {"toolset/workspace/local"},
 	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},
 	"acpbridge/acptest":        {"acpbridge"},
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/prices"
+	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
 // check compares the table with what genai-prices computes, a request in each line, and reports the
@@ -29,7 +29,7 @@ func check(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
 			return fmt.Errorf("line %d: %w", n+1, err)
 		}
-		price, ok := prices.Table().Price(want.Provider, want.Model, want.At)
+		price, ok := modelwrap.ListPrices().Price(want.Provider, want.Model, want.At)
 		switch cost := price.Of(want.Usage); {
 		case ok != (want.Cost != nil):
 			fmt.Fprintf(out, "known: %t: %s\n", ok, lines.Bytes())

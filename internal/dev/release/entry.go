@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
 )
 
 // entryFile is an agent.json in the order of its members.
@@ -63,7 +63,7 @@ func fill(entry []byte, tag string) (filled []byte, archives []archive, err erro
 		return nil, nil, err
 	}
 	filled = append(filled, '\n')
-	_, err = acpregistry.Parse(filled)
+	_, err = acpclient.ParseRegistry(filled)
 	return filled, archives, err
 }
 

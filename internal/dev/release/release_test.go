@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
 )
 
 var root = filepath.Join("..", "..", "..")
@@ -52,12 +52,12 @@ func TestRegistryEntryIsValid(t *testing.T) {
 		require.Contains(t, target["archive"], "/v"+e.Version+"/", "the registry wants the version in the address")
 		require.Contains(t, target["cmd"], "./ideagent")
 	}
-	r, err := acpregistry.Parse(entry(t))
+	r, err := acpclient.ParseRegistry(entry(t))
 	require.NoError(t, err)
 	a, err := r.Find(e.ID)
 	require.NoError(t, err)
 	require.Equal(t, e.Version, a.Version)
-	_, err = acpregistry.Builtin().Find(e.ID)
+	_, err = acpclient.BuiltinRegistry().Find(e.ID)
 	require.Error(t, err, "the id belongs to another agent")
 }
 
@@ -75,7 +75,7 @@ func TestReleaseFillsInTheRegistryEntry(t *testing.T) {
 	filled, archives, err := fill(entry(t), "v1.2.3")
 	require.NoError(t, err)
 	require.Len(t, archives, 6)
-	r, err := acpregistry.Parse(filled)
+	r, err := acpclient.ParseRegistry(filled)
 	require.NoError(t, err)
 	a := r.Agents()[0]
 	require.Equal(t, "1.2.3", a.Version)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/webbridge/chatui"
+	"github.com/ponte-go/ponte/webbridge"
 )
 
 // mock is a server of the API that the page talks to. What a prompt does follows from its text: see mockTurns. A turn waits where its
@@ -64,7 +64,7 @@ func mockMain(args []string) int {
 
 func (m *mock) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", chatui.Handler())
+	mux.Handle("/", webbridge.Page())
 	if dist := os.Getenv("PONTE_DIST"); dist != "" { // a page that a test has built
 		mux.Handle("GET /{$}", http.FileServer(http.Dir(dist)))
 		mux.Handle("GET /assets/", http.FileServer(http.Dir(dist)))

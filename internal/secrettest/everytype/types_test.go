@@ -41,8 +41,8 @@ var harmless = map[string]string{
 	"acp.TextResourceContents.URI":     content,
 	"acpbridge.PermissionRequest.Env":  decided,
 	"acpclient.Elicitation.URL":        content,
-	"acpregistry.Archive.Env":          "the registry is public",
-	"acpregistry.Package.Env":          "the registry is public",
+	"acpclient.RegistryArchive.Env":    "the registry is public",
+	"acpclient.RegistryPackage.Env":    "the registry is public",
 	"anthropicmodel.Profile.MediaURLs": names,
 	"command.Command.Env":              decided,
 	"geminimodel.Profile.MediaURLs":    names,
@@ -55,7 +55,7 @@ var harmless = map[string]string{
 	"model.Info.MediaURLs":             names,
 	"model.Part.URL":                   content,
 	"modelwrap.FetchError.URL":         "it is cleaned: see TestFetchedURLsArePrintedWithoutTheirSecrets",
-	"native.Source.URL":                content,
+	"model.NativeSource.URL":           content,
 	"openaimodel.Profile.KeyHeader":    names,
 	"openaimodel.Profile.MediaURLs":    names,
 	"openaimodel.endpoint.header":      "the key is added to a copy",
@@ -94,15 +94,15 @@ var formats = map[string]string{
 	"unstable.ProviderCurrentConfig": message,
 	"unstable.ProviderInfo":          message,
 	"unstable.SetProviderRequest":    message,
-	"acpregistry.Agent":              "it is written to the user's file",
-	"acpregistry.Distribution":       "it is written to the user's file",
-	"acpregistry.Program":            "it is written to the user's file",
+	"acpclient.RegistryAgent":        "it is written to the user's file",
+	"acpclient.RegistryDistribution": "it is written to the user's file",
+	"acpclient.RegistryProgram":      "it is written to the user's file",
 }
 
 const message = "a message of the protocol, which is sent"
 
 // doubles are packages for tests, which keep what they are given.
-var doubles = []string{"acptest", "modeltest", "conformance", "recording", "workspacetest", "toolsettest", "sessiontest", "journaltest", "enginetest"}
+var doubles = []string{"acptest", "modeltest", "workspacetest", "toolsettest", "sessiontest", "enginetest"}
 
 func pool() []reflect.Type {
 	return slices.DeleteFunc(slices.Clone(exported), func(t reflect.Type) bool {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 func TestChangesOfATurn(t *testing.T) {
@@ -93,7 +92,7 @@ func TestRecorderReadsOnce(t *testing.T) {
 
 // Paths that differ in nothing but case are one file where case makes no difference.
 func TestWindowsPathsAreOneFile(t *testing.T) {
-	ws, err := memory.New(memory.Config{Roots: []string{`C:\p`}, Files: files{`C:\p\sub\A.txt`: "1"}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{`C:\p`}, Files: files{`C:\p\sub\A.txt`: "1"}})
 	require.NoError(t, err)
 	r := checkpoint.New(ws, checkpoint.Options{})
 	for _, name := range []string{`sub\a.TXT`, `SUB/A.txt`, `c:/P/sub/a.txt`} {
@@ -112,7 +111,7 @@ func TestWindowsPathsAreOneFile(t *testing.T) {
 
 // Commands are recorded by title, the last hundred.
 func TestCommandsAreBounded(t *testing.T) {
-	ws, err := memory.New(memory.Config{Command: func(workspace.Command) memory.Script { return memory.Print("", 0) }})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Command: func(workspace.Command) workspace.MemoryScript { return workspace.MemoryPrint("", 0) }})
 	require.NoError(t, err)
 	r := checkpoint.New(ws, checkpoint.Options{})
 	for range 150 {

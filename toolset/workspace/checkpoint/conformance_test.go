@@ -10,16 +10,15 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 // program runs the suite's program in memory.
-func program(c workspace.Command) memory.Script {
+func program(c workspace.Command) workspace.MemoryScript {
 	if len(c.Args) == 0 || c.Args[0] != "program" {
 		return nil
 	}
-	return func(ctx context.Context, sh *memory.Shell) int {
+	return func(ctx context.Context, sh *workspace.MemoryShell) int {
 		style := workspace.StyleOf(sh.Dir)
 		return workspacetest.Program(ctx, workspacetest.System{
 			In: strings.NewReader(""), Out: sh, Err: io.Writer(sh), Getenv: sh.Getenv,
@@ -30,7 +29,7 @@ func program(c workspace.Command) memory.Script {
 
 func inMemory(outside string, roots ...string) func() (*workspacetest.Env, error) {
 	return func() (*workspacetest.Env, error) {
-		w, err := memory.New(memory.Config{Roots: roots, Command: program})
+		w, err := workspace.NewMemory(workspace.MemoryConfig{Roots: roots, Command: program})
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +45,7 @@ func TestConformance(t *testing.T) {
 	t.Run("tools", func(t *testing.T) { workspacetest.RunTools(t, inMemory("/base/outside", "/base/project", "/more")) })
 	t.Run("bounded", func(t *testing.T) {
 		workspacetest.Run(t, func() (*workspacetest.Env, error) {
-			w, err := memory.New(memory.Config{})
+			w, err := workspace.NewMemory(workspace.MemoryConfig{})
 			if err != nil {
 				return nil, err
 			}

@@ -8,13 +8,12 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 // A turn is undone. What the user changed in the same file meanwhile stays.
 func ExampleRecorder_Undo() {
 	ctx := context.Background()
-	files, err := memory.New(memory.Config{Files: map[string]string{"poem.txt": "Roses are red\nViolets are blue\nSugar is sweet\n"}})
+	files, err := workspace.NewMemory(workspace.MemoryConfig{Files: map[string]string{"poem.txt": "Roses are red\nViolets are blue\nSugar is sweet\n"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
 type files = map[string]string
@@ -20,13 +19,13 @@ type files = map[string]string
 type bench struct {
 	*checkpoint.Recorder
 	t    *testing.T
-	disk *memory.Disk
-	ws   *memory.Workspace
+	disk *workspace.MemoryDisk
+	ws   *workspace.Memory
 }
 
 func newBench(t *testing.T, f files, o checkpoint.Options) *bench {
 	t.Helper()
-	ws, err := memory.New(memory.Config{Files: f, Commands: map[string]memory.Script{"make": memory.Print("", 0)}})
+	ws, err := workspace.NewMemory(workspace.MemoryConfig{Files: f, Commands: map[string]workspace.MemoryScript{"make": workspace.MemoryPrint("", 0)}})
 	require.NoError(t, err)
 	return &bench{checkpoint.New(ws, o), t, ws.Disk(), ws}
 }

@@ -30,19 +30,19 @@ func brokenCommands() map[string][]func(*fault) {
 		"Depth bounds a walk": {func(f *fault) {
 			f.walk = func(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 				o.Depth = 0
-				return f.Workspace.Walk(ctx, dir, o)
+				return f.Memory.Walk(ctx, dir, o)
 			}
 		}},
 		"Filter decides what is listed and entered": {func(f *fault) {
 			f.walk = func(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 				o.Filter = nil
-				return f.Workspace.Walk(ctx, dir, o)
+				return f.Memory.Walk(ctx, dir, o)
 			}
 		}},
 		"a walk ends when its consumer does": {func(f *fault) {
 			f.walk = func(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 				return func(yield func(workspace.Info, error) bool) {
-					for i, err := range f.Workspace.Walk(ctx, dir, o) {
+					for i, err := range f.Memory.Walk(ctx, dir, o) {
 						yield(i, err)
 					}
 				}
@@ -96,33 +96,33 @@ func brokenCommands() map[string][]func(*fault) {
 		"a command runs in its directory": {func(f *fault) {
 			f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 				c.Dir = ""
-				return f.Workspace.Start(ctx, c)
+				return f.Memory.Start(ctx, c)
 			}
 		}},
 		"variables are added to the environment": {
 			func(f *fault) {
 				f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 					c.Env = nil
-					return f.Workspace.Start(ctx, c)
+					return f.Memory.Start(ctx, c)
 				}
 			},
 			func(f *fault) {
 				f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 					slices.Reverse(c.Env)
-					return f.Workspace.Start(ctx, c)
+					return f.Memory.Start(ctx, c)
 				}
 			},
 		},
 		"arguments arrive as they are": {func(f *fault) {
 			f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 				c.Args = strings.Fields(strings.Join(c.Args, " "))
-				return f.Workspace.Start(ctx, c)
+				return f.Memory.Start(ctx, c)
 			}
 		}},
 		"a malformed command is ErrCommand": {func(f *fault) {
 			f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 				c.Env = nil
-				return f.Workspace.Start(ctx, c)
+				return f.Memory.Start(ctx, c)
 			}
 		}},
 		"output is read from a position": {
@@ -170,7 +170,7 @@ func brokenCommands() map[string][]func(*fault) {
 		"a command outlives the context of its start": {func(f *fault) {
 			f.process = nil
 			f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
-				p, err := f.Workspace.Start(ctx, c)
+				p, err := f.Memory.Start(ctx, c)
 				if err == nil {
 					context.AfterFunc(ctx, func() { _ = p.Kill(context.Background()) })
 				}
@@ -191,7 +191,7 @@ func brokenCommands() map[string][]func(*fault) {
 		"the same work gets the same answers": {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					got, err := f.Workspace.Read(ctx, path, r)
+					got, err := f.Memory.Read(ctx, path, r)
 					if err != nil {
 						err = errors.New("open " + path + ": no such file or directory")
 					}
@@ -207,7 +207,7 @@ func brokenCommands() map[string][]func(*fault) {
 		"no tool leads out": {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					got, err := f.Workspace.Read(ctx, path, r)
+					got, err := f.Memory.Read(ctx, path, r)
 					if data, ok := leak(f, path); ok && err != nil {
 						return workspace.File{Data: data}, nil
 					}
@@ -216,14 +216,14 @@ func brokenCommands() map[string][]func(*fault) {
 			},
 			func(f *fault) {
 				f.write = func(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-					version, err := f.Workspace.Write(ctx, path, data, v)
-					if at, located := workspace.Locate(f.Workspace.Roots(), path); located == nil && err != nil {
+					version, err := f.Memory.Write(ctx, path, data, v)
+					if at, located := workspace.Locate(f.Memory.Roots(), path); located == nil && err != nil {
 						_ = f.Disk().WriteFile(at.Path, data, 0o644)
 					}
 					return version, err
 				}
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					got, err := f.Workspace.Read(ctx, path, r)
+					got, err := f.Memory.Read(ctx, path, r)
 					if errors.Is(err, workspace.ErrOutside) {
 						err = fs.ErrNotExist
 					}

@@ -19,7 +19,7 @@ import (
 func read(fn func(f *fault, got *workspace.File, err *error, path string, r workspace.Range)) func(*fault) {
 	return func(f *fault) {
 		f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-			got, err := f.Workspace.Read(ctx, path, r)
+			got, err := f.Memory.Read(ctx, path, r)
 			fn(f, &got, &err, path, r)
 			return got, err
 		}
@@ -39,7 +39,7 @@ func walk(change func(o workspace.WalkOptions, all []workspace.Info) []workspace
 		f.walk = func(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 			return func(yield func(workspace.Info, error) bool) {
 				var all []workspace.Info
-				for i, err := range f.Workspace.Walk(ctx, dir, o) {
+				for i, err := range f.Memory.Walk(ctx, dir, o) {
 					if err != nil {
 						yield(i, err)
 						return
@@ -57,7 +57,7 @@ func walk(change func(o workspace.WalkOptions, all []workspace.Info) []workspace
 }
 
 func leak(f *fault, path string) ([]byte, bool) {
-	abs, err := workspace.Slash.Abs(f.Workspace.Roots()[0], path)
+	abs, err := workspace.Slash.Abs(f.Memory.Roots()[0], path)
 	if err != nil {
 		return nil, false
 	}
@@ -111,7 +111,7 @@ func brokenFiles() map[string][]func(*fault) {
 			}),
 			read(func(f *fault, got *workspace.File, err *error, path string, r workspace.Range) {
 				if r.Saved && r.Line > 0 {
-					*got, *err = f.Workspace.Read(context.Background(), path, workspace.Range{})
+					*got, *err = f.Memory.Read(context.Background(), path, workspace.Range{})
 				}
 			}),
 		},
@@ -160,7 +160,7 @@ func brokenFiles() map[string][]func(*fault) {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
 					r.Limit = 0
-					return f.Workspace.Read(ctx, path, r)
+					return f.Memory.Read(ctx, path, r)
 				}
 			},
 		},
@@ -181,7 +181,7 @@ func brokenFiles() map[string][]func(*fault) {
 			}),
 			func(f *fault) {
 				f.stat = func(ctx context.Context, path string) (workspace.Info, error) {
-					i, err := f.Workspace.Stat(ctx, path)
+					i, err := f.Memory.Stat(ctx, path)
 					i.Version = ""
 					return i, err
 				}
@@ -190,7 +190,7 @@ func brokenFiles() map[string][]func(*fault) {
 		"Stat tells files from directories": {
 			func(f *fault) {
 				f.stat = func(ctx context.Context, path string) (workspace.Info, error) {
-					i, err := f.Workspace.Stat(ctx, path)
+					i, err := f.Memory.Stat(ctx, path)
 					i.Mode = 0
 					return i, err
 				}
@@ -216,15 +216,15 @@ func brokenFiles() map[string][]func(*fault) {
 		"a context that has ended ends every method with its cause": {
 			func(f *fault) {
 				f.read = func(_ context.Context, path string, r workspace.Range) (workspace.File, error) {
-					return f.Workspace.Read(context.Background(), path, r)
+					return f.Memory.Read(context.Background(), path, r)
 				}
 			},
 			write(func(f *fault, _ context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				return f.Workspace.Write(context.Background(), path, data, v)
+				return f.Memory.Write(context.Background(), path, data, v)
 			}),
 			func(f *fault) {
 				f.walk = func(_ context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
-					return f.Workspace.Walk(context.Background(), dir, o)
+					return f.Memory.Walk(context.Background(), dir, o)
 				}
 			},
 		},
@@ -233,28 +233,28 @@ func brokenFiles() map[string][]func(*fault) {
 				if v == "" {
 					v = workspace.AnyVersion
 				}
-				return f.Workspace.Write(ctx, path, data, v)
+				return f.Memory.Write(ctx, path, data, v)
 			}),
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				_, err := f.Workspace.Write(ctx, path, data, v)
+				_, err := f.Memory.Write(ctx, path, data, v)
 				return "other", err
 			}),
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				if _, err := f.Workspace.Stat(ctx, workspace.Slash.Parent("/base/project/"+path)); err != nil {
+				if _, err := f.Memory.Stat(ctx, workspace.Slash.Parent("/base/project/"+path)); err != nil {
 					return "", err
 				}
-				return f.Workspace.Write(ctx, path, data, v)
+				return f.Memory.Write(ctx, path, data, v)
 			}),
 		},
 		"a write with a version replaces that version alone": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, _ workspace.Version) (workspace.Version, error) {
-				return f.Workspace.Write(ctx, path, data, workspace.AnyVersion)
+				return f.Memory.Write(ctx, path, data, workspace.AnyVersion)
 			}),
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				if got, err := f.Workspace.Read(ctx, path, workspace.Range{}); err == nil && v != "" && len(got.Data) == 3 {
+				if got, err := f.Memory.Read(ctx, path, workspace.Range{}); err == nil && v != "" && len(got.Data) == 3 {
 					v = workspace.AnyVersion // taken for unchanged by its size
 				}
-				return f.Workspace.Write(ctx, path, data, v)
+				return f.Memory.Write(ctx, path, data, v)
 			}),
 		},
 		"AnyVersion writes whatever is there": {
@@ -262,21 +262,21 @@ func brokenFiles() map[string][]func(*fault) {
 				if v == workspace.AnyVersion {
 					v = ""
 				}
-				return f.Workspace.Write(ctx, path, data, v)
+				return f.Memory.Write(ctx, path, data, v)
 			}),
 		},
 		"bytes are written as they are": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				return f.Workspace.Write(ctx, path, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), v)
+				return f.Memory.Write(ctx, path, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), v)
 			}),
 			func(f *fault) {
 				shared := map[string][]byte{}
 				f.write = func(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
 					shared[path] = data
-					return f.Workspace.Write(ctx, path, data, v)
+					return f.Memory.Write(ctx, path, data, v)
 				}
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					got, err := f.Workspace.Read(ctx, path, r)
+					got, err := f.Memory.Read(ctx, path, r)
 					got.Data = shared[path]
 					return got, err
 				}
@@ -284,14 +284,14 @@ func brokenFiles() map[string][]func(*fault) {
 		},
 		"a write keeps the mode": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				version, err := f.Workspace.Write(ctx, path, data, v)
+				version, err := f.Memory.Write(ctx, path, data, v)
 				_ = f.Disk().WriteFile("/base/project/"+path, data, 0o644)
 				return version, err
 			}),
 		},
 		"a directory or a file in the way is an error": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				version, err := f.Workspace.Write(ctx, path, data, v)
+				version, err := f.Memory.Write(ctx, path, data, v)
 				if err != nil {
 					err = errOther
 				}
@@ -301,19 +301,19 @@ func brokenFiles() map[string][]func(*fault) {
 		"a write follows a link inside": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
 				_ = f.Disk().Remove("/base/project/" + path) // as a rename over the link does
-				return f.Workspace.Write(ctx, path, data, workspace.AnyVersion)
+				return f.Memory.Write(ctx, path, data, workspace.AnyVersion)
 			}),
 		},
 		"a write leaves no other file": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
 				_ = f.Disk().WriteFile("/base/project/"+path+".tmp", data, 0o600)
-				return f.Workspace.Write(ctx, path, data, v)
+				return f.Memory.Write(ctx, path, data, v)
 			}),
 		},
 		"Remove deletes a file of the version": {
 			func(f *fault) {
 				f.remove = func(ctx context.Context, path string, _ workspace.Version) error {
-					return f.Workspace.Remove(ctx, path, workspace.AnyVersion)
+					return f.Memory.Remove(ctx, path, workspace.AnyVersion)
 				}
 			},
 			func(f *fault) { f.remove = func(context.Context, string, workspace.Version) error { return nil } },
@@ -329,7 +329,7 @@ func brokenFiles() map[string][]func(*fault) {
 				var mu sync.Mutex
 				waiting := 0
 				f.write = func(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-					now, _ := f.Workspace.Read(ctx, path, workspace.Range{}) // checked first, and written later
+					now, _ := f.Memory.Read(ctx, path, workspace.Range{}) // checked first, and written later
 					mu.Lock()
 					if waiting++; waiting == 1 {
 						both.Add(1)
@@ -341,7 +341,7 @@ func brokenFiles() map[string][]func(*fault) {
 					if now.Version != v {
 						return "", workspace.ErrChanged
 					}
-					return f.Workspace.Write(ctx, path, data, workspace.AnyVersion)
+					return f.Memory.Write(ctx, path, data, workspace.AnyVersion)
 				}
 			},
 		},
@@ -353,15 +353,15 @@ func brokenFiles() map[string][]func(*fault) {
 		},
 		"no path leads out": {
 			read(func(f *fault, got *workspace.File, err *error, path string, _ workspace.Range) { // links are not looked at
-				if _, located := workspace.Locate(f.Workspace.Roots(), path); located == nil {
+				if _, located := workspace.Locate(f.Memory.Roots(), path); located == nil {
 					if data, ok := leak(f, path); ok {
 						got.Data, *err = data, nil
 					}
 				}
 			}),
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) { // only paths to files that exist are looked at
-				version, err := f.Workspace.Write(ctx, path, data, v)
-				if at, located := workspace.Locate(f.Workspace.Roots(), path); located == nil && err != nil {
+				version, err := f.Memory.Write(ctx, path, data, v)
+				if at, located := workspace.Locate(f.Memory.Roots(), path); located == nil && err != nil {
 					_ = f.Disk().WriteFile(at.Path, data, 0o644)
 				}
 				return version, err
@@ -371,13 +371,13 @@ func brokenFiles() map[string][]func(*fault) {
 					if abs, err := workspace.Slash.Abs("/base/project", path); err == nil && strings.HasPrefix(abs, "/base/project") {
 						return workspace.Info{}, fs.ErrNotExist
 					}
-					return f.Workspace.Stat(ctx, path)
+					return f.Memory.Stat(ctx, path)
 				}
 			},
 			func(f *fault) {
 				f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 					c.Dir = ""
-					return f.Workspace.Start(ctx, c)
+					return f.Memory.Start(ctx, c)
 				}
 			},
 			func(f *fault) {
@@ -391,31 +391,31 @@ func brokenFiles() map[string][]func(*fault) {
 		},
 		"odd names inside are names like others": {
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				return f.Workspace.Write(ctx, strings.ReplaceAll(path, `\`, "/"), data, v)
+				return f.Memory.Write(ctx, strings.ReplaceAll(path, `\`, "/"), data, v)
 			}),
 			write(func(f *fault, ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
-				return f.Workspace.Write(ctx, strings.ReplaceAll(path, "%2e", "."), data, v)
+				return f.Memory.Write(ctx, strings.ReplaceAll(path, "%2e", "."), data, v)
 			}),
 		},
 		"paths are cleaned before links are followed": {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					return f.Workspace.Read(ctx, strings.Replace(path, "link/../f", "a/f", 1), r)
+					return f.Memory.Read(ctx, strings.Replace(path, "link/../f", "a/f", 1), r)
 				}
 			},
 		},
 		"a URI names the file that its path names": {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					return f.Workspace.Read(ctx, strings.TrimPrefix(path, "file://"), r)
+					return f.Memory.Read(ctx, strings.TrimPrefix(path, "file://"), r)
 				}
 			},
 		},
 		"a link that changes while it is used leads nowhere": {
 			func(f *fault) {
 				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
-					got, err := f.Workspace.Read(ctx, path, r) // checked
-					for range 1000 {                           // and used later
+					got, err := f.Memory.Read(ctx, path, r) // checked
+					for range 1000 {                        // and used later
 						if data, ok := leak(f, path); ok && err == nil {
 							got.Data = data
 						}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
@@ -21,7 +20,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fault is a workspace in memory that breaks the contract where a function is set.
 type fault struct {
-	*memory.Workspace
+	*workspace.Memory
 	roots    func([]string) []string
 	features func(workspace.Features) workspace.Features
 	read     func(ctx context.Context, path string, r workspace.Range) (workspace.File, error)
@@ -35,58 +34,58 @@ type fault struct {
 
 func (f *fault) Roots() []string {
 	if f.roots != nil {
-		return f.roots(f.Workspace.Roots())
+		return f.roots(f.Memory.Roots())
 	}
-	return f.Workspace.Roots()
+	return f.Memory.Roots()
 }
 
 func (f *fault) Features() workspace.Features {
 	if f.features != nil {
-		return f.features(f.Workspace.Features())
+		return f.features(f.Memory.Features())
 	}
-	return f.Workspace.Features()
+	return f.Memory.Features()
 }
 
 func (f *fault) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
 	if f.read != nil {
 		return f.read(ctx, path, r)
 	}
-	return f.Workspace.Read(ctx, path, r)
+	return f.Memory.Read(ctx, path, r)
 }
 
 func (f *fault) Write(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
 	if f.write != nil {
 		return f.write(ctx, path, data, v)
 	}
-	return f.Workspace.Write(ctx, path, data, v)
+	return f.Memory.Write(ctx, path, data, v)
 }
 
 func (f *fault) Remove(ctx context.Context, path string, v workspace.Version) error {
 	if f.remove != nil {
 		return f.remove(ctx, path, v)
 	}
-	return f.Workspace.Remove(ctx, path, v)
+	return f.Memory.Remove(ctx, path, v)
 }
 
 func (f *fault) Stat(ctx context.Context, path string) (workspace.Info, error) {
 	if f.stat != nil {
 		return f.stat(ctx, path)
 	}
-	return f.Workspace.Stat(ctx, path)
+	return f.Memory.Stat(ctx, path)
 }
 
 func (f *fault) Walk(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 	if f.walk != nil {
 		return f.walk(ctx, dir, o)
 	}
-	return f.Workspace.Walk(ctx, dir, o)
+	return f.Memory.Walk(ctx, dir, o)
 }
 
 func (f *fault) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 	if f.start != nil {
 		return f.start(ctx, c)
 	}
-	p, err := f.Workspace.Start(ctx, c)
+	p, err := f.Memory.Start(ctx, c)
 	if err == nil && f.process != nil {
 		p = f.process(p)
 	}
@@ -149,11 +148,11 @@ func outputs(change func(p workspace.Process, ctx context.Context, from int64, l
 	}
 }
 
-func program(c workspace.Command) memory.Script {
+func program(c workspace.Command) workspace.MemoryScript {
 	if len(c.Args) == 0 || c.Args[0] != "program" {
 		return nil
 	}
-	return func(ctx context.Context, sh *memory.Shell) int {
+	return func(ctx context.Context, sh *workspace.MemoryShell) int {
 		return workspacetest.Program(ctx, workspacetest.System{
 			In: strings.NewReader(""), Out: sh, Err: sh, Getenv: sh.Getenv,
 			ReadFile: func(name string) ([]byte, error) { return sh.Disk.ReadFile(sh.Dir + "/" + name) },
@@ -164,11 +163,11 @@ func program(c workspace.Command) memory.Script {
 // faulty returns workspaces with a fault.
 func faulty(set func(f *fault)) func() (*workspacetest.Env, error) {
 	return func() (*workspacetest.Env, error) {
-		w, err := memory.New(memory.Config{Roots: []string{"/base/project", "/more"}, Command: program, OutputLimit: 1 << 20})
+		w, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/base/project", "/more"}, Command: program, OutputLimit: 1 << 20})
 		if err != nil {
 			return nil, err
 		}
-		f := &fault{Workspace: w}
+		f := &fault{Memory: w}
 		set(f)
 		return &workspacetest.Env{Workspace: f, Disk: w.Disk(), Outside: "/base/outside", Program: []string{"program"}}, w.Disk().Mkdir("/base/outside")
 	}

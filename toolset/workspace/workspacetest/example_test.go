@@ -5,7 +5,7 @@ package workspacetest_test
 import (
 	"testing"
 
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
@@ -13,7 +13,7 @@ import (
 func ExampleRun() {
 	_ = func(t *testing.T) {
 		workspacetest.Run(t, func() (*workspacetest.Env, error) {
-			w, err := memory.New(memory.Config{})
+			w, err := workspace.NewMemory(workspace.MemoryConfig{})
 			if err != nil {
 				return nil, err
 			}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 func TestThreeTruthsAgreeInMemory(t *testing.T) {
 	workspacetest.RunTruths(t, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) {
-		ws, err := memory.New(memory.Config{})
+		ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ var codingSessions = flag.Int("coding-sessions", 100, "how many random coding se
 func TestRandomCodingSessionsInMemory(t *testing.T) {
 	for seed := range uint64(*codingSessions) {
 		require.NoError(t, workspacetest.RunSession(t.Context(), seed, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) {
-			ws, err := memory.New(memory.Config{})
+			ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 			if err != nil {
 				return nil, err
 			}

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	matrix.Conformance(t, "genkit anthropic", conformance.Harness{
+	matrix.Conformance(t, "genkit anthropic", modeltest.Harness{
 		Provider: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s) })
 			endpoints.Store(t, e)
@@ -51,7 +51,7 @@ const (
 	notJSON = "the SDK fails if arguments are not JSON"
 )
 
-func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
 	if s.Answer == nil {
 		return
 	}
@@ -66,7 +66,7 @@ func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 }
 
 // play answers a request according to a scenario. The plugin always asks for a stream.
-func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario) {
+func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario) {
 	// The SDK retries unless told not to.
 	header := []string{"X-Should-Retry", "false", "Request-Id", "req_1"}
 	refusal := ""
@@ -81,14 +81,14 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario) {
 		return
 	}
 	var stream []string
-	if s.Answer != nil && s.Fault != conformance.FaultEmpty {
+	if s.Answer != nil && s.Fault != modeltest.FaultEmpty {
 		begin, blocks, end := wireEvents(s)
 		stream = append(begin, blocks...)
 		switch {
 		case s.Error != nil:
 			stream = append(stream, refusal)
 		case s.Silent:
-		case s.Fault == conformance.FaultTruncated:
+		case s.Fault == modeltest.FaultTruncated:
 			stream = stream[:len(stream)-1]
 		default:
 			stream = append(stream, end...)
@@ -124,7 +124,7 @@ func quote(s string) string {
 }
 
 // wireEvents returns the events of a stream, with text and arguments in pieces.
-func wireEvents(s conformance.Scenario) (begin, blocks, end []string) {
+func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
 	m := s.Answer
 	begin = []string{fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],
 		"stop_reason":null,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}}}`,
@@ -164,7 +164,7 @@ func wireEvents(s conformance.Scenario) (begin, blocks, end []string) {
 	reason := map[model.FinishReason]string{
 		model.FinishStop: "end_turn", model.FinishLength: "max_tokens", model.FinishToolCalls: "tool_use", model.FinishContentFilter: "refusal",
 	}[m.Finish]
-	if s.Fault == conformance.FaultFinish {
+	if s.Fault == modeltest.FaultFinish {
 		reason = "tired"
 	}
 	return begin, blocks, []string{

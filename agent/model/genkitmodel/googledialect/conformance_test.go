@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 	"github.com/ponte-go/ponte/internal/fakegemini"
 )
@@ -21,9 +21,9 @@ func TestConformance(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[testing.TB]*strings.Builder{}
 	headers := map[testing.TB]http.Header{}
-	matrix.Conformance(t, "genkit googleai", conformance.Harness{
+	matrix.Conformance(t, "genkit googleai", modeltest.Harness{
 		Provider: true, ArgsAsJSON: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			if why := fakegemini.Impossible(s); why != "" {
 				t.Skip(why)
 			}

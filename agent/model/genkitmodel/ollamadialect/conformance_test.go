@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/ollamadialect"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
@@ -39,9 +39,9 @@ func open(t testing.TB, url string, images bool) *genkitmodel.Model {
 func TestConformance(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[testing.TB]*strings.Builder{}
-	matrix.Conformance(t, "genkit ollama", conformance.Harness{
+	matrix.Conformance(t, "genkit ollama", modeltest.Harness{
 		Provider: true, ArgsAsJSON: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			if why := impossible(s); why != "" {
 				t.Skip(why)
 			}
@@ -97,7 +97,7 @@ const (
 )
 
 // impossible returns the reason why Ollama cannot play a scenario.
-func impossible(s conformance.Scenario) string {
+func impossible(s modeltest.Scenario) string {
 	if e := s.Error; e != nil && (e.Code == "insufficient_quota" || e.Status == http.StatusPaymentRequired) {
 		return "Ollama has no quota"
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 // play answers a request to /api/chat according to a scenario, in Ollama's protocol.
-func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
+func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	if s.Answer == nil && s.Error != nil {
 		for name, value := range map[string]string{"Content-Type": "application/json"} {
 			w.Header().Set(name, value)
@@ -36,9 +36,9 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 		body += "\n"
 	}
 	switch {
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		body = `{"model":"m","created_at":"2026-01-01T00:00:00Z","done":true}` + "\n"
-	case s.Fault == conformance.FaultTruncated && !streamed:
+	case s.Fault == modeltest.FaultTruncated && !streamed:
 		body = body[:len(body)/2]
 	case s.Silent && !streamed:
 		body = " "
@@ -53,7 +53,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 	}
 }
 
-func answerLines(m *model.Message, streamed bool, s conformance.Scenario) []string {
+func answerLines(m *model.Message, streamed bool, s modeltest.Scenario) []string {
 	end := fmt.Sprintf(`,"done":true,"done_reason":%q,"prompt_eval_count":%d,"eval_count":%d}`, reason(m.Finish, s.Fault), m.Usage.InputTokens, m.Usage.OutputTokens)
 	const head = `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":`
 	if !streamed {
@@ -89,15 +89,15 @@ func answerLines(m *model.Message, streamed bool, s conformance.Scenario) []stri
 	switch {
 	case s.Error != nil:
 		return append(lines, string(mustJSON(map[string]string{"error": s.Error.Message})))
-	case s.Silent, s.Fault == conformance.FaultTruncated:
+	case s.Silent, s.Fault == modeltest.FaultTruncated:
 		return lines
 	}
 	return append(lines, head+`{"role":"assistant","content":""}`+end)
 }
 
-func reason(f model.FinishReason, fault conformance.Fault) string {
+func reason(f model.FinishReason, fault modeltest.Fault) string {
 	switch {
-	case fault == conformance.FaultFinish:
+	case fault == modeltest.FaultFinish:
 		return "eclipse"
 	case f == model.FinishLength:
 		return "length"

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	matrix.Conformance(t, "genkit openai", conformance.Harness{
+	matrix.Conformance(t, "genkit openai", modeltest.Harness{
 		Provider: true,
-		New: func(t testing.TB, s conformance.Scenario) model.Model {
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s, body) })
 			endpoints.Store(t, e)
@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
 	if s.Answer == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 }
 
 // play answers a request according to a scenario.
-func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, request string) {
+func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request string) {
 	streamed := strings.Contains(request, `"stream":true`)
 	var header []string
 	refusal := ""
@@ -70,9 +70,9 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, reques
 	case s.Answer == nil && s.Error != nil:
 		say(s.Error.Status, refusal, header...)(w, r, "")
 		return
-	case s.Fault == conformance.FaultEmpty && streamed:
+	case s.Fault == modeltest.FaultEmpty && streamed:
 		body = events()
-	case s.Fault == conformance.FaultEmpty:
+	case s.Fault == modeltest.FaultEmpty:
 		body = `{"id":"c1","model":"m","choices":[]}`
 	case s.Answer != nil && streamed:
 		reason := wireFinish(s)
@@ -82,7 +82,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, reques
 			body = openEvents(append(chunks, refusal)...)
 		case s.Silent:
 			body = openEvents(chunks...)
-		case s.Fault == conformance.FaultTruncated:
+		case s.Fault == modeltest.FaultTruncated:
 			body = openEvents(chunks[:len(chunks)-1]...)
 		default:
 			body = events(append(chunks, finish(reason), `{"id":"c1","model":"m","choices":[],"usage":`+strings.Join(strings.Fields(wireUsage(s.Answer.Usage)), "")+`}`)...)
@@ -91,7 +91,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, reques
 		body = " "
 	case s.Answer != nil:
 		body = wireAnswer(s.Answer, wireFinish(s))
-		if s.Fault == conformance.FaultTruncated {
+		if s.Fault == modeltest.FaultTruncated {
 			body = body[:len(body)*2/3]
 		}
 	}
@@ -102,8 +102,8 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, reques
 	}
 }
 
-func wireFinish(s conformance.Scenario) string {
-	if s.Fault == conformance.FaultFinish {
+func wireFinish(s modeltest.Scenario) string {
+	if s.Fault == modeltest.FaultFinish {
 		return "tired"
 	}
 	return string(s.Answer.Finish)

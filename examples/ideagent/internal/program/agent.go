@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/prices"
+	"github.com/ponte-go/ponte/agent/model/modelwrap"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
@@ -195,7 +195,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 	if lasting, ok := o.store.(*lazyStore); ok {
 		kept.dir = lasting.undoDir
 	}
-	commands := host.BuiltIns(prices.Table())
+	commands := host.BuiltIns(modelwrap.ListPrices())
 	c = acpbridge.Config[session, string]{
 		Host: host.Config[session, string]{
 			Agent:           a,
@@ -205,7 +205,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 			Models:          o.models,
 			Commands:        append(commands, userPrompts(o.user, commands, o.say)...),
 			SessionCommands: func(s *host.Session) []host.Command { return projectPrompts(acpbridge.SessionOf(s)) },
-			Prices:          prices.Table(),
+			Prices:          modelwrap.ListPrices(),
 			Layers:          func(s session) []approval.Layer { return s.layers },
 			Files:           func(s session) host.Files { return s.turns },
 			Logger:          slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -7,12 +7,10 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/capability/ask"
+	"github.com/ponte-go/ponte/agent/capability"
 	"github.com/ponte-go/ponte/agent/capability/compaction"
-	"github.com/ponte-go/ponte/agent/capability/conversations"
 	"github.com/ponte-go/ponte/agent/capability/instructions"
 	"github.com/ponte-go/ponte/agent/capability/memory"
-	"github.com/ponte-go/ponte/agent/capability/plan"
 	"github.com/ponte-go/ponte/agent/capability/skills"
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/capability/webfetch"
@@ -45,19 +43,19 @@ func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[sessi
 	all := []agent.Capability[session]{
 		project,
 		skills.New(skills.Options{}, skills.Workspace(work, ".agents/skills", ".claude/skills")),
-		plan.New[session](),
-		ask.New[session](ask.Options{}),
+		capability.Plan[session](),
+		capability.Ask[session](capability.AskOptions{}),
 		memory.New(session.notes, memory.Options{}),
 		// The tools of the workspace bound their results themselves, below SpillBytes.
-		compaction.New(compaction.Options[session]{Model: m, Spill: session.results, SpillBytes: 64 << 10, KeepResults: []string{plan.ToolUpdatePlan}}),
+		compaction.New(compaction.Options[session]{Model: m, Spill: session.results, SpillBytes: 64 << 10, KeepResults: []string{capability.ToolUpdatePlan}}),
 		webfetch.New[session](webfetch.Options{}), // each host is asked about
 		subagents.New(subagents.Options[session]{Agents: []subagents.Agent[session]{
 			subagents.Of("explorer", "Finds out how things are in the project. It changes nothing.", explorer, func(s session) session { return s }),
 		}}),
 	}
 	if store != nil { // the sessions of this directory
-		all = append(all, conversations.New(func(s session) conversations.Scope {
-			return conversations.Scope{Store: store, Dir: s.Session.Cwd, Current: string(s.Session.ID)}
+		all = append(all, capability.Conversations(func(s session) capability.ConversationScope {
+			return capability.ConversationScope{Store: store, Dir: s.Session.Cwd, Current: string(s.Session.ID)}
 		}))
 	}
 	return all, nil

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
@@ -68,7 +67,7 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 		}
 		return exitError
 	}
-	if _, ok := errors.AsType[*acpregistry.NotInstalledError](err); ok {
+	if _, ok := errors.AsType[*acpclient.NotInstalledError](err); ok {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
 	}
@@ -159,7 +158,7 @@ func otherAgent(line string) (acpclient.Command, error) {
 		return c, err
 	}
 	named, err := acpclient.Named(c.Path)
-	if _, unknown := errors.AsType[*acpregistry.UnknownError](err); unknown {
+	if _, unknown := errors.AsType[*acpclient.UnknownAgentError](err); unknown {
 		if _, lookErr := exec.LookPath(c.Path); lookErr == nil {
 			return c, nil
 		}
@@ -169,17 +168,17 @@ func otherAgent(line string) (acpclient.Command, error) {
 
 // listAgents lists the agents that have names.
 func listAgents(out io.Writer) int {
-	all, err := acpregistry.Load()
+	all, err := acpclient.LoadRegistry()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
 	}
-	var store acpregistry.Store
+	var store acpclient.AgentStore
 	for _, a := range all.Agents() {
 		state := "installed"
 		if _, err := store.Command(a); err != nil {
 			state = err.Error()
-			if missing, ok := errors.AsType[*acpregistry.NotInstalledError](err); ok {
+			if missing, ok := errors.AsType[*acpclient.NotInstalledError](err); ok {
 				state = "install it with: " + missing.Command
 			}
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/acpbridge/acpproxy"
-	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 	"github.com/ponte-go/ponte/agent/approval"
 )
 
@@ -76,7 +75,7 @@ func proxy(ctx context.Context, args []string, in io.Reader, out io.Writer) int 
 	if flags.NArg() == 1 {
 		if named, err := acpclient.Named(flags.Arg(0)); err == nil {
 			command = named
-		} else if unknown, ok := errors.AsType[*acpregistry.UnknownError](err); !ok || len(unknown.Near) > 0 && !isProgram(flags.Arg(0)) {
+		} else if unknown, ok := errors.AsType[*acpclient.UnknownAgentError](err); !ok || len(unknown.Near) > 0 && !isProgram(flags.Arg(0)) {
 			return fail(err)
 		}
 	}
