@@ -29,6 +29,7 @@ func TestNoUpdateOfACallIsAnEcho(t *testing.T) {
 		call("command", "run_command", args{"command": "make"}),
 		call("read", "read_file", args{"path": "a"}),
 		call("list", "list_files", args{}),
+		call("search", "search_files", args{"pattern": "new"}),
 		call("missing", "read_file", args{"path": "nowhere"}),
 		call("refused", "edit_file", editArgs("a", "not there", "x")),
 	}
@@ -82,6 +83,9 @@ func TestNoUpdateOfACallIsAnEcho(t *testing.T) {
 				}
 				require.LessOrEqual(t, len(sent), most, "%s: %q", call, sent)
 				require.Contains(t, []string{`"completed"`, `"failed"`}, string(known[call]["status"]), call)
+				if strings.HasSuffix(string(call), "/list") || strings.HasSuffix(string(call), "/search") {
+					require.NotEmpty(t, known[call]["content"], "people see what was found")
+				}
 			}
 		})
 	}

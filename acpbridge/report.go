@@ -141,6 +141,9 @@ func (a *report) notes() []acp.ToolCallContent {
 // completed reports how the call has ended well.
 func (a *report) completed(res *toolset.Result) acp.ToolCallUpdate {
 	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusCompleted, RawOutput: res.Meta}
+	if a.about.Listing {
+		u.Content = []acp.ToolCallContent{deps.TextContent(transcript.Clip(res.Text))}
+	}
 	var state ws.CommandState
 	if !a.about.Output || json.Unmarshal(res.Meta, &state) != nil {
 		return u

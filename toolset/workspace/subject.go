@@ -18,6 +18,8 @@ type Subject struct {
 	// Output reports that the call shows the output of a command: its result has a [CommandState]. Runs reports that it runs the
 	// command, so that it has failed if the command has.
 	Output, Runs bool
+	// Listing reports that people see the text of the result, as the model does: a list of files, or lines that were found.
+	Listing bool
 }
 
 // Subject returns what a call of one of the session's tools is about. args are the decoded arguments of the tool. ok is false for other

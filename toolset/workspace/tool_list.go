@@ -26,7 +26,7 @@ func (in listFilesArgs) subject(*Session) Subject {
 	if in.Pattern != "" {
 		what = in.Pattern
 	}
-	return Subject{Title: "List " + what + within(in.Path)}
+	return Subject{Title: "List " + what + within(in.Path), Listing: true}
 }
 
 // within names the directory, unless it is the working directory.

@@ -26,7 +26,7 @@ type searchFilesArgs struct {
 }
 
 func (in searchFilesArgs) subject(*Session) Subject {
-	return Subject{Title: "Search " + strconv.Quote(cutText(in.Pattern, 100)) + within(in.Path)}
+	return Subject{Title: "Search " + strconv.Quote(cutText(in.Pattern, 100)) + within(in.Path), Listing: true}
 }
 
 const (
