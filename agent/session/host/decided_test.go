@@ -5,6 +5,9 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,4 +172,35 @@ func TestAnswersToPendingCallsAreKept(t *testing.T) {
 	}
 	require.Contains(t, kept, `"title":"Pay Ada"`)
 	require.Contains(t, kept, `"verdict":"allow"`)
+}
+
+// An answer costs the same however many questions wait: to answer four times as many allocates about four times as much.
+func TestAnswersToManyQuestionsAreTakenAtLinearCost(t *testing.T) {
+	allocated := func(n int) float64 {
+		var calls []model.Part
+		for i := range n {
+			calls = append(calls, model.ToolCall(fmt.Sprint("c", i), "pay", `{"to":"Ada"}`))
+		}
+		var paid []string
+		s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(modeltest.Say(calls...), modeltest.SayText("done")), pay(&paid))}))
+		_, err := s.Prompt(t.Context(), say("Pay."))
+		require.NoError(t, err)
+		var questions []*view.Entity
+		for u, err := range s.Watch(t.Context(), "") {
+			require.NoError(t, err)
+			questions = slices.Collect(u.Snapshot.Of(view.Question))
+			break
+		}
+		require.Len(t, questions, n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, q := range questions[1:] { // the last answer would begin a turn
+			require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	allocated(10) // what is made only once
+	few, many := allocated(100), allocated(400)
+	require.Less(t, many, 6*few)
 }

@@ -123,19 +123,34 @@ func (s *Session) answered(c *conversation, q *question, a *Answer) {
 	c.Report(&e)
 }
 
-// results returns the answers to the questions of the pending run. complete reports whether none is missing.
-func (s *Session) results() (results *agent.DeferredResults, complete bool) {
+// allAnswered reports whether the pending run has questions, and none is without an answer. Each answer asks, so it stops at the first.
+func (s *Session) allAnswered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some := false
+	for _, q := range s.questions {
+		if q.call == nil {
+			continue
+		}
+		if q.taken() == nil {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// results returns the answers to the questions of the pending run so far, nil if there are none.
+func (s *Session) results() *agent.DeferredResults {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
-	complete = true
 	for _, q := range s.questions {
 		if q.call == nil {
 			continue
 		}
 		switch a := q.taken(); {
 		case a == nil:
-			complete = false
 		case a.Decision != nil:
 			r.Decisions[q.call.Key()] = *a.Decision
 		case a.Result != nil:
@@ -143,14 +158,14 @@ func (s *Session) results() (results *agent.DeferredResults, complete bool) {
 		}
 	}
 	if len(r.Decisions)+len(r.Results) == 0 {
-		return nil, false
+		return nil
 	}
-	return &r, complete
+	return &r
 }
 
 // resume admits the turn that resumes the pending run, if all of its questions have been answered.
 func (s *Session) resume(ctx context.Context) (*Turn, error) {
-	if _, complete := s.results(); !complete {
+	if !s.allAnswered() {
 		return nil, nil
 	}
 	return s.admit(ctx, BusyQueue, true) // also of a session whose queue is full
@@ -171,7 +186,7 @@ func (s *Session) reopen(ctx context.Context) {
 
 // takeResults returns the answers for a turn that follows a pending one, and closes the questions.
 func (s *Session) takeResults(c *conversation) *agent.DeferredResults {
-	results, _ := s.results()
+	results := s.results()
 	s.mu.Lock()
 	var open []*question
 	for id, q := range s.questions {

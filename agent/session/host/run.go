@@ -73,7 +73,7 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 // perform runs the agent and records the turn.
 func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.Content) {
 	s, c := t.session, t.c
-	if _, complete := s.results(); p.resume && !complete { // another turn has taken the answers
+	if p.resume && !s.allAnswered() { // another turn has taken the answers
 		o.Reason, t.resumes = transcript.Done, false
 		t.conclude(p, o)
 		return
