@@ -37,9 +37,6 @@ func project(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// notOnDisk is what the model is told of text that an editor has and the disk has not.
-const notOnDisk = "\n[This is the text in the editor. It is not what is on disk: it has unsaved changes, or the file was changed on disk.]"
-
 var everything = acpbridge.LocalFallback{Files: true, Commands: true}
 
 // What this machine does in place of a client is shown in the editor: changes as diffs, in parts if the file is large, and output as it is

@@ -22,6 +22,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
+// notOnDisk is what the model is told of text that an editor has and the disk has not.
+const notOnDisk = "\n[This is the text in the editor. It is not what is on disk: it has unsaved changes, or the file was changed on disk.]"
+
 func TestReadFileGivesTheModelWhatTheEditorHas(t *testing.T) {
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a.go": "old\n"}})
 	editor.Type("/project/a.go", "unsaved\n")

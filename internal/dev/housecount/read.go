@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,8 +25,22 @@ const (
 
 // house is the code of the repository.
 type house struct {
+	lines, generated, long int
+	packages               map[string]*pkg  // by their directories
+	rooms                  map[string]*room // directories of at most two levels
+}
+
+// room is a part of the house.
+type room struct {
+	name        string
 	lines, long int
-	packages    map[string]*pkg // by their directories
+	largest     file // the file with the most lines that is not generated
+}
+
+// file is a file with its number of lines.
+type file struct {
+	name  string
+	lines int
 }
 
 // pkg is a package.
@@ -37,7 +52,7 @@ type pkg struct {
 
 // read parses all Go files below a directory except tests.
 func read(root string) (*house, error) {
-	h := &house{packages: map[string]*pkg{}}
+	h := &house{packages: map[string]*pkg{}, rooms: map[string]*room{}}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -55,7 +70,7 @@ func read(root string) (*house, error) {
 		if err != nil {
 			return err
 		}
-		return h.add(file, path.Dir(filepath.ToSlash(rel)))
+		return h.add(file, filepath.ToSlash(rel))
 	})
 	return h, err
 }
@@ -65,23 +80,19 @@ func ignored(name string) bool {
 	return name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
-// add counts a file of the package in dir.
-func (h *house) add(file, dir string) error {
-	text, err := os.ReadFile(file)
+// add counts a file with that name within the repository.
+func (h *house) add(from, name string) error {
+	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	for line := range bytes.Lines(text) {
-		h.lines++
-		line = bytes.TrimRight(line, "\r\n")
-		if utf8.RuneCount(line)+(tabWidth-1)*bytes.Count(line, []byte("\t")) > columns {
-			h.long++
-		}
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(token.NewFileSet(), from, text,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("parse: %w", err)
 	}
+	h.count(name, text, ast.IsGenerated(parsed))
+	dir := path.Dir(name)
 	p := h.packages[dir]
 	if p == nil {
 		p = &pkg{dir: dir, name: parsed.Name.Name, symbols: map[string]bool{}}
@@ -91,6 +102,44 @@ func (h *house) add(file, dir string) error {
 		p.declare(d)
 	}
 	return nil
+}
+
+// count counts the lines of a file.
+func (h *house) count(name string, text []byte, generated bool) {
+	lines, long := 0, 0
+	for line := range bytes.Lines(text) {
+		lines++
+		line = bytes.TrimRight(line, "\r\n")
+		if utf8.RuneCount(line)+(tabWidth-1)*bytes.Count(line, []byte("\t")) > columns {
+			long++
+		}
+	}
+	r := h.room(name)
+	r.lines, r.long = r.lines+lines, r.long+long
+	h.lines, h.long = h.lines+lines, h.long+long
+	switch {
+	case generated:
+		h.generated += lines
+	case lines > r.largest.lines:
+		r.largest = file{name, lines}
+	}
+}
+
+// room returns the room of a file.
+func (h *house) room(file string) *room {
+	parts := strings.Split(file, "/")
+	name := strings.Join(parts[:min(2, len(parts)-1)], "/")
+	if h.rooms[name] == nil {
+		h.rooms[name] = &room{name: name}
+	}
+	return h.rooms[name]
+}
+
+// sorted returns the rooms by their names.
+func (h *house) sorted() []*room {
+	return slices.SortedFunc(maps.Values(h.rooms), func(a, b *room) int {
+		return strings.Compare(a.name, b.name)
+	})
 }
 
 // public returns the packages that other modules can import, sorted.

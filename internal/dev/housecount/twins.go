@@ -28,7 +28,7 @@ type twin struct {
 	equal float64
 }
 
-// qualifier is the package name before the name of a type.
+// qualifier is the name of a package before that of a type.
 var qualifier = regexp.MustCompile(`\b\w+\.`)
 
 func newStruct(name string, t *ast.StructType) *structType {
