@@ -24,7 +24,6 @@ import (
 
 // outputTold is what a client has been told of the output of a call.
 type outputTold struct {
-	content  string // the text of the call in the end
 	grown    string // what its terminal has
 	exits    []string
 	infos    int

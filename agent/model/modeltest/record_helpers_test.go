@@ -68,7 +68,7 @@ func deltas(t testing.TB, m model.Model, req *model.Request) ([]model.Delta, *mo
 	return got, msg, err
 }
 
-var recErrBoom = errors.New("boom")
+var errRecBoom = errors.New("boom")
 
 // fakeT is a test that only records what happens.
 type recFakeT struct {

@@ -71,7 +71,7 @@ func TestModelFailsTheTest(t *testing.T) {
 	require.Contains(t, fmt.Sprint(fake.problems), "PONTE_RECORD is neither 1 nor a regular expression")
 
 	t.Setenv("PONTE_RECORD", "1")
-	fake = inTest(t, func(t testing.TB) { modeltest.Recorded(t, broken, opens(nil, recErrBoom)) })
+	fake = inTest(t, func(t testing.TB) { modeltest.Recorded(t, broken, opens(nil, errRecBoom)) })
 	require.Contains(t, fmt.Sprint(fake.problems), "boom")
 	fake = inTest(t, func(t testing.TB) { modeltest.Recorded(t, filepath.Join(broken, "x"), opens(modeltest.Auto(), nil)) })
 	require.Len(t, fake.problems, 1)

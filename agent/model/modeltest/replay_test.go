@@ -32,7 +32,7 @@ func TestReplayKeepsErrors(t *testing.T) {
 		"an APIError":           {api, []error{model.ErrRateLimited, model.ErrContextLength}},
 		"an APIError of status": {&model.APIError{Provider: "p", Status: 401, Message: "who?"}, []error{model.ErrAuth}},
 		"a wrapped APIError":    {fmt.Errorf("outside: %w", api), []error{model.ErrRateLimited, model.ErrContextLength}},
-		"another error":         {recErrBoom, nil},
+		"another error":         {errRecBoom, nil},
 		"unsupported":           {fmt.Errorf("no: %w", model.ErrUnsupported), []error{model.ErrUnsupported}},
 		"a broken connection":   {&model.APIError{Provider: "p", Err: io.ErrUnexpectedEOF}, []error{io.ErrUnexpectedEOF}},
 		"a timeout":             {fmt.Errorf("late: %w", os.ErrDeadlineExceeded), []error{os.ErrDeadlineExceeded}},
@@ -82,7 +82,7 @@ func testWhatTheCallerStopped(t *testing.T) {
 	stopped := func(m model.Model) (seen []string, err error) {
 		_, err = m.Generate(t.Context(), recAsk("stop"), func(d model.Delta) error {
 			if seen = append(seen, d.Text); len(seen) == 2 {
-				return recErrBoom
+				return errRecBoom
 			}
 			return nil
 		})
@@ -93,7 +93,7 @@ func testWhatTheCallerStopped(t *testing.T) {
 		require.ErrorIs(t, cancelled(m, "wait"), cause)
 		for range 2 {
 			_, err := stopped(m)
-			require.Equal(t, recErrBoom, err)
+			require.Equal(t, errRecBoom, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -103,7 +103,7 @@ func testWhatTheCallerStopped(t *testing.T) {
 	require.Equal(t, 4, replay.Left(), "a request that was not sent is not in the file")
 	require.ErrorIs(t, cancelled(replay, "wait"), cause)
 	seen, err := stopped(replay)
-	require.Equal(t, recErrBoom, err)
+	require.Equal(t, errRecBoom, err)
 	require.Equal(t, []string{"one ", "two "}, seen)
 
 	_, err = replay.Generate(context.Background(), recAsk("wait"), nil)
@@ -126,10 +126,10 @@ func TestReplayEndsWithTheContext(t *testing.T) {
 	n := 0
 	_, err := replay.Generate(ctx, recAsk("go"), func(model.Delta) error {
 		n++
-		cancel(recErrBoom)
+		cancel(errRecBoom)
 		return nil
 	})
-	require.Equal(t, recErrBoom, err)
+	require.Equal(t, errRecBoom, err)
 	require.Equal(t, 1, n)
 }
 
