@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/guard"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -95,11 +96,15 @@ func (s AgentStore) install(ctx context.Context, w *way, root string, out io.Wri
 	return os.Rename(unfinished, w.dir)
 }
 
+// installerEnv are the settings of npm and uv. Nothing else that may be secret reaches what they
+// install, which runs scripts.
+var installerEnv = []string{"NPM_CONFIG_*", "UV_*"}
+
 // runInstaller runs npm or uv. It runs in the store's directory: the settings of the project at hand must not lead it elsewhere.
 func runInstaller(ctx context.Context, w *way, dir, root string, out io.Writer) error {
 	args, env := w.install(dir)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
+	cmd.Dir, cmd.Env = root, append(guard.Environ(os.Environ(), installerEnv), env...)
 	cmd.WaitDelay = 5 * time.Second
 	tail := &tail{}
 	cmd.Stdout, cmd.Stderr = tail, tail

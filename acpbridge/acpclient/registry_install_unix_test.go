@@ -80,6 +80,18 @@ func TestPackagesAreInstalledByNpmAndUv(t *testing.T) {
 	}
 }
 
+// What is installed runs scripts of its own.
+func TestInstallersGetNoKeys(t *testing.T) {
+	path(t, map[string]string{"npm": fakeNPM + "\n/usr/bin/env\n"})
+	t.Setenv("SMTP_PASS", "sesame")
+	t.Setenv("OPENAI_API_KEY", "sesame")
+	t.Setenv("NPM_CONFIG_LOGLEVEL", "silly")
+	var out bytes.Buffer
+	require.NoError(t, acpclient.AgentStore{Dir: t.TempDir()}.Install(t.Context(), parse(t, entry("agent", npx)), &out))
+	require.Contains(t, out.String(), "NPM_CONFIG_LOGLEVEL=silly")
+	require.NotContains(t, out.String(), "sesame")
+}
+
 // The line that the error shows does what Install does.
 func TestShownCommandInstalls(t *testing.T) {
 	path(t, map[string]string{"npm": fakeNPM, "uv": fakeUV})

@@ -36,6 +36,8 @@ type Command struct {
 	Dir string
 	// Stdin, Stdout and Stderr are handed to the command. A nil file is the null device.
 	Stdin, Stdout, Stderr *os.File
+	// Files are further files that the command inherits, as descriptors 5, 6 and so on. Unix only.
+	Files []*os.File
 	// Grace is the time between SIGTERM and SIGKILL when the owner ends or calls Stop or Close. Zero means
 	// [DefaultGrace], a negative value means none: SIGKILL at once.
 	Grace time.Duration

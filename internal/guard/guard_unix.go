@@ -76,7 +76,7 @@ func Start(c Command) (*Process, error) {
 	cmd := exec.Command(shell, args...)
 	cmd.Args[0] = "sh"
 	cmd.Env, cmd.Dir = c.Env, c.Dir
-	cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
+	cmd.ExtraFiles = append([]*os.File{lifelineRead, reportWrite}, c.Files...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	setFiles(cmd, c)
 	if err := cmd.Start(); err != nil {

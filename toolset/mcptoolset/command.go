@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,10 +24,11 @@ type Command struct {
 	// Path is the program, looked up in PATH, and Args are its arguments.
 	Path string
 	Args []string
-	// Env lists variables as "NAME=value". Apart from these, the process gets only those variables of this program that are harmless and
-	// usually needed, such as PATH and HOME, and those listed in Inherit. API keys are not passed on.
+	// Env lists variables as "NAME=value". Apart from these, the process gets only those variables of
+	// this program that are ordinary, such as PATH and HOME (docs/local.md lists them), and those
+	// listed in Inherit. API keys are not passed on.
 	Env []string
-	// Inherit lists names of further variables to pass on.
+	// Inherit lists names of further variables to pass on. "*" stands for any text.
 	Inherit []string
 	// Dir is the working directory. If empty, it is that of this program.
 	Dir string
@@ -38,13 +38,6 @@ type Command struct {
 	Stderr io.Writer
 	// Grace is the time a server has to end after its standard input is closed, and again after SIGTERM. 0 means 500 ms.
 	Grace time.Duration
-}
-
-// inherited are the variables that servers get. None of them holds a secret as a rule.
-var inherited = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-	"SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "USERNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA",
-	"HOMEDRIVE", "HOMEPATH", "PATHEXT", "COMSPEC", "WINDIR", "PROCESSOR_ARCHITECTURE",
 }
 
 const (
@@ -76,8 +69,10 @@ func (c Command) secrets() []string {
 		_, value, _ := strings.Cut(v, "=")
 		values = append(values, value)
 	}
-	for _, name := range c.Inherit {
-		values = append(values, os.Getenv(name))
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); guard.Matches(c.Inherit, name) {
+			values = append(values, value)
+		}
 	}
 	return values
 }
@@ -106,13 +101,7 @@ func format(f fmt.State, verb rune, t interface{ String() string }) {
 }
 
 func (c Command) environment() []string {
-	var env []string
-	for _, name := range slices.Concat(inherited, c.Inherit) {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return append(env, c.Env...)
+	return append(guard.Environ(os.Environ(), c.Inherit), c.Env...)
 }
 
 func (c Command) open(_ context.Context, limits *Limits) (_ *opened, err error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -33,8 +34,9 @@ type deps struct {
 }
 
 // newDeps opens the directory of a session.
-func newDeps(_ context.Context, s *host.Session) (deps, error) {
-	files, err := local.Open(local.Config{Roots: []string{s.Info().Dir}})
+func (f *flags) newDeps(_ context.Context, s *host.Session) (deps, error) {
+	named := strings.FieldsFunc(f.env, func(r rune) bool { return r == ',' || r == ' ' })
+	files, err := local.Open(local.Config{Roots: []string{s.Info().Dir}, PassEnv: named})
 	if err != nil {
 		return deps{}, err
 	}
@@ -64,8 +66,9 @@ func serve(ctx context.Context, f *flags, dir string, m model.Model, store sessi
 	token := webbridge.NewToken()
 	h, err := webbridge.New(webbridge.Config[deps, string]{
 		Host: host.Config[deps, string]{
-			Agent: a, Store: store, Modes: host.Modes(), Deps: newDeps, Release: release, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-			Keep: func(_ *host.Session, d deps) bool { return len(d.work.Terminals()) > 0 },
+			Agent: a, Store: store, Modes: host.Modes(), Deps: f.newDeps, Release: release,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Keep:   func(_ *host.Session, d deps) bool { return len(d.work.Terminals()) > 0 },
 			RunOptions: func(_ context.Context, d deps, p *host.Prompt) ([]agent.RunOption, error) {
 				d.changes.Mark("prompt")
 				return nil, nil

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // opening is how long a browser has to open the page.
@@ -33,6 +35,7 @@ func open(page string) (done func()) {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
 	}
 	cmd := exec.Command(name, args...)
+	cmd.Env = guard.Environ(os.Environ(), nil) // without the keys of models
 	if cmd.Start() != nil {
 		remove()
 		return func() {}

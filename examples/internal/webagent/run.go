@@ -23,10 +23,12 @@ import (
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
 	"github.com/ponte-go/ponte/examples/internal/offline"
 	"github.com/ponte-go/ponte/examples/internal/stores"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // Main runs the program until it is told to end, and exits. kinds are the databases that it can keep sessions in.
 func Main(kinds stores.Kinds) {
+	guard.Undumpable() // there are keys in its memory
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := Run(ctx, os.Args[1:], os.Stdout, kinds); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -37,8 +39,8 @@ func Main(kinds stores.Kinds) {
 
 // flags holds the flags of the command line.
 type flags struct {
-	dir, addr, store, model string
-	open                    bool
+	dir, addr, store, model, env string
+	open                         bool
 }
 
 // Run is the program, without the process around it. It returns when ctx has ended and the turns have.
@@ -49,6 +51,8 @@ func Run(ctx context.Context, args []string, out io.Writer, kinds stores.Kinds) 
 	set.StringVar(&f.addr, "addr", "127.0.0.1:0", "the `address` to listen on")
 	set.StringVar(&f.store, "store", "", "the `directory` that sessions are kept in, or the address of a database, if the program has one (default: ponte/sessions in the user's configuration directory)")
 	set.StringVar(&f.model, "model", "", "the `model` that answers, as PROVIDER:NAME, or offline (default: openai:gpt-5-mini if OPENAI_API_KEY is set, else offline)")
+	set.StringVar(&f.env, "env", "", "the `names` of further variables that commands get, "+
+		"separated by commas; * matches any text")
 	set.BoolVar(&f.open, "open", true, "open the page in the browser")
 	if err := set.Parse(args); err != nil {
 		return err

@@ -12,8 +12,9 @@
 //
 // # Commands
 //
-// A command has no input, no terminal, and an environment without secrets, see [Secret]. It may do whatever this process may: the
-// roots are where it begins, not where it must stay. A [Sandbox] keeps it from writing elsewhere.
+// A command has no input, no terminal, and an environment of ordinary variables and those that
+// [Config.PassEnv] names. It may do whatever this process may: the roots are where it begins, not
+// where it must stay. A [Sandbox] keeps it from writing elsewhere.
 //
 // No command outlives this process, however the process ends: by returning, by a panic, by kill -9. What a command starts ends with
 // it when it is closed. On Unix that is everything in the command's session, and descendants that left it while their parents

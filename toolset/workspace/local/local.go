@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/guard"
 	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -34,11 +35,12 @@ type Config struct {
 	// Grace is the time between SIGTERM and SIGKILL when a command is ended; the default is half a second. A negative value means SIGKILL
 	// at once.
 	Grace time.Duration
-	// Env is the environment of commands, before secrets are taken out of it and what [workspace.Command] adds is added. Nil means
-	// that of this process.
+	// Env is the environment that the variables of commands are taken from. Nil means that of this
+	// process. Commands get those of its variables that are known to be ordinary, such as PATH and
+	// LANG (docs/local.md lists them), those that PassEnv names, and what [workspace.Command] adds.
 	Env []string
-	// PassEnv are names of variables that commands get although they look like secrets, see [Secret]. "*" at the beginning or the end of a name
-	// stands for anything; "*" alone passes everything.
+	// PassEnv are names of further variables that commands get. "*" stands for any text: "*" alone
+	// passes everything, secrets too.
 	PassEnv []string
 	// Sandbox, if not nil, runs commands in a sandbox.
 	Sandbox *Sandbox
@@ -94,7 +96,7 @@ func Open(c Config) (*Workspace, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	env = withoutSecrets(env, c.PassEnv)
+	env = guard.Environ(env, c.PassEnv)
 	w.env, w.config.Env = func() []string { return env }, nil // nothing prints functions
 	if c.Sandbox != nil && !c.NoCommands {
 		wrap, err := c.Sandbox.open(w)

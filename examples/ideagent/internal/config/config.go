@@ -36,7 +36,8 @@ type User struct {
 	Instructions string
 	Files        Side
 	Terminal     Side
-	Prompts      string // absolute, unless it is empty
+	Env          []string // names of variables that commands get
+	Prompts      string   // absolute, unless it is empty
 	Bare         bool
 	Permissions  approval.Config
 	MCPServers   []mcptoolset.ServerConfig
@@ -86,6 +87,7 @@ func Keys() []Key {
 		{Name: "permissions", Want: "an object", Project: true, set: func(d *decoder, u *User, v *strictjson.Value) { u.Permissions = d.permissions(v) }},
 		{Name: "files", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Files) })},
 		{Name: "terminal", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Terminal) })},
+		{Name: "env", Want: "a list of strings", set: (*decoder).env},
 		{Name: "mcpServers", Want: "an object", set: (*decoder).servers},
 		{Name: "prompts", Want: "a string", set: (*decoder).prompts},
 		{Name: "bare", Want: "true or false", set: func(_ *decoder, u *User, v *strictjson.Value) { u.Bare = v.Text == "true" }},

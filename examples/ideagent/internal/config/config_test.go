@@ -28,6 +28,7 @@ const whole = "\uFEFF" + `{
   "permissions": {"mode": "auto", "rules": [{"decision": "deny", "path": "**/.env"}]},
   "files": "local",
   "terminal": "client-or-local",
+  "env": ["GH_TOKEN", "MY_*"],
   "mcpServers": {"files": {"command": "npx"}},
   "prompts": "my/prompts",
   "bare": true
@@ -46,6 +47,7 @@ func TestUserFileSetsEveryKey(t *testing.T) {
 	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, u.MCPServers[0].Transport.(mcptoolset.Command).Path)
 	require.Equal(t, filepath.Join(dir, "my", "prompts"), u.Prompts)
 	require.True(t, u.Bare)
+	require.Equal(t, []string{"GH_TOKEN", "MY_*"}, u.Env)
 	for _, k := range config.Keys() {
 		require.Contains(t, whole, `"`+k.Name+`"`, "every key is tested")
 	}
@@ -66,6 +68,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{"thinking": "hihg"}`:                  {`thinking: unknown value "hihg"; want "off", "minimal", "low", "medium" or "high"; did you mean "high"?`},
 		`{"mode": "Plan"}`:                      {`mode: unknown value "Plan"; want "ask", "code" or "plan"; did you mean "plan"?`},
 		`{"files": "editor"}`:                   {`files: unknown value "editor"; want "client", "client-or-local" or "local"`},
+		`{"env": ["GH_TOKEN=x", "", 7]}`:        {`f:1:10: env[0]: "GH_TOKEN=x" is not the name of a variable`, "env[1]: ", "env[2]: want a string"},
 		`{"bare": "yes"}`:                       {"bare: want true or false, not a string"},
 		`{"prompts": " "}`:                      {"prompts: want a directory"},
 		`{"model": "offline", "model": "offline"}`: {`f:1:22: "model" is there twice`},

@@ -145,6 +145,21 @@ func (d *decoder) models(u *User, v *strictjson.Value) {
 	}
 }
 
+// env reads names of variables, in which "*" stands for any text.
+func (d *decoder) env(u *User, v *strictjson.Value) {
+	for i, item := range v.Items {
+		key := fmt.Sprintf("env[%d]", i)
+		switch {
+		case !d.fits(Key{Name: key, Want: "a string"}, item):
+		case item.Text == "" || strings.ContainsAny(item.Text, "= \t\r\n\x00"):
+			const problem = `%.64q is not the name of a variable; want a name, such as "GH_TOKEN"`
+			d.bad(item.Start, key, problem, item.Text)
+		default:
+			u.Env = append(u.Env, item.Text)
+		}
+	}
+}
+
 // permissions reads the form of package approval.
 func (d *decoder) permissions(v *strictjson.Value) approval.Config {
 	c, err := approval.ParseConfig(d.data[v.Start:v.End])

@@ -93,6 +93,9 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 		Interrupts: interrupts,
 		Heed:       func(line string) bool { return *agent == "" && strings.HasPrefix(line, notKept) },
 	}
+	if user, err := readConfig(*configFile); err == nil {
+		terminal.Env = user.Env
+	}
 	// One thing that needs no answers is shown as text, for people too.
 	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && terminal.Prompt != "") {
 		terminal.Terminal = func() (tty.Terminal, error) { return tty.Open(os.Stdin, os.Stdout) }

@@ -47,6 +47,7 @@ func readConfig(file string) (*config.User, error) {
 func fallback(u *config.User) (f acpbridge.LocalFallback) {
 	f.Files, f.Prefer.Files = u.Files == config.ClientOrLocal || u.Files == config.Local, u.Files == config.Local
 	f.Commands, f.Prefer.Commands = u.Terminal == config.ClientOrLocal || u.Terminal == config.Local, u.Terminal == config.Local
+	f.Config.PassEnv = u.Env
 	return f
 }
 

@@ -17,11 +17,13 @@ import (
 
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/internal/stores"
+	"github.com/ponte-go/ponte/internal/guard"
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
 // Main runs the program with the arguments of the process, and exits. kinds are the databases that it can keep sessions in.
 func Main(kinds stores.Kinds) {
+	guard.Undumpable() // there are keys in its memory
 	os.Exit(run(os.Args[1:], kinds))
 }
 

@@ -24,6 +24,8 @@ type Config struct {
 	Agent acpclient.Command
 	// Dir is the session's directory, absolute. The agent is served its files, and commands that run on this machine.
 	Dir string
+	// Env are names of variables that commands get, besides ordinary ones.
+	Env []string
 	// Prompt is the one thing to ask. Empty means that In has a prompt on each line.
 	Prompt string
 	// AllowAll allows whatever the agent asks permission for.
@@ -130,7 +132,7 @@ func explain(err error) string {
 func run(ctx context.Context, config *Config, out front) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	files, err := local.Open(local.Config{Roots: []string{config.Dir}})
+	files, err := local.Open(local.Config{Roots: []string{config.Dir}, PassEnv: config.Env})
 	if err != nil {
 		return err
 	}
