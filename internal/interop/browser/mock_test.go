@@ -310,7 +310,8 @@ func (s *mockSession) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *mockSession) prompt(w http.ResponseWriter, r *http.Request) {
-	parts, _ := body(r)["parts"].([]any)
+	asked := body(r)
+	parts, _ := asked["parts"].([]any)
 	text := ""
 	var content []view.Content
 	for _, p := range parts {
@@ -323,6 +324,12 @@ func (s *mockSession) prompt(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.m.mu.Lock()
+	if s.running && asked["busy"] == "refuse" {
+		s.m.mu.Unlock()
+		s.m.note("busy")
+		reply(w, 409, map[string]any{"error": map[string]string{"kind": "busy", "message": "Another turn is running."}})
+		return
+	}
 	s.n++
 	turn := &mockTurn{s: s, n: s.n}
 	s.running = true

@@ -38,6 +38,7 @@ var pageMutants = []struct{ rule, file, find, put, scenario string }{
 	{"a look has an end", "client/watch.ts", `if (this.#position !== before) this.#end();`, `if (false) this.#end();`, ""},
 	{"pictures from elsewhere are not loaded", "view/content.tsx", `if (c.uri) return <p className="remote">`, `if (c.uri) return <img src={c.uri} alt="" />; if (c.uri) return <p className="remote">`, "pictures"},
 	{"what was approved is folded away", "view/item.tsx", `<div className="answered"><Fold id={e.id} title={title}>`, `<div className="answered"><Fold id={e.id} title={title} initially>`, "approve"},
+	{"going on begins one turn", "view/chat.tsx", `api.prompt(session, [{ text }], "refuse")`, `api.prompt(session, [{ text }], "wait")`, "stop"},
 	{"few elements are on the page", "view/transcript.tsx", `overscan: 8,`, `overscan: 4000,`, "many"},
 }
 

@@ -158,6 +158,10 @@ func (t *mockTurn) run(said string) {
 		t.say("slow", "I am at it.")
 		<-t.ctx.Done()
 		t.s.put(view.Entity{ID: t.id("notice"), Kind: view.Notice, Class: "warning", Title: "Stopped by the user."})
+	case "Go": // pressed on the page
+		if t.wait() {
+			t.say("answer", "You said: "+said)
+		}
 	case "burst":
 		t.s.put(view.Entity{ID: t.id("burst"), Kind: view.Message, Role: view.Assistant})
 		for i := range 5000 {

@@ -182,12 +182,19 @@ export const scenarios = {
     await page.getByText("I am at it.").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("Stopped by the user.").waitFor();
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Go on" }).evaluate((b) => {
+      b.click();
+      b.click();
+    });
+    await h.until("the second press is refused", async () => (await h.log()).includes("busy"));
+    await h.release();
     await page.getByText("You said: Go on.").waitFor();
     await h.send(page, "slow again");
     await page.getByText("I am at it.").nth(1).waitFor();
     await page.getByLabel("Message", { exact: true }).press("Escape");
     await page.getByText("Stopped by the user.").nth(1).waitFor();
+    h.assert.equal(await page.getByText("You said: Go on.").count(), 1, "pressed twice, it is one turn");
+    h.assert.equal(await page.getByRole("alert").count(), 0, "and no error");
   },
 
   async command(h) {

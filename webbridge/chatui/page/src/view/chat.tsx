@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import type { API } from "../client/api.ts";
+import { APIError, type API } from "../client/api.ts";
 import { attend } from "../client/crowd.ts";
 import { ending, textOf } from "../client/fold.ts";
 import { line } from "../client/text.ts";
@@ -85,7 +85,10 @@ function Watched(p: Props & { watch: Watch }) {
   const worked = useRef(false); // what was there when the page was opened is not announced
   if (running) worked.current = true;
   const cut = !running && questions.length === 0 && last && last.role !== "user" && (ending(last.status) !== "" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
-  const prompt = (text: string) => api.prompt(session, [{ text }], "refuse").catch(fail);
+  // A second press, here or in another tab, is refused because the first one began the turn.
+  const prompt = (text: string) => api.prompt(session, [{ text }], "refuse").catch((err: unknown) => {
+    if (!(err instanceof APIError && err.kind === "busy")) fail(err);
+  });
   const set = (s: Setting, value: string) => void api.set(session, s.id, value).catch(fail);
 
   return (
