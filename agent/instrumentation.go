@@ -46,20 +46,37 @@ func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Conte
 	return context.WithValue(ctx, instrumentationKey{}, newInstruments(hooks))
 }
 
+// AddInstrumentation returns a context with more hooks. They wrap runs inside of the hooks of ctx
+// or, if it has none, of [SetInstrumentation].
+func AddInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
+	if outer := instrumentsOf(ctx); outer != nil {
+		hooks = append(slices.Clone(outer.hooks), hooks...)
+	}
+	return WithInstrumentation(ctx, hooks...)
+}
+
+// instrumentsOf returns the hooks that wrap the runs of a context, nil if there are none.
+func instrumentsOf(ctx context.Context) *instruments {
+	if own, ok := ctx.Value(instrumentationKey{}).(*instruments); ok {
+		return own
+	}
+	return instrumentation.Load()
+}
+
 // instrument sets the hooks of the run: those of the program or the context around the agent's own.
 func (r *agentRun[D, O]) instrument(ctx context.Context) {
 	r.hooks = r.agent.config.Hooks
-	outer, ok := ctx.Value(instrumentationKey{}).(*instruments)
-	if !ok {
-		outer = instrumentation.Load()
-	}
-	if outer != nil && len(outer.hooks) > 0 {
+	if outer := instrumentsOf(ctx); outer != nil && len(outer.hooks) > 0 {
 		outer.dress(r, outer.hooks)
 	}
 }
 
 // dress implements [dresser].
 func (r *agentRun[D, O]) dress(outer []Hooks[any]) {
+	if same, ok := any(outer).([]Hooks[D]); ok { // D is any
+		r.hooks = slices.Concat(same, r.hooks)
+		return
+	}
 	deps := any(r.context.Deps)
 	inside := func(run *toolset.RunContext[D]) *toolset.RunContext[any] { return toolset.WithDeps(run, deps) }
 	all := make([]Hooks[D], 0, len(outer)+len(r.hooks))

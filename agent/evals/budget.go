@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evals
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// budget is the one for all trials: a meter with the limits, on which each request counts.
+type budget struct {
+	meter  *toolset.Meter
+	prices model.PriceTable
+	// limited is set if the meter has limits.
+	limited bool
+	// over is called when a request was refused.
+	over func(err error)
+}
+
+// hooks record the runs of a context, and put the budget over them.
+func (b *budget) hooks() agent.Hooks[any] {
+	h := agent.Hooks[any]{Run: recordRun, Request: recordRequest, Call: recordCall}
+	if b.counts() {
+		h.Meter = func(run *toolset.RunContext[any]) {
+			run.Meter.SetBudgets(b, b)
+			if b.prices != nil {
+				run.Meter.SetPrices(b.prices)
+			}
+		}
+	}
+	return h
+}
+
+// counts reports whether each request is counted when it is made, because there is a limit.
+func (b *budget) counts() bool { return b.limited || b.prices != nil }
+
+// uncounted returns the meter for what runs have used, if requests are not counted.
+func (b *budget) uncounted() *toolset.Meter {
+	if b.counts() {
+		return nil
+	}
+	return b.meter
+}
+
+// Key implements [toolset.Budget].
+func (b *budget) Key() any { return b }
+
+// Reserve implements [toolset.Budget].
+func (b *budget) Reserve(ctx context.Context, asked model.Info,
+	_ *model.Request) (func(toolset.Spent), error) {
+	err := b.meter.CheckRequest(asked, 0)
+	if err == nil {
+		err = b.meter.Request()
+	}
+	if err != nil {
+		err = fmt.Errorf("evals: the budget for all cases is used up: %w", err)
+		if p := placeOf(ctx); p != nil {
+			p.mu.Lock()
+			p.refused = err
+			p.mu.Unlock()
+		}
+		b.over(err)
+		return nil, err
+	}
+	return func(s toolset.Spent) {
+		if s.Response != nil {
+			cost := b.meter.Cost(s.Asked, s.Response)
+			b.meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
+		}
+	}, nil
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evals
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// recorder records the runs of agents that a task or an evaluator makes.
+type recorder struct {
+	mu sync.Mutex
+	// usage gets what the runs use, if it is not nil.
+	usage *toolset.Meter
+	runs  []*recorded
+	// refused is set if the budget refused a request, and unavailable if a provider failed.
+	refused, unavailable error
+	// timedOut is set if the task failed after its context had ended.
+	timedOut bool
+}
+
+// recorded is a run that is recorded. Its fields are guarded by the recorder's mu.
+type recorded struct {
+	AgentRun
+	index     int
+	outer     *recorded
+	responses []*model.Message
+	// outputs are the names of the tools that give the output.
+	outputs []string
+	calls   []executed
+}
+
+// executed is a tool call that was executed.
+type executed struct {
+	id       string
+	step     int
+	args     model.RawArgs
+	result   toolset.Result
+	err      error
+	duration time.Duration
+}
+
+// place is where a context is: in a task, in a run, in a call of that run. It is that context.
+type place struct {
+	context.Context
+	*recorder
+	run  *recorded
+	call string
+}
+
+type placeKey struct{}
+
+// Value implements [context.Context].
+func (p *place) Value(key any) any {
+	if key == (placeKey{}) {
+		return p
+	}
+	return p.Context.Value(key)
+}
+
+// placeOf returns the place of a context; nil if nothing is recorded there.
+func placeOf(ctx context.Context) *place {
+	p, _ := ctx.Value(placeKey{}).(*place)
+	return p
+}
+
+func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
+	p := placeOf(ctx)
+	if p == nil {
+		_, err := next(ctx)
+		return err
+	}
+	r := &recorded{AgentRun: AgentRun{Agent: run.Agent, Call: p.call, Outer: -1}, outer: p.run}
+	if p.run != nil {
+		r.Outer = p.run.index
+	}
+	p.mu.Lock()
+	r.index = len(p.runs)
+	p.runs = append(p.runs, r)
+	p.mu.Unlock()
+	begin := time.Now()
+	sum, err := next(&place{ctx, p.recorder, r, ""})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.Duration, r.RunID, r.Messages, r.Usage = time.Since(begin), sum.RunID, sum.Messages, sum.Usage
+	if p.run == nil && p.usage != nil {
+		p.usage.Add(sum.Usage)
+	}
+	if err != nil {
+		r.Error = err.Error()
+		if p.unavailable == nil && ctx.Err() == nil && isProviderFailure(err) {
+			p.unavailable = err
+		}
+	}
+	return err
+}
+
+func recordRequest(ctx context.Context, run *toolset.RunContext[any], req *model.Request,
+	next agent.RequestFunc) (*model.Message, error) {
+	resp, err := next(ctx, req)
+	p := placeOf(ctx)
+	if p == nil || p.run == nil || resp == nil || run.Call.Tool != "" {
+		return resp, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.run.responses = append(p.run.responses, resp)
+	for i := range resp.Parts {
+		name := resp.Parts[i].Tool
+		if resp.Parts[i].Kind == model.PartToolCall && !slices.Contains(p.run.outputs, name) &&
+			agent.IsOutput(run, name) {
+			p.run.outputs = append(p.run.outputs, name)
+		}
+	}
+	return resp, err
+}
+
+func recordCall(ctx context.Context, run *toolset.RunContext[any], args any,
+	next toolset.CallFunc) (toolset.Result, error) {
+	p := placeOf(ctx)
+	if p == nil || p.run == nil {
+		return next(ctx, args)
+	}
+	begin := time.Now()
+	res, err := next(&place{ctx, p.recorder, p.run, run.Call.ID}, args)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.run.calls = append(p.run.calls,
+		executed{run.Call.ID, run.Step, run.Call.Args, res, err, time.Since(begin)})
+	return res, err
+}
+
+// trace returns what was recorded. Nothing is recorded any more.
+func (r *recorder) trace() (t Trace) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, run := range r.runs {
+		t.Runs = append(t.Runs, run.AgentRun)
+		if run.outer == nil {
+			addUsage(&t.Usage, run.Usage)
+			t.Calls = r.appendCalls(t.Calls, run)
+		}
+	}
+	return t
+}
+
+// appendCalls appends the calls of a run, each followed by the calls of the runs inside it.
+func (r *recorder) appendCalls(calls []Call, run *recorded) []Call {
+	for step, resp := range run.responses {
+		for i := range resp.Parts {
+			part := &resp.Parts[i]
+			if part.Kind != model.PartToolCall || slices.Contains(run.outputs, part.Tool) {
+				continue
+			}
+			c := Call{Run: run.index, ID: part.CallID, Tool: part.Tool, Args: part.Args}
+			run.ended(&c, step+1)
+			calls = append(calls, c)
+			for _, inner := range r.runs {
+				if inner.outer == run && inner.Call == c.ID {
+					calls = r.appendCalls(calls, inner)
+				}
+			}
+		}
+	}
+	return calls
+}
+
+// ended fills in how a call of a step ended: as its function did, or as the history says.
+func (r *recorded) ended(c *Call, step int) {
+	for i := range r.calls {
+		e := &r.calls[i]
+		if e.id != c.ID || e.step != step {
+			continue
+		}
+		c.Ran, c.Duration, c.Outcome, c.Result = true, e.duration, e.result.Outcome, e.result.Text
+		if e.err != nil {
+			c.Err = e.err.Error()
+		}
+		if !bytes.Equal(c.Args, e.args) {
+			c.Repaired = e.args
+		}
+		return
+	}
+	for i, m := range r.Messages {
+		if m.RunID != r.RunID || m.Step != step || i+1 == len(r.Messages) {
+			continue
+		}
+		for j := range r.Messages[i+1].Parts {
+			if part := &r.Messages[i+1].Parts[j]; part.CallID == c.ID {
+				c.refused(part)
+			}
+		}
+	}
+}
+
+// refused fills in what the model was told about a call that was not executed.
+func (c *Call) refused(answer *model.Part) {
+	if answer.Kind == model.PartRetry {
+		c.Err = answer.Text
+		return
+	}
+	c.Outcome, c.Result = answer.Outcome, answer.Text
+}
+
+// addUsage adds a run's usage to a total.
+func addUsage(total *toolset.Usage, u toolset.Usage) {
+	total.Requests += u.Requests
+	total.ToolCalls += u.ToolCalls
+	total.Usage.Add(u.Usage)
+	total.Cost += u.Cost
+	total.Unpriced += u.Unpriced
+}
