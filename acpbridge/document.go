@@ -21,7 +21,8 @@ type sight struct {
 	saved ws.Version
 }
 
-// look reads a file through the editor and, where the directory is here, from disk, and compares the two.
+// look reads a file through the editor and, where the directory is here, from disk, and compares the
+// two.
 func (w *Workspace) look(ctx context.Context, op, path string) (*sight, error) {
 	at, err := w.editor.begin(ctx, op, path, w.editor.features.Read)
 	if err != nil {
@@ -49,7 +50,8 @@ func (w *Workspace) look(ctx context.Context, op, path string) (*sight, error) {
 	return s, nil
 }
 
-// lookAtDisk reads what this machine has of a file. A file that cannot be read here is the editor's alone.
+// lookAtDisk reads what this machine has of a file. A file that cannot be read here is the editor's
+// alone.
 func (w *Workspace) lookAtDisk(ctx context.Context, path string, s *sight) error {
 	if w.here == nil {
 		return nil
@@ -66,12 +68,20 @@ func (w *Workspace) lookAtDisk(ctx context.Context, path string, s *sight) error
 	return nil
 }
 
+// replacement is the character that editors show for invalid UTF-8. Files may also contain it.
+var replacement = []byte("\ufffd")
+
 // compare fills in what follows from the two sides of a file.
 func (w *Workspace) compare(s *sight) {
 	disk, buffer := s.Disk, s.Buffer
 	switch {
 	case disk == nil:
 		s.Uncertain = buffer.Exists && len(buffer.Data) == 0
+		s.Doubtful = bytes.Contains(buffer.Data, replacement) && !w.seen.ours(s.at.real, buffer.Data)
+		if s.Doubtful {
+			s.Blocked = "the text in the editor contains U+FFFD, which may stand for bytes that it " +
+				"cannot show. A change would overwrite them"
+		}
 		if buffer.Exists {
 			s.Version = versionOf("editor", buffer.Data)
 		}
@@ -96,7 +106,8 @@ func (w *Workspace) compare(s *sight) {
 	s.Version = s.version()
 }
 
-// version identifies the current content, the way that a change takes, and the disk if it has something else.
+// version identifies the current content, the way that a change takes, and the disk if it has
+// something else.
 func (s *sight) version() ws.Version {
 	switch now := s.Current(); {
 	case !now.Exists && s.Bypass == "":

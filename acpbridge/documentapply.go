@@ -29,7 +29,7 @@ func (w *Workspace) ApplyChange(ctx context.Context, path string, c ws.Change) (
 	if w.writesHere() && w.readsHere() {
 		return w.here.ApplyChange(ctx, path, c)
 	}
-	unlock, err := w.editor.lock(ctx)
+	unlock, err := w.editor.lock(ctx, path)
 	if err != nil {
 		return fail(err)
 	}
@@ -154,7 +154,7 @@ func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data 
 	if err != nil {
 		return nil, err
 	}
-	w.seen.wrote(s.at.real, doc)
+	w.seen.wrote(s.at.real, doc, data)
 	if a := reportOf(ctx); a != nil && (show || !bytes.Equal(doc.Current().Data, data)) {
 		a.showWritten(doc, s.Current())
 	}
@@ -182,7 +182,7 @@ func (w *Workspace) outcome(ctx context.Context, path string, s *sight, data []b
 			doc.Faithful = ws.FaithUnknown
 		}
 	case !w.editor.features.Read: // what it saved is not known
-		doc.Buffer = &ws.Side{Exists: true, Data: data}
+		doc.Buffer, doc.Unchecked = &ws.Side{Exists: true, Data: data}, true
 	default: // the disk is not here, or as it was
 		text, found, err := w.editor.text(ctx, s.at, 0, 0)
 		if err != nil {
@@ -232,7 +232,7 @@ func (w *Workspace) Remove(ctx context.Context, path string, ifVersion ws.Versio
 	case !w.editor.features.Read:
 		return w.here.Remove(ctx, path, ifVersion)
 	}
-	unlock, err := w.editor.lock(ctx)
+	unlock, err := w.editor.lock(ctx, path)
 	if err != nil {
 		return fail(err)
 	}

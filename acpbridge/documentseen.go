@@ -70,6 +70,7 @@ type seenDocument struct {
 type viewed struct {
 	sum   [sha256.Size]byte
 	saved bool // it belonged to what was on disk
+	ours  bool // the agent has written it
 }
 
 const (
@@ -101,18 +102,27 @@ func (s *seenFiles) put(path string, doc *ws.Document) {
 	if s.views == nil || len(s.views) >= maxViews {
 		s.views = map[string]viewed{}
 	}
-	s.views[path] = viewed{sha256.Sum256(doc.Buffer.Data), !doc.Unsaved}
+	s.views[path] = viewed{sum: sha256.Sum256(doc.Buffer.Data), saved: !doc.Unsaved}
 }
 
-// wrote remembers what an editor has after a write through it.
-func (s *seenFiles) wrote(path string, doc *ws.Document) {
+// wrote remembers what an editor has after data was written through it.
+func (s *seenFiles) wrote(path string, doc *ws.Document, data []byte) {
 	s.put(path, doc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.views == nil {
 		s.views = map[string]viewed{}
 	}
-	s.views[path] = viewed{sha256.Sum256(doc.Current().Data), !doc.Unsaved}
+	now := doc.Current().Data
+	s.views[path] = viewed{sha256.Sum256(now), !doc.Unsaved, bytes.Equal(now, data)}
+}
+
+// ours reports whether the text that an editor has was written by the agent.
+func (s *seenFiles) ours(path string, text []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.views[path]
+	return ok && v.ours && v.sum == sha256.Sum256(text)
 }
 
 func size(doc *ws.Document) (n int) {

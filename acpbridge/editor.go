@@ -19,7 +19,7 @@ import (
 // newEditor returns the files and terminals of the user's editor. Its features are what the client has announced. Without a client or a
 // session it has none.
 func newEditor(d deps.ACPDeps) *editor {
-	e := &editor{ACPDeps: d, writing: make(chan struct{}, 1)}
+	e := &editor{ACPDeps: d}
 	if d.Client == nil || d.Session == nil {
 		return e
 	}
@@ -59,8 +59,7 @@ type editor struct {
 	roots    []string
 	real     []string // what they led to when the session began: a link that is changed later leads outside
 	features ws.Features
-	here     bool          // the working directory is on this machine
-	writing  chan struct{} // holds a token while a file is compared and written
+	here     bool // the working directory is on this machine
 }
 
 // RealRoots implements [ws.Linked], as far as this machine knows.
@@ -95,7 +94,10 @@ func (e *editor) locate(name string) (editorPlace, error) {
 		return editorPlace{}, err
 	}
 	real, err := realPath(at.Path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission): // its links cannot be followed
+		return editorPlace{}, fs.ErrPermission
+	case err != nil:
 		return editorPlace{}, fmt.Errorf("%w: %w", ws.ErrPath, err)
 	}
 	for _, root := range e.real {
@@ -252,14 +254,4 @@ func (e *editor) write(ctx context.Context, path string, at editorPlace, data []
 		return e.failure(ctx, "write", path, at, err)
 	}
 	return nil
-}
-
-// lock keeps other writers out while a file is compared and written.
-func (e *editor) lock(ctx context.Context) (unlock func(), err error) {
-	select {
-	case e.writing <- struct{}{}:
-		return func() { <-e.writing }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
@@ -40,7 +41,7 @@ func (e *fakeEditor) ReadTextFile(_ context.Context, req *acp.ReadTextFileReques
 	case err != nil:
 		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
 	}
-	return &acp.ReadTextFileResponse{Content: text}, nil
+	return &acp.ReadTextFileResponse{Content: string([]rune(text))}, nil // the wire has UTF-8 only
 }
 
 func (e *fakeEditor) WriteTextFile(_ context.Context, req *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
@@ -87,6 +88,49 @@ func TestThreeTruthsAgreeInEveryEditor(t *testing.T) {
 				workspacetest.RunTruths(t, fresh, truthEnv(t, acp.FileSystemCapabilities{ReadTextFile: true}, acpbridge.LocalFallback{Files: true}))
 			})
 		}
+	}
+}
+
+// elsewhereEnv returns an environment with a fake editor on another machine, which has directories
+// that this one does not have.
+func elsewhereEnv(root string, can acp.FileSystemCapabilities) func(*workspacetest.Editor) (*workspacetest.Env, error) {
+	return func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+		there, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{root}})
+		if err != nil {
+			return nil, err
+		}
+		e.Disk = there.Disk()
+		client := &fakeEditor{acptest.New(acptest.Options{Capabilities: &acp.ClientCapabilities{FS: can}}), e}
+		d := client.Deps(root)
+		d.Client = client
+		w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{})
+		if err != nil {
+			return nil, err
+		}
+		return &workspacetest.Env{Workspace: w, Disk: e.Disk, Elsewhere: true, Close: client.Close}, nil
+	}
+}
+
+// Of a file on another machine only its editor's text is known. The model is told of that, the
+// person approves that, and the editor is given that; nothing is claimed of the disk, and what an
+// editor may not show is not overwritten.
+func TestThreeTruthsAgreeElsewhere(t *testing.T) {
+	for i, e := range workspacetest.Editors() {
+		fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
+		for name, can := range map[string]acp.FileSystemCapabilities{
+			"": {ReadTextFile: true, WriteTextFile: true}, ", read only": {ReadTextFile: true},
+			", write only": {WriteTextFile: true},
+		} {
+			t.Run(e.Name+name, func(t *testing.T) {
+				t.Parallel()
+				workspacetest.RunTruths(t, fresh, elsewhereEnv("/elsewhere/project", can))
+			})
+		}
+		t.Run(e.Name+", on Windows", func(t *testing.T) {
+			t.Parallel()
+			both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
+			workspacetest.RunTruths(t, fresh, elsewhereEnv(`C:\elsewhere\project`, both))
+		})
 	}
 }
 

@@ -195,7 +195,7 @@ func (w *Workspace) Read(ctx context.Context, path string, r ws.Range) (ws.File,
 	if whole || len(f.Data) == len(now.Data) {
 		f.Version = s.Version
 	}
-	f.Unsaved, f.Faithful, f.Uncertain = s.Unsaved, s.Faithful, s.Uncertain
+	f.Unsaved, f.Faithful, f.Uncertain, f.Doubtful = s.Unsaved, s.Faithful, s.Uncertain, s.Doubtful
 	return f, nil
 }
 
@@ -217,6 +217,7 @@ func (w *Workspace) readLines(ctx context.Context, path string, r ws.Range) (f w
 		case !found:
 			return f, false, &ws.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 		}
+		f.Doubtful = bytes.Contains(f.Data, replacement)
 		return f, true, nil
 	}
 	if err != nil || !found {

@@ -26,7 +26,7 @@ func TestWriteFileShowsTheRealDiffAndAsksBeforeItWrites(t *testing.T) {
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a.go": "disk"}})
 	editor.Type("/project/a.go", "old")
 	r := once(t, editor, "write_file", args{"path": "a.go", "content": "new"})
-	assert.Equal(t, "Wrote a.go (3 bytes).", r.answer(t).Text)
+	assert.Equal(t, "Wrote a.go (3 bytes in the editor).", r.answer(t).Text)
 	content, _ := editor.File("/project/a.go")
 	assert.Equal(t, "new", content)
 
@@ -60,7 +60,7 @@ func TestANewFileHasNoOldText(t *testing.T) {
 				editor.Fail(acp.MethodReadTextFile, 2, missing) // for the preview and before the write
 			}
 			r := once(t, editor, "write_file", args{"path": "a", "content": "new"})
-			assert.Equal(t, "Created a (3 bytes).", r.answer(t).Text)
+			assert.Equal(t, "Created a (3 bytes in the editor).", r.answer(t).Text)
 			assert.Equal(t, acp.Diff{Path: "/project/a", NewText: "new"}, diffOf(t, r.shown(t, 0).Content))
 			assert.Equal(t, "Create a", r.shown(t, 0).Title)
 		})
@@ -102,7 +102,7 @@ func TestAClientThatCannotReadIsShownTheNewTextOnly(t *testing.T) {
 		Capabilities: &acp.ClientCapabilities{FS: acp.FileSystemCapabilities{WriteTextFile: true}},
 	})
 	r := once(t, editor, "write_file", args{"path": "a", "content": "new"})
-	assert.Equal(t, "Wrote a (3 bytes).", r.answer(t).Text)
+	assert.Equal(t, "Wrote a (3 bytes sent to the editor).", r.answer(t).Text)
 	assert.Equal(t, acp.Diff{Path: "/project/a", NewText: "new"}, diffOf(t, r.shown(t, 0).Content))
 	assert.Equal(t, []string{acp.MethodRequestPermission, acp.MethodWriteTextFile}, methods(editor))
 }

@@ -5,8 +5,11 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/clean"
 )
 
 // ErrStart is wrapped by the errors of [Start]. They also wrap ErrNoProgram if the program does not
@@ -66,5 +69,8 @@ type Exit struct {
 
 // startError is an error of Start about the program name.
 func startError(name string, err error) error {
-	return fmt.Errorf("guard: %w %s: %w", ErrStart, name, err)
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == name {
+		err = e.Err
+	}
+	return fmt.Errorf("guard: %w %s: %w", ErrStart, clean.Short(name, 300), err)
 }

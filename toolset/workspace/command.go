@@ -77,7 +77,7 @@ func (c *Command) Check() error {
 	}
 	for _, v := range c.Env {
 		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
-			return fmt.Errorf("%w: the variable %q is not NAME=value", ErrCommand, v)
+			return fmt.Errorf("%w: a variable is not NAME=value: it has no name", ErrCommand)
 		}
 	}
 	return nil

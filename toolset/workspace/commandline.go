@@ -76,13 +76,21 @@ const (
 	posixMeta = "|&;<>()$`\\\"'*?[]{}~#!\n\r"
 )
 
-// commandTitle returns a command for people: as the model wrote it, or quoted for a shell.
+// commandTitle returns a command for people: as the model wrote it, or quoted for a shell. Of a
+// long one it is the beginning; the whole of it is in the preview.
 func commandTitle(c Command) string {
 	if len(c.Args) == 0 {
-		return c.Line
+		return cutText(c.Line, maxTitle)
 	}
-	return command.Quote(c.Args)
+	return cutText(command.Quote(c.Args), maxTitle)
 }
+
+// maxTitle is how many bytes of a command are shown in titles, and of a name or a message of
+// others. maxRepeated is how much of what a model has written an error repeats.
+const (
+	maxTitle    = 1000
+	maxRepeated = 200
+)
 
 // howEnded describes how a command ended.
 func howEnded(exit *Exit) string {

@@ -25,6 +25,9 @@ type Document struct {
 	Unsaved bool
 	// Uncertain is set if the file is empty or missing, and the editor does not distinguish the two.
 	Uncertain bool
+	// Doubtful is set if the text has U+FFFD, and the file is known by its editor alone: the
+	// character may replace bytes that the editor cannot show. Such a file is Blocked.
+	Doubtful bool
 	// Unchecked is set if the document may be out of date, because the editor was not asked, see [Opener].
 	Unchecked bool
 	// Unread is set if nothing is known of the file, because a quick look would cost as much as a change.

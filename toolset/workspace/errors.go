@@ -43,7 +43,7 @@ type PathError struct {
 	Op string
 	// Path is the file as it was named.
 	Path string
-	// Err is what was wrong. errors.Is looks at it.
+	// Err is the cause. errors.Is looks at it.
 	Err error
 }
 
@@ -58,7 +58,7 @@ type CommandError struct {
 	// Ref is the reference of the process, see [Process.Ref], or the program before the process
 	// exists.
 	Ref string
-	// Err is what was wrong. errors.Is looks at it.
+	// Err is the cause. errors.Is looks at it.
 	Err error
 }
 

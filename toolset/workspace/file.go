@@ -47,9 +47,10 @@ type File struct {
 	// Lines is how many lines the file has, if Range.Line was set and Range.Lines was not, and 0 otherwise. An end without
 	// "\n" counts as a line.
 	Lines int
-	// Unsaved and Faithful describe a file in an editor, and Uncertain one that is empty or does not exist, as in [Document].
-	Unsaved, Uncertain bool
-	Faithful           Faith
+	// Unsaved, Faithful and Doubtful describe a file in an editor, and Uncertain one that is empty
+	// or does not exist, as in [Document].
+	Unsaved, Uncertain, Doubtful bool
+	Faithful                     Faith
 }
 
 // Info describes a file or directory.

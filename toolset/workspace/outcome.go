@@ -25,7 +25,8 @@ type FileRead struct {
 
 // FileWritten is the Meta of results of write_file and edit_file, as JSON.
 type FileWritten struct {
-	// Bytes is the size of the file as it is after the call.
+	// Bytes is the size of the file as it is after the call: in the editor, where only that is
+	// known.
 	Bytes int `json:"bytes"`
 	// Created is set if the file is new, Changed if something was written.
 	Created bool `json:"created,omitempty"`

@@ -26,7 +26,7 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	limit := int64(c.options.outputLimit)
 	chunk, err := t.Process.Output(ctx, 0, int(limit)+1)
 	if err != nil {
-		return shownOutput{}, c.failed(ctx, "read the output of "+t.title, err)
+		return shownOutput{}, c.failed(ctx, "read the output of "+t.short(), err)
 	}
 	if int64(len(chunk.Data)) <= limit {
 		return shownOutput{head: toText(chunk.Data), lost: chunk.Lost, before: chunk.From, exit: chunk.Exit}, nil
@@ -34,7 +34,7 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	head := cutHead(string(chunk.Data[:limit/4]))
 	last, err := t.Process.Output(ctx, -(limit - limit/4), 0)
 	if err != nil {
-		return shownOutput{}, c.failed(ctx, "read the output of "+t.title, err)
+		return shownOutput{}, c.failed(ctx, "read the output of "+t.short(), err)
 	}
 	tail := cutTail(string(last.Data))
 	at := chunk.From + int64(len(head))
@@ -114,7 +114,7 @@ func cutTail(s string) string {
 func (c *call) readOn(ctx context.Context, t *Terminal, from int64) (toolset.Result, error) {
 	chunk, err := t.Process.Output(ctx, from, c.options.outputLimit)
 	if err != nil {
-		return toolset.Result{}, c.failed(ctx, "read the output of "+t.title, err)
+		return toolset.Result{}, c.failed(ctx, "read the output of "+t.short(), err)
 	}
 	data := chunk.Data
 	for len(data) > 0 && !utf8.RuneStart(data[0]) && len(chunk.Data)-len(data) < utf8.UTFMax {

@@ -31,8 +31,14 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	for _, note := range append(p.facts(), p.notes...) {
 		a.Preview = append(a.Preview, toolset.Preview{Text: note})
 	}
-	c.options.scope(ctx, c.ws, c.tool, a)
+	c.scope(ctx, a)
 	return a
+}
+
+// scope fills in what "always" covers. Its title is not longer than others.
+func (c *call) scope(ctx context.Context, a *toolset.Approval) {
+	c.options.scope(ctx, c.ws, c.tool, a)
+	a.ScopeTitle = cutText(a.ScopeTitle, maxTitle)
 }
 
 // titled returns the name of the file, with what it leads to.
@@ -53,7 +59,7 @@ func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
 			a.Preview = append(a.Preview, toolset.Preview{Text: "This is done wherever the text occurs in the file."})
 		}
 	}
-	c.options.scope(ctx, c.ws, c.tool, a)
+	c.scope(ctx, a)
 	return a
 }
 
@@ -68,7 +74,7 @@ func (p *plan) shown(data []byte) string {
 // facts tell people about the file that is changed.
 func (p *plan) facts() (facts []string) {
 	if p.blind {
-		return nil
+		return []string{"What the file holds now cannot be read here. If it exists, it is replaced."}
 	}
 	if p.doc.Uncertain {
 		facts = append(facts, "The file is empty or does not exist: the editor does not say which.")
@@ -76,7 +82,11 @@ func (p *plan) facts() (facts []string) {
 	if p.doc.Bypass != "" {
 		facts = append(facts, "This is written to disk, not through the editor: "+p.doc.Bypass+".")
 	}
-	if p.exists && p.text == nil {
+	switch {
+	case !p.exists || p.text != nil:
+	case p.doc.Disk == nil:
+		facts = append(facts, "What the editor shows of the file now is not text.")
+	default:
 		facts = append(facts, fmt.Sprintf("The file as it is now is not text (%d bytes).", len(p.old)))
 	}
 	if p.doc.Unsaved {
@@ -163,6 +173,17 @@ func (w *written) meta() FileWritten {
 	}
 }
 
+// where says whose bytes the result counts, if they are not those on disk.
+func (w *written) where() string {
+	switch {
+	case w.doc.Disk != nil || w.doc.Unsaved:
+		return ""
+	case w.doc.Unchecked:
+		return " sent to the editor"
+	}
+	return " in the editor"
+}
+
 // notes tell the model where the file is not what the change made of it. They begin with a line break.
 func (w *written) notes() string {
 	if !w.doc.Current().Exists {
@@ -170,7 +191,11 @@ func (w *written) notes() string {
 	}
 	var b strings.Builder
 	if lines := w.reformatted(); lines != "" {
-		fmt.Fprintf(&b, "\n[The editor reformatted %s while saving.]", lines)
+		when := " while saving"
+		if w.doc.Disk == nil { // and nobody knows what was saved
+			when = ""
+		}
+		fmt.Fprintf(&b, "\n[The editor reformatted %s%s.]", lines, when)
 	}
 	if w.doc.Unsaved {
 		b.WriteString("\n[The editor has the change and has not saved it: the file on disk is another one.]")

@@ -42,6 +42,10 @@ func (c *call) reason(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "not found."
 	case errors.Is(err, fs.ErrPermission):
+		e, ok := errors.AsType[*PathError](err)
+		if ok && strings.HasPrefix(e.Err.Error(), "permission denied: ") {
+			return e.Err.Error() + "."
+		}
 		return "permission denied."
 	case errors.Is(err, ErrIsDirectory):
 		return "it is a directory."
@@ -70,15 +74,15 @@ func (c *call) reason(err error) string {
 		err = e.Err
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	return cutText(line, maxTitle)
 }
 
 // name returns a path as the model and people are shown it: relative to the working directory if it lies there.
 func (c *call) name(path string) string {
 	if at, err := LocateIn(c.ws, path); err == nil {
-		return printable(shortPath(c.ws, at.Path))
+		return cutText(printable(shortPath(c.ws, at.Path)), maxTitle)
 	}
-	return printable(path)
+	return cutText(printable(path), maxTitle)
 }
 
 // shortPath returns a clean path relative to the first root, with slashes, if it lies there.

@@ -51,6 +51,9 @@ type Terminal struct {
 // Title returns the command for people, in one line.
 func (t *Terminal) Title() string { return t.title }
 
+// short names the command in errors.
+func (t *Terminal) short() string { return cutText(t.title, maxRepeated) }
+
 // Terminals returns the commands that have not been released, the oldest first.
 func (s *Session) Terminals() []Terminal {
 	s.mu.Lock()

@@ -36,14 +36,14 @@ func (s *Session) Subject(args any) (about Subject, ok bool) {
 func (s *Session) shown(path string) (short, abs string) {
 	at, err := LocateIn(s.workspace, path)
 	if err == nil {
-		return printable(shortPath(s.workspace, at.Path)), at.Path
+		return cutText(printable(shortPath(s.workspace, at.Path)), maxTitle), at.Path
 	}
 	root := s.workspace.Roots()[0]
 	abs, err = StyleOf(root).Abs(root, path)
 	if err != nil {
-		return printable(path), path
+		return cutText(printable(path), maxTitle), path
 	}
-	return printable(shortPath(s.workspace, abs)), abs
+	return cutText(printable(shortPath(s.workspace, abs)), maxTitle), abs
 }
 
 func (s *Session) file(verb, path string) Subject {
@@ -74,7 +74,7 @@ func (in editFileArgs) subject(s *Session) Subject {
 func (in runCommandArgs) subject(s *Session) Subject {
 	cmd, err := commandOf(StyleOf(s.workspace.Roots()[0]), in)
 	if err != nil {
-		return Subject{Title: in.Command, Output: true, Runs: true}
+		return Subject{Title: cutText(in.Command, maxTitle), Output: true, Runs: true}
 	}
 	about := Subject{Title: commandTitle(cmd), Output: true, Runs: true}
 	if in.Cwd != "" {
@@ -102,7 +102,7 @@ func (in releaseTerminalArgs) subject(s *Session) Subject { return s.command("Cl
 
 // command names a terminal by what runs in it, if it is there.
 func (s *Session) command(verb, id string) Subject {
-	title := id
+	title := cutText(id, maxRepeated)
 	if t, _ := s.kept(id); t != nil {
 		title = t.title
 	}

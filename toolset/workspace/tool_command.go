@@ -71,7 +71,7 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
 	}
 	a.Basis = "in " + cmd.real
-	c.options.scope(ctx, c.ws, c.tool, a)
+	c.scope(ctx, a)
 	return a
 }
 
@@ -85,9 +85,13 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 	}
 	t, err := c.start(ctx, cmd.Command, cmd.dir, cmd.title)
 	if err != nil {
-		doing := "run " + cmd.title
+		doing := "run " + cutText(cmd.title, maxRepeated)
 		if in.Cwd != "" {
 			doing += " in " + c.name(in.Cwd)
+		}
+		if errors.Is(err, ErrTooLarge) && ctx.Err() == nil {
+			return toolset.Result{}, toolset.Failed("Could not %s: the command is too long for this system. "+
+				"Write it to a file and run that.", doing)
 		}
 		return toolset.Result{}, c.failed(ctx, doing, err)
 	}
@@ -123,7 +127,7 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 		err = t.Process.Kill(ctx)
 	}
 	if err != nil {
-		return result, false, c.failed(ctx, "wait for "+t.title, err)
+		return result, false, c.failed(ctx, "wait for "+t.short(), err)
 	}
 	how := howEnded(exit)
 	if timedOut {

@@ -34,7 +34,7 @@ func within(path string) string {
 	if path == "" || path == "." {
 		return ""
 	}
-	return " in " + path
+	return " in " + cutText(printable(path), maxTitle)
 }
 
 // maxListed is how many entries one call lists.
@@ -42,7 +42,7 @@ const maxListed = 1000
 
 func (c *call) listFiles(ctx context.Context, in listFilesArgs) (toolset.Result, error) {
 	if !checkGlob(in.Pattern) {
-		return toolset.Result{}, toolset.Retry("pattern %q is not a valid glob.", in.Pattern)
+		return toolset.Result{}, toolset.Retry("pattern %q is not a valid glob.", cutText(in.Pattern, maxRepeated))
 	}
 	in.Path, _ = ParseLink(in.Path)
 	f := finder{call: c, dirs: c.everywhere(in.Path), glob: in.Pattern, all: in.All, depth: in.Depth}

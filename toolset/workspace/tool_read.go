@@ -44,7 +44,7 @@ func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, e
 	read := FileRead{
 		Lines: countLines(f.Data), Bytes: len(f.Data), Truncated: f.More, Encoding: encoding, Unsaved: f.Unsaved, Unfaithful: f.Faithful == FaithNo,
 	}
-	return withMeta(withNotes(showFile(&f, first, c.options.readLimit), read.notes(f.Uncertain)), read), nil
+	return withMeta(withNotes(showFile(&f, first, c.options.readLimit), read.notes(&f)), read), nil
 }
 
 // decoded reads lines of a file that is not UTF-8.
@@ -58,13 +58,17 @@ func (c *call) decoded(ctx context.Context, path, name string, lines Range) (Fil
 		return File{}, "", toolset.Failed("Could not read %s: it is %s. %s reads text only.", name, binaryKind(whole.Data), ToolReadFile)
 	}
 	f, err := lines.Read(ctx, bytes.NewReader(text.Data))
-	f.Info, f.Unsaved, f.Faithful, f.Uncertain = whole.Info, whole.Unsaved, whole.Faithful, whole.Uncertain
+	f.Info, f.Unsaved, f.Faithful = whole.Info, whole.Unsaved, whole.Faithful
+	f.Uncertain, f.Doubtful = whole.Uncertain, whole.Doubtful
 	return f, text.Encoding, err
 }
 
 // notes tell the model about the file.
-func (r *FileRead) notes(uncertain bool) (notes []string) {
-	if uncertain {
+func (r *FileRead) notes(f *File) (notes []string) {
+	if f.Doubtful {
+		notes = append(notes, "[U+FFFD may stand for bytes that the editor cannot show.]")
+	}
+	if f.Uncertain {
 		notes = append(notes, "[The file is empty or does not exist: the editor does not say which.]")
 	}
 	if r.Unsaved {

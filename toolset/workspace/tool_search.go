@@ -38,10 +38,10 @@ const (
 func (c *call) searchFiles(ctx context.Context, in searchFilesArgs) (toolset.Result, error) {
 	m, err := newMatcher(in.Pattern, in.Literal, in.IgnoreCase)
 	if err != nil {
-		return toolset.Result{}, toolset.Retry("%v.", err)
+		return toolset.Result{}, toolset.Retry("%s.", cutText(err.Error(), maxRepeated))
 	}
 	if !checkGlob(in.Glob) {
-		return toolset.Result{}, toolset.Retry("glob %q is not valid.", in.Glob)
+		return toolset.Result{}, toolset.Retry("glob %q is not valid.", cutText(in.Glob, maxRepeated))
 	}
 	in.Path, _ = ParseLink(in.Path)
 	f := &finder{call: c, dirs: c.everywhere(in.Path), glob: in.Glob, all: in.All}

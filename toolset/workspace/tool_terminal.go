@@ -44,8 +44,10 @@ func (c *call) terminal(id string) (*Terminal, error) {
 	if t != nil {
 		return t, nil
 	}
+	id = cutText(id, maxRepeated)
 	if len(all) == 0 {
-		return nil, toolset.Failed("There is no terminal %q, and none is open: %s with background true opens one.", id, ToolRunCommand)
+		return nil, toolset.Failed("There is no terminal %q, and none is open: %s with background true opens one.",
+			id, ToolRunCommand)
 	}
 	names := make([]string, len(all))
 	for i, t := range all {
@@ -80,7 +82,7 @@ func (c *call) waitForTerminalExit(ctx context.Context, in waitForTerminalExitAr
 	}
 	exit, timedOut, err := waitFor(ctx, t.Process, timeout)
 	if err != nil {
-		return toolset.Result{}, c.failed(ctx, "wait for "+t.title, err)
+		return toolset.Result{}, c.failed(ctx, "wait for "+t.short(), err)
 	}
 	how := howEnded(exit)
 	if timedOut {
@@ -99,7 +101,7 @@ func (c *call) killTerminal(ctx context.Context, in killTerminalArgs) (toolset.R
 		return toolset.Result{}, err
 	}
 	if err := t.Process.Kill(ctx); err != nil {
-		return toolset.Result{}, c.failed(ctx, "stop "+t.title, err)
+		return toolset.Result{}, c.failed(ctx, "stop "+t.short(), err)
 	}
 	return text("Stopped. Terminal %s stays open; its output can be read.", t.ID), nil
 }
@@ -110,7 +112,7 @@ func (c *call) releaseTerminal(ctx context.Context, in releaseTerminalArgs) (too
 		return toolset.Result{}, err
 	}
 	if err := c.release(ctx, t); err != nil {
-		return toolset.Result{}, c.failed(ctx, "close "+t.title, err)
+		return toolset.Result{}, c.failed(ctx, "close "+t.short(), err)
 	}
 	return text("Terminal %s is closed.", t.ID), nil
 }

@@ -66,5 +66,5 @@ func (c *call) writeFile(ctx context.Context, in writeFileArgs) (toolset.Result,
 	if meta.Created {
 		done = "Created"
 	}
-	return withMeta(fmt.Sprintf("%s %s (%d bytes).%s", done, p.name, meta.Bytes, w.notes()), meta), nil
+	return withMeta(fmt.Sprintf("%s %s (%d bytes%s).%s", done, p.name, meta.Bytes, w.where(), w.notes()), meta), nil
 }

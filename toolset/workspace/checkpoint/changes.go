@@ -56,11 +56,11 @@ type FileChange struct {
 }
 
 // segment is a sequence of consecutive changes of a file. Changes between two segments were made by
-// others.
+// others, unless the second one follows the first. A change that may not have happened is a separate segment.
 type segment struct {
 	before, after         State
 	beforeData, afterData []byte // nil for no file
-	kept, unsure          bool
+	kept, unsure, follows bool
 }
 
 // Changes returns what was changed through the recorder. The error is [ErrNoCheckpoint].
@@ -77,8 +77,9 @@ func (r *Recorder) Changes(s Span) (*Changes, error) {
 		if len(f.segments) == 1 && first.before.same(first.after) {
 			continue
 		}
-		f.Before, f.After, f.Others, f.Kept, f.Kind = first.before, last.after, len(f.segments) > 1, true, Changed
-		for _, seg := range f.segments {
+		f.Before, f.After, f.Kept, f.Kind = first.before, last.after, true, Changed
+		for i, seg := range f.segments {
+			f.Others = f.Others || i > 0 && !seg.follows
 			f.Kept, f.Unsure = f.Kept && seg.kept, f.Unsure || seg.unsure
 		}
 		switch {
@@ -194,13 +195,15 @@ func (r *Recorder) files(s Span) ([]*FileChange, error) {
 	return files, nil
 }
 
-// add adds a segment, and joins it with the last one unless others changed the file in between.
+// add adds a segment, and joins it with the last one unless others changed the file in between, or
+// one of them may not have happened.
 func (f *FileChange) add(s segment) {
 	if n := len(f.segments); n > 0 {
 		last := &f.segments[n-1]
-		if last.after.same(s.before) {
+		s.follows = last.after.same(s.before)
+		if s.follows && !last.unsure && !s.unsure {
 			last.after, last.afterData = s.after, s.afterData
-			last.kept, last.unsure = last.kept && s.kept, last.unsure || s.unsure
+			last.kept = last.kept && s.kept
 			return
 		}
 	}

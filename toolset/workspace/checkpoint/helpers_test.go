@@ -57,6 +57,21 @@ func (b *bench) userRemoves(name string) {
 	require.NoError(b.t, b.disk.Remove("/project/"+name))
 }
 
+// userRemovesAny removes a file that may be there.
+func (b *bench) userRemovesAny(name string) { _ = b.disk.Remove("/project/" + name) }
+
+// all returns what files hold; "-" is no file.
+func (b *bench) all(names ...string) map[string]string {
+	held := map[string]string{}
+	for _, name := range names {
+		held[name] = "-"
+		if data, err := b.disk.ReadFile("/project/" + name); err == nil {
+			held[name] = string(data)
+		}
+	}
+	return held
+}
+
 // holds checks what a file holds; "-" is no file.
 func (b *bench) holds(name, want string) {
 	b.t.Helper()

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,10 +20,11 @@ import (
 const logFile = "log.json"
 
 // Keep returns a recorder that restores its log and contents from a directory, and writes them
-// there after each checkpoint and each change. So the next process can undo the same changes, even
-// if this one was killed. Directories and files are created with the first checkpoint, accessible
-// only to the user. Dropped contents are removed. A directory belongs to one recorder at a time.
-// Nothing is synced to the disk: a power failure may lose the last changes.
+// there after each checkpoint, and before and after each change. So the next process can undo the
+// same changes, even if this one was killed in the middle of one: that is then [FileChange.Unsure].
+// Directories and files are created with the first checkpoint, accessible only to the user. Dropped
+// contents are removed. A directory belongs to one recorder at a time. Nothing is synced to the
+// disk: a power failure may lose the last changes.
 //
 // A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing or damaged cannot be undone. Errors of
 // writing go to [Options.Problem], and the change of the file itself is kept.
@@ -105,6 +107,9 @@ func (r *Recorder) save() {
 	defer k.mu.Unlock()
 	r.mu.Lock()
 	l := r.log
+	if r.pending != nil {
+		l.Changes = append(slices.Clip(l.Changes), *r.pending)
+	}
 	data, err := json.Marshal(&l)
 	contents := make(map[string][]byte, len(r.contents.byHash))
 	for hash, c := range r.contents.byHash {

@@ -54,6 +54,9 @@ type FileUndo struct {
 	Reason string
 	// Conflicts are the places that both sides changed, if lines can be told.
 	Conflicts []Conflict
+	// InEditor is set if only the editor's text of the file was put back, because the file is on
+	// another machine and nothing else of it is known.
+	InEditor bool
 	// Done is set if [Recorder.Apply] has changed the file. Err is the error if it could not.
 	Done bool
 	Err  error

@@ -40,7 +40,9 @@ func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Cha
 			version = ifVersion
 		}
 		c.IfVersion = version
+		r.intend(file, before, known(c.Data))
 		done, err := workspace.ApplyChange(ctx, r.workspace, path, c)
+		r.settle(err)
 		if ifVersion == workspace.AnyVersion && version != ifVersion && errors.Is(err, workspace.ErrChanged) {
 			continue // it changed since it was read, and AnyVersion takes what is there
 		}
@@ -78,12 +80,14 @@ func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.
 	if version == "" {
 		version = ifVersion
 	}
+	r.intend(file, before, found{absent: true})
 	err = r.workspace.Remove(ctx, path, version)
 	if ifVersion == workspace.AnyVersion && version != ifVersion && errors.Is(err, workspace.ErrChanged) {
 		// It is a link, which has no version, or it has just changed.
 		before = found{why: "it was a symbolic link, or changed while it was removed"}
 		err = r.workspace.Remove(ctx, path, ifVersion)
 	}
+	r.settle(err)
 	if err == nil || !refused(err) {
 		r.record(file, before, found{absent: true}, err != nil)
 	}
@@ -156,6 +160,46 @@ func refused(err error) bool {
 	return false
 }
 
+// intend keeps a change that is about to be made, in recorders of [Keep]: a process that is killed
+// in the middle of it leaves word of it. settle follows.
+func (r *Recorder) intend(path string, before, after found) {
+	if r.keeper == nil {
+		return
+	}
+	defer r.save()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.change(path, before, after, true)
+	if c.kept = r.contents.fits(c.Before, c.After); c.kept {
+		r.contents.add(c.Before, before.data)
+		r.contents.add(c.After, after.data)
+	}
+	r.pending = &c
+}
+
+// settle forgets what was intended. A change that was made is recorded next.
+func (r *Recorder) settle(err error) {
+	r.mu.Lock()
+	c := r.pending
+	if r.pending = nil; c != nil {
+		r.contents.releaseChange(c)
+	}
+	r.mu.Unlock()
+	if c != nil && err != nil && refused(err) {
+		r.save()
+	}
+}
+
+// change returns a change as it is recorded. The recorder is locked.
+func (r *Recorder) change(path string, before, after found, unsure bool) Change {
+	if len(r.log.Checkpoints) == 0 {
+		r.log.add("", "", false)
+	}
+	return Change{
+		Checkpoint: r.log.last(), Path: path, Before: stateOf(before), After: stateOf(after), Unsure: unsure,
+	}
+}
+
 // remember keeps what was written, because the next write is often to the same file.
 func (r *Recorder) remember(path string, version workspace.Version, content found) {
 	r.mu.Lock()
@@ -168,10 +212,7 @@ func (r *Recorder) record(path string, before, after found, unsure bool) {
 	defer r.save()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.log.Checkpoints) == 0 {
-		r.log.add("", "", false)
-	}
-	c := Change{Checkpoint: r.log.last(), Path: path, Before: stateOf(before), After: stateOf(after), Unsure: unsure}
+	c := r.change(path, before, after, unsure)
 	last := r.log.lastOf(r.style, path, c.Checkpoint)
 	if last != nil && !last.Unsure && !unsure && last.After.same(c.Before) {
 		switch {

@@ -70,6 +70,7 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	log      Log
+	pending  *Change // which is being made
 	contents contents
 	recent   recentReads
 }

@@ -197,9 +197,9 @@ func (r *Result) told() string {
 	for i := range r.Files {
 		switch f := &r.Files[i]; {
 		case f.Done && f.Action == Rewrite && f.Old == nil:
-			fmt.Fprintf(&b, "Brought back %s.\n", f.Name)
+			fmt.Fprintf(&b, "Brought back %s%s.\n", f.Name, f.where())
 		case f.Done && f.Action == Rewrite:
-			fmt.Fprintf(&b, "Restored %s.\n", f.Name)
+			fmt.Fprintf(&b, "Restored %s%s.\n", f.Name, f.where())
 		case f.Done:
 			fmt.Fprintf(&b, "Removed %s.\n", f.Name)
 		case f.Action == Nothing:

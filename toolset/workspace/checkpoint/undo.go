@@ -60,10 +60,18 @@ func (r *Result) done() (names []string) {
 	}
 	for i := range r.Files {
 		if f := &r.Files[i]; f.Done && f.Err == nil {
-			names = append(names, f.Name)
+			names = append(names, f.Name+f.where())
 		}
 	}
 	return names
+}
+
+// where notes that only the text in the editor was put back.
+func (f *FileUndo) where() string {
+	if f.InEditor {
+		return " (its text in the editor)"
+	}
+	return ""
 }
 
 // Unwrap returns what was wrong with the files.
@@ -174,8 +182,9 @@ func (r *Recorder) putBack(ctx context.Context, f *FileUndo) error {
 	if err != nil {
 		return err
 	}
+	f.InEditor = doc.Disk == nil
 	if now := doc.Current(); !now.Exists || !bytes.Equal(now.Data, f.New) {
-		return errors.New("the editor has saved something else")
+		return errors.New("the editor has made something else of it")
 	}
 	if doc.Unsaved {
 		return errors.New("the editor has it and has not saved it")

@@ -122,7 +122,11 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 
 func startError(program string, err error) error {
 	if errors.Is(err, guard.ErrNoProgram) {
+		program = program[:min(len(program), 1000)]
 		return fmt.Errorf("local: start: %w: %q", workspace.ErrNoProgram, program)
+	}
+	if slices.ContainsFunc(tooManyArgs, func(e error) bool { return errors.Is(err, e) }) {
+		return fmt.Errorf("local: start: the command %w for this system", workspace.ErrTooLarge)
 	}
 	return fmt.Errorf("local: start: %w", err)
 }

@@ -248,3 +248,19 @@ func TestGigabyteOfOutputTakesLittleMemory(t *testing.T) {
 	require.Equal(t, int64(1<<30+4), c.End)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 }
+
+// Systems bound the length of an argument, Linux at 128 KiB. The error says so and does not repeat the line.
+func TestCommandThatIsTooLongForTheSystem(t *testing.T) {
+	w, err := local.Open(local.Config{Roots: []string{t.TempDir()}})
+	require.NoError(t, err)
+	defer w.Close()
+	long := strings.Repeat("x", 5<<20)
+	for _, c := range []workspace.Command{{Line: "echo " + long}, {Args: []string{"echo", long}}, {Line: "true", Env: []string{"A=" + long}}} {
+		_, err := w.Start(t.Context(), c)
+		require.ErrorIs(t, err, workspace.ErrTooLarge)
+		require.Less(t, len(err.Error()), 200)
+	}
+	_, err = w.Start(t.Context(), workspace.Command{Args: []string{long}})
+	require.Error(t, err)
+	require.Less(t, len(err.Error()), 2000)
+}

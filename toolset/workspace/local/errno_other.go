@@ -12,4 +12,5 @@ var (
 	isDirectory  = []error{syscall.EISDIR}
 	tooLong      []error
 	tooManyLinks []error
+	tooManyArgs  []error
 )

@@ -12,4 +12,5 @@ var (
 	isDirectory  = []error{syscall.EISDIR}
 	tooLong      = []error{syscall.ENAMETOOLONG}
 	tooManyLinks = []error{syscall.ELOOP}
+	tooManyArgs  = []error{syscall.E2BIG}
 )

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,9 +16,12 @@ import (
 
 // Write implements [workspace.Workspace].
 //
-// The new contents are written to a file beside the old one, synchronised with the disk, and renamed. The file keeps its permissions and, if that
-// is allowed, its owner. Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
-// less the umask. If this process is killed in the middle of a write, a file .ponte-*.tmp may stay beside the old one.
+// The new contents are written to a file beside the old one, synchronised with the disk, and
+// renamed. The file keeps its permissions and, if that is allowed, its owner. A file that this
+// process may not write is fs.ErrPermission, and so is one in a directory that it may not write.
+// Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
+// less the umask. If this process is killed in the middle of a write, a file .ponte-*.tmp may stay
+// beside the old one.
 func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
 	v, err := w.write(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	return v, wrapError("write", path, err)
@@ -51,6 +55,9 @@ func (w *Workspace) write(ctx context.Context, path string, c workspace.Change) 
 	if err := check(ctx, &p, ifVersion); err != nil {
 		return "", err
 	}
+	if err := writable(&p); err != nil {
+		return "", err
+	}
 	r, dir := p.root.Root, filepath.Dir(p.rel)
 	if p.info == nil {
 		if err := r.MkdirAll(dir, 0o755); err != nil {
@@ -68,6 +75,9 @@ func (w *Workspace) write(ctx context.Context, path string, c workspace.Change) 
 	}
 	name := filepath.Base(p.rel)
 	temp, err := writeTemp(parent, data, p.info)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", errDirectory
+	}
 	if err != nil {
 		return "", err
 	}
@@ -81,6 +91,26 @@ func (w *Workspace) write(ctx context.Context, path string, c workspace.Change) 
 		}
 	}
 	return hashOf(data), nil
+}
+
+// errDirectory is the error of a file that could not be replaced, though it may be written.
+var errDirectory = fmt.Errorf(
+	"%w: the directory of the file may not be written, and a file is replaced by a new one", fs.ErrPermission)
+
+// writable returns fs.ErrPermission for a file that this process may not write: to replace it would
+// be possible all the same.
+func writable(p *place) error {
+	if p.info == nil {
+		return nil
+	}
+	f, err := p.root.OpenFile(p.rel, os.O_WRONLY|openNoWait, 0)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, fs.ErrPermission):
+		return fs.ErrPermission
+	}
+	return nil // a program that runs, for instance, is replaced
 }
 
 // findLocked finds what a path leads to and locks that.

@@ -232,13 +232,20 @@ func (e *Editor) Write(path, text string) error {
 
 // saved returns text as it is saved.
 func (e *Editor) saved(path, text string) string {
+	disk, err := e.Disk.ReadFile(path)
+	if err != nil {
+		disk = nil
+	}
+	return e.savedOver(disk, err == nil, text)
+}
+
+// savedOver returns text as it is saved in place of what is on disk.
+func (e *Editor) savedOver(disk []byte, exists bool, text string) string {
 	if e.Save != nil {
 		text = e.Save(text)
 	}
-	if e.Keeps {
-		if disk, err := e.Disk.ReadFile(path); err == nil {
-			text = kept(disk, text)
-		}
+	if e.Keeps && exists {
+		text = kept(disk, text)
 	}
 	return text
 }

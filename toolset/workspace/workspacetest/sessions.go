@@ -186,13 +186,7 @@ func (s *session) saved(f *modelled, text string) string {
 	if s.editor == nil {
 		return text
 	}
-	if s.editor.Save != nil {
-		text = s.editor.Save(text)
-	}
-	if s.editor.Keeps && f.disk != nil {
-		text = kept(f.disk, text)
-	}
-	return text
+	return s.editor.savedOver(f.disk, f.disk != nil, text)
 }
 
 // runs has the agent run a command that writes.
@@ -306,9 +300,11 @@ func (s *session) became(f *modelled, told string, w *workspace.FileWritten, wan
 		}
 		return nil
 	case w.Reformatted && (s.saved(f, string(want)) != string(after) || !strings.Contains(told, "reformatted")):
-		return fmt.Errorf("%q was saved of %q, and the model was told %q", short(string(after)), short(string(want)), told)
+		return fmt.Errorf("%q was saved of %q, and the model was told %q",
+			short(string(after)), short(string(want)), told)
 	case !w.Reformatted && !bytes.Equal(after, want):
-		return fmt.Errorf("on disk is %q, and approved was %q", short(string(after)), short(string(want)))
+		return fmt.Errorf("on disk is %q, and approved was %q",
+			short(string(after)), short(string(want)))
 	case w.Bytes != len(after):
 		return fmt.Errorf("%d bytes are on disk, and %d are told", len(after), w.Bytes)
 	}
@@ -359,12 +355,14 @@ func (s *session) undone(f *modelled, u *checkpoint.FileUndo, text string) error
 	case !u.Done:
 		return nil // which agrees checks
 	case !f.foreign && (!bytes.Equal(after, then) || (after == nil) != (then == nil)):
-		return fmt.Errorf("it holds %q after the undo, and held %q before", short(string(after)), short(string(then)))
+		return fmt.Errorf("it holds %q after the undo, and held %q before",
+			short(string(after)), short(string(then)))
 	}
 	decoded, _ := workspace.DecodeText(after)
 	for i := strings.IndexByte(text, ';'); i >= 6; {
 		if token := text[i-6 : i+1]; token[0] == 'u' && !bytes.Contains(decoded.Data, []byte(token)) {
-			return fmt.Errorf("the user's %q is gone after the undo: %q", token, short(string(after)))
+			return fmt.Errorf("the user's %q is gone after the undo: %q",
+				token, short(string(after)))
 		}
 		more := strings.IndexByte(text[i+1:], ';')
 		if more < 0 {
@@ -389,7 +387,8 @@ func (c *cell) diskOf(path string) []byte {
 func (s *session) agrees() error {
 	for name, f := range s.files {
 		if now := s.cell.diskOf(f.path); !bytes.Equal(now, f.disk) || (now == nil) != (f.disk == nil) {
-			return fmt.Errorf("%s holds %q, and the model %q", name, short(string(now)), short(string(f.disk)))
+			return fmt.Errorf("%s holds %q, and the model %q",
+				name, short(string(now)), short(string(f.disk)))
 		}
 		if s.editor == nil || !s.editor.Unsaved(f.path) {
 			if f.typed != nil {
@@ -398,7 +397,8 @@ func (s *session) agrees() error {
 			continue
 		}
 		if now, err := s.editor.Read(f.path); err != nil || f.typed == nil || now != *f.typed {
-			return fmt.Errorf("%s: the editor has %q, and not what was typed: %v", name, short(now), err)
+			return fmt.Errorf("%s: the editor has %q, and not what was typed: %v",
+				name, short(now), err)
 		}
 	}
 	return nil

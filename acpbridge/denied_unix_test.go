@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package acpbridge_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/unprivtest"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
+)
+
+// A file that may not be read or written stays as it is in every editor, through it and past it, and
+// the model and the user are told why, also by an undo.
+func TestThreeTruthsAgreeInEditorsWherePermissionsAreMissing(t *testing.T) {
+	if !unprivtest.Here(t) {
+		return
+	}
+	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
+	for i, e := range workspacetest.Editors() {
+		if e.Lazy { // it writes nothing that could be denied
+			continue
+		}
+		for name, can := range map[string]acp.FileSystemCapabilities{"": both, ", read only": {ReadTextFile: true}} {
+			t.Run(e.Name+name, func(t *testing.T) {
+				env := truthEnv(t, can, acpbridge.LocalFallback{Files: !can.WriteTextFile})
+				fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
+				workspacetest.RunTruths(t, fresh, func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+					made, err := env(e)
+					if err == nil {
+						made.Deny = os.Chmod
+					}
+					return made, err
+				})
+			})
+		}
+	}
+}
