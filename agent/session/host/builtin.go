@@ -176,7 +176,8 @@ func export(_ context.Context, call *CommandCall) (res agent.CommandResult, err 
 	return res, nil
 }
 
-// Markdown returns the conversation as Markdown, with the names of the tools that were called.
+// Markdown returns the conversation as Markdown, with the names of the tools that were called, and
+// with the questions that wait for an answer.
 func Markdown(s *view.Snapshot) string {
 	var b strings.Builder
 	for e := range s.All() {
@@ -193,7 +194,20 @@ func Markdown(s *view.Snapshot) string {
 			fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, said)
 		case e.Kind == view.ToolCall:
 			fmt.Fprintf(&b, "- `%s` (%s)\n\n", strings.ReplaceAll(show.Line(e.Title), "`", "'"), show.Line(string(e.Status)))
+		case e.Kind == view.Question && e.Status == view.Pending:
+			fmt.Fprintf(&b, "*Not answered yet: %s*\n\n", waitsFor(e))
 		}
 	}
 	return b.String()
+}
+
+// waitsFor returns what a question asks, on one line.
+func waitsFor(e *view.Entity) string {
+	asked := show.Line(e.Title)
+	for _, c := range e.Content {
+		if c.Kind == view.Text {
+			asked += ". " + strings.TrimSuffix(show.Line(c.Text), ".")
+		}
+	}
+	return asked
 }
