@@ -129,6 +129,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
 	"internal/guard":                  {"golang.org/x/sys/unix", "golang.org/x/sys/windows"},
+	"toolset/workspace/local":         {"golang.org/x/net/bpf", "golang.org/x/sys/unix"},
 	"internal/fetch/fetchtest":        {"golang.org/x/net/dns/dnsmessage"},
 	"agent/capability/webfetch":       {"golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
 	"toolset/mcptoolset":              {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2", "github.com/modelcontextprotocol/go-sdk/mcp"},

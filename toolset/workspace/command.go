@@ -60,6 +60,9 @@ type Exit struct {
 	Code int `json:"code"`
 	// Signal names the signal that ended the command, such as "killed". It is empty if there was none.
 	Signal string `json:"signal,omitempty"`
+	// Created lists the files and directories that other programs execute or obey, that a sandbox
+	// protects, and that came to be while the command ran in one: it cannot protect what is not there.
+	Created []string `json:"created,omitempty"`
 }
 
 // Check returns an [ErrCommand] if the command is malformed. Implementations of [Workspace.Start] call it.

@@ -92,6 +92,19 @@ const (
 	maxRepeated = 200
 )
 
+// createdNote tells of what a sandbox could not protect.
+func createdNote(exit *Exit) string {
+	if exit == nil || len(exit.Created) == 0 {
+		return ""
+	}
+	shown := make([]string, 0, 8)
+	for _, path := range exit.Created[:min(len(exit.Created), cap(shown))] {
+		shown = append(shown, printable(path))
+	}
+	return "; while it ran, these files were created, which other programs execute or obey: " +
+		strings.Join(shown, ", ") + ". Tell the user"
+}
+
 // howEnded describes how a command ended.
 func howEnded(exit *Exit) string {
 	switch {

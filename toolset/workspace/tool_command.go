@@ -134,6 +134,7 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 		how = fmt.Sprintf("timed out after %v and was killed", timeout)
 	}
 	state := CommandState{Exit: exit, TimedOut: timedOut}
+	how += createdNote(exit)
 	out, err := c.output(ctx, t)
 	if failed, ok := errors.AsType[*toolset.FailedError](err); ok { // how it ended is worth knowing
 		return withMeta(fmt.Sprintf("[%s]\n[%s]", failed.Message, how), state), false, nil

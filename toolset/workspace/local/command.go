@@ -90,10 +90,13 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 		argv = c.Argv(workspace.Slash)
 	}
 	g.Path, g.Args = argv[0], argv[1:]
-	if w.wrap != nil {
-		if err := w.wrap(&g, real, at.Path); err != nil {
+	var boxed started
+	if w.box != nil {
+		var err error
+		if boxed, err = w.box.wrap(&g, real, at.Path); err != nil {
 			return nil, startError(argv[0], err)
 		}
+		defer boxed.done()
 	}
 	r, out, err := os.Pipe()
 	if err != nil {
@@ -109,7 +112,7 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	w.nextID++
 	p := &process{
 		ref: fmt.Sprintf("term_%d", w.nextID), owner: w, guarded: guarded, pipe: r,
-		output: output{keep: w.config.OutputLimit}, exited: make(chan struct{}),
+		output: output{keep: w.config.OutputLimit}, exited: make(chan struct{}), created: boxed.created,
 	}
 	w.processes[p] = struct{}{}
 	if w.config.TimeLimit > 0 {
@@ -138,6 +141,7 @@ type process struct {
 	guarded *guard.Process
 	pipe    *os.File // the reading end of the output
 	limit   *time.Timer
+	created func() []string // nil without a sandbox
 
 	mu     sync.Mutex
 	output output
@@ -207,6 +211,9 @@ func (p *process) finish() {
 	p.exit = &workspace.Exit{Code: e.Code, Signal: signalName(e.Signal)}
 	if p.killed {
 		p.exit = &workspace.Exit{Code: -1, Signal: "killed"}
+	}
+	if p.created != nil {
+		p.exit.Created = p.created()
 	}
 	close(p.exited)
 }

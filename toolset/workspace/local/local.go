@@ -35,11 +35,11 @@ type Config struct {
 	// Grace is the time between SIGTERM and SIGKILL when a command is ended; the default is half a second. A negative value means SIGKILL
 	// at once.
 	Grace time.Duration
-	// Env is the environment that the variables of commands are taken from. Nil means that of this
-	// process. Commands get those of its variables that are known to be ordinary, such as PATH and
-	// LANG (docs/local.md lists them), those that PassEnv names, and what [workspace.Command] adds.
+	// Env is the environment from which commands get their variables. The default is the environment
+	// of this process. Commands get its ordinary variables, such as PATH and LANG (docs/local.md lists
+	// them), the variables in PassEnv, and what [workspace.Command] adds.
 	Env []string
-	// PassEnv are names of further variables that commands get. "*" stands for any text: "*" alone
+	// PassEnv are names of further variables that commands get. "*" matches any text: "*" alone
 	// passes everything, secrets too.
 	PassEnv []string
 	// Sandbox, if not nil, runs commands in a sandbox.
@@ -53,7 +53,7 @@ type Workspace struct {
 	named  []string // the paths of the roots, as users know them
 	real   []string // what they lead to
 	env    func() []string
-	wrap   wrapper // the sandbox, nil without one
+	box    box // the sandbox, nil without one
 
 	mu        sync.Mutex
 	nextID    int
@@ -99,12 +99,12 @@ func Open(c Config) (*Workspace, error) {
 	env = guard.Environ(env, c.PassEnv)
 	w.env, w.config.Env = func() []string { return env }, nil // nothing prints functions
 	if c.Sandbox != nil && !c.NoCommands {
-		wrap, err := c.Sandbox.open(w)
+		box, err := c.Sandbox.open(w)
 		if err != nil {
 			w.closeRoots()
 			return nil, err
 		}
-		w.wrap = wrap
+		w.box = box
 	}
 	return w, nil
 }
@@ -174,6 +174,9 @@ func (w *Workspace) Close() error {
 	}
 	done.Wait()
 	w.closeRoots()
+	if w.box != nil {
+		w.box.close()
+	}
 	return nil
 }
 

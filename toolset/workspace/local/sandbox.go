@@ -9,21 +9,61 @@ import (
 	"github.com/ponte-go/ponte/internal/guard"
 )
 
-// Sandbox runs commands with bubblewrap (bwrap), on Linux. A command sees the machine as it is, but can write only to the roots of the
-// workspace, to a /tmp of its own, and to Writable. It sees no other processes, and all of its own end with it, daemons too.
+// Sandbox restricts commands with bubblewrap (bwrap), on Linux. A command sees the
+// machine's files, but
 //
-// The tools for files are not affected: they reach the roots only, with or without a sandbox.
+//   - it can write only to the roots of the workspace, to Writable, to its caches and its own /tmp,
+//   - it cannot change what is protected, nor what is above that in a root,
+//   - what is hidden is empty for it, and so is /run,
+//   - it has no network and no Unix sockets, unless they are allowed,
+//   - it sees only its own processes, which all end with it, and has no capabilities, even as root.
+//
+// If the machine cannot do that, opening a workspace fails: commands never run without the sandbox
+// that was asked for. The tools for files are not affected: they reach the roots only, with or
+// without a sandbox.
+//
+// Starting a command marks the files that this process has open as not inherited, as Go does with
+// those that it opens itself.
 type Sandbox struct {
-	// Network lets commands use the network.
+	// Network lets commands use the network of the machine. Otherwise they have a private one, which
+	// leads nowhere.
 	Network bool
+	// Sockets lets commands use Unix sockets, also sockets of other programs, such as the user's
+	// ssh-agent. Pairs of sockets always work.
+	Sockets bool
 	// Writable are further directories and files that commands can write to, such as the caches of compilers. They must exist.
 	Writable []string
-	// Hidden are directories that commands see as empty. Nil means those in the user's home that commonly hold keys, such as ~/.ssh.
+	// Protected are names of files and directories that commands cannot change, wherever they are in a
+	// root. A name has slashes between its elements; the element "*" matches any name, and
+	// the last one may have a "*" in it. Nil means those that other programs execute or obey: git's
+	// hooks and configuration, tasks of editors, start-up files of shells and more (docs/local.md).
+	//
+	// Only what exists when a command starts can be protected, and only within the first levels of a
+	// root. Other protected files that a command creates are reported: see [workspace.Exit.Created].
+	Protected []string
+	// Hidden are files and directories that commands see as empty. Nil means [Hidden].
 	Hidden []string
+	// Cache is a directory for caches of compilers and package managers, which is created if it is
+	// missing. It should belong to this project and to sandboxes alone: who can write to a cache can
+	// change what later builds run. Empty means one that is removed with the workspace.
+	Cache string
 }
 
 // ErrSandbox means that this machine cannot run commands in a sandbox. The error says why. It wraps [errors.ErrUnsupported].
 var ErrSandbox error = fmt.Errorf("local: no sandbox: %w", errors.ErrUnsupported)
 
-// wrapper makes a command one that runs in a sandbox. real is its directory, and dir what the user calls that.
-type wrapper func(g *guard.Command, real, dir string) error
+// started belongs to a sandboxed command that was started.
+type started struct {
+	// done releases what the start needs.
+	done func()
+	// created returns what is protected and was not there when the command started.
+	created func() []string
+}
+
+// box is a sandbox that was opened.
+type box interface {
+	// wrap makes a command one that runs in the sandbox. real is its directory, and dir what the user
+	// calls that.
+	wrap(g *guard.Command, real, dir string) (started, error)
+	close()
+}

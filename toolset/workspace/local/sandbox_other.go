@@ -9,6 +9,6 @@ import (
 	"runtime"
 )
 
-func (*Sandbox) open(*Workspace) (wrapper, error) {
+func (*Sandbox) open(*Workspace) (box, error) {
 	return nil, fmt.Errorf("%w: bubblewrap is for Linux, and this is %s", ErrSandbox, runtime.GOOS)
 }

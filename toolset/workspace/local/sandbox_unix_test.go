@@ -158,3 +158,18 @@ func TestConformanceInASandbox(t *testing.T) {
 	sandboxed(t, box)
 	workspacetest.Run(t, env(t, local.Config{Sandbox: &box}, "outside", "project"))
 }
+
+func TestSandboxWithUnixSocketsHasThem(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	line := python + ` -c 'import socket as s; a = s.socket(s.AF_UNIX); a.bind("s"); a.listen(); s.socket(s.AF_UNIX).connect("s")'`
+	w, _ := sandboxed(t, local.Sandbox{})
+	text, exit := run(t, w, line)
+	require.NotZero(t, exit.Code)
+	require.Contains(t, text, "Address family not supported")
+	w, _ = sandboxed(t, local.Sandbox{Sockets: true})
+	text, exit = run(t, w, line)
+	require.Zero(t, exit.Code, text)
+}

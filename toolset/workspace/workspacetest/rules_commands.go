@@ -216,7 +216,7 @@ func commandRules() []rule {
 			p.is(err, "%s", "output", workspace.ErrClosed)
 			p.ok(process.Kill(p.ctx), "kill")
 			exit, err := process.Wait(p.ctx)
-			if !errors.Is(err, workspace.ErrClosed) && (err != nil || exit == workspace.Exit{}) {
+			if !errors.Is(err, workspace.ErrClosed) && (err != nil || exit.Code == 0 && exit.Signal == "") {
 				p.errorf("wait for a closed command: %+v, %v", exit, err)
 			}
 		}},
