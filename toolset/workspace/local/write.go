@@ -17,11 +17,11 @@ import (
 // Write implements [workspace.Workspace].
 //
 // The new contents are written to a file beside the old one, synchronised with the disk, and
-// renamed. The file keeps its permissions and, if that is allowed, its owner. A file that this
-// process may not write is fs.ErrPermission, and so is one in a directory that it may not write.
-// Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
-// less the umask. If this process is killed in the middle of a write, a file .ponte-*.tmp may stay
-// beside the old one.
+// renamed. The file keeps its permissions and, if that is allowed, its owner, but no access control
+// list and no extended attributes. A file that this process may not write is fs.ErrPermission, and
+// so is one in a directory that it may not write. Other names of the same file (hard links) keep the
+// old contents. A new file has the mode 0644 less the umask. If this process is killed in the middle
+// of a write, a file .ponte-*.tmp may stay beside the old one.
 func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
 	v, err := w.write(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	return v, wrapError("write", path, err)
