@@ -107,3 +107,26 @@ func TestRefusedChangeLeavesNoWord(t *testing.T) {
 	require.Empty(t, b.Log().Changes)
 	require.Equal(t, []string{"log.json"}, kept(t, dir))
 }
+
+// What somebody writes between the end of a change and its record is theirs: an undo keeps it, and the
+// next change of the version that the agent knows is refused.
+func TestFileThatChangesBeforeItIsRecordedIsNotTheAgents(t *testing.T) {
+	b := newBench(t, files{"a": "one\n1\n2\n3\n"}, checkpoint.Options{})
+	outer := &stopping{Memory: b.ws, at: func(string) {}}
+	b.Recorder = checkpoint.New(outer, checkpoint.Options{})
+	mark := b.Mark("turn").ID
+	outer.at = func(moment string) {
+		if moment == "after" {
+			b.user("a", "two\n1\n2\n3\nuser\n")
+		}
+	}
+	f, err := b.Read(t.Context(), "a", workspace.Range{})
+	require.NoError(t, err)
+	version, err := b.Write(t.Context(), "a", []byte("two\n1\n2\n3\n"), f.Version)
+	require.NoError(t, err)
+	outer.at = func(string) {}
+	_, err = b.Write(t.Context(), "a", []byte("three\n"), version)
+	require.ErrorIs(t, err, workspace.ErrChanged)
+	b.undo(checkpoint.Since(mark))
+	b.holds("a", "one\n1\n2\n3\nuser\n")
+}
