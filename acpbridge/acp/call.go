@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 )
 
 // answer is what a call ends with.
@@ -22,8 +21,8 @@ type pendingCall struct {
 	ordered bool
 }
 
-// Call sends a request of any name and waits for its answer, which it decodes into result as [encoding/json.Unmarshal] does; nil
-// drops it. params is encoded as by [encoding/json.Marshal]; nil sends {}. A [json.RawMessage] passes through both ways.
+// Call sends a request of any name and waits for its answer, which it decodes into result as [Unmarshal] does; nil
+// drops it. params is encoded as by [Marshal]; nil sends {}. A [json.RawMessage] passes through both ways.
 //
 // It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request. Every error is a [CallError].
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
@@ -42,7 +41,7 @@ func (c *conn) Call(ctx context.Context, method string, params, result any) erro
 		*r = raw
 		return nil
 	}
-	if err := json.Unmarshal(raw, result); err != nil {
+	if err := Unmarshal(raw, result); err != nil {
 		return &CallError{method, fmt.Errorf("decode the result: %w", err)}
 	}
 	return nil
@@ -65,14 +64,11 @@ func messageOf(params any) (message, error) {
 		return new(rawMessage), nil
 	case json.RawMessage:
 		return (*rawMessage)(&p), nil
-	case ownCodec:
-		return p, nil
-	case json.Unmarshaler:
-		if t := reflect.TypeOf(p); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == ownType.PkgPath() {
-			return p, nil // a type of the protocol
-		}
 	}
-	data, err := json.Marshal(params)
+	if ofProtocol(params) {
+		return params, nil
+	}
+	data, err := Marshal(params)
 	return (*rawMessage)(&data), err
 }
 

@@ -59,6 +59,11 @@
 // The types are generated from the protocol's schema. An optional field is absent if it is nil, "" (for ids and enums), or a nil
 // slice or map; an empty slice that is not nil is sent as []. Required slices are never sent as null. A union has a pointer per
 // variant, and keeps a variant that this version does not know as raw JSON; an enum keeps values that it does not know. Decoding
-// ignores unknown fields, and fails with a [DecodeError] if a required one is missing. Every type implements [json.Marshaler] and
-// [json.Unmarshaler] with these rules.
+// ignores unknown fields, and fails with a [DecodeError] if a required one is missing. [Marshal] and [Unmarshal] keep
+// these rules outside of a connection.
+//
+// Package encoding/json writes the same JSON, and reads every valid message to the same value: the
+// types that need it for that implement [json.Marshaler] and [json.Unmarshaler]. But of the other
+// types it accepts messages without a required member, and refuses optional ones that do not
+// decode. Use Unmarshal for what a peer has sent.
 package acp

@@ -13,11 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/ponte-go/ponte/acpbridge/acp/internal/codec"
 )
-
-func init() { codec.Marshal, codec.Unmarshal = marshalJSON, unmarshalJSON }
 
 // message is a pointer to a value of the protocol, or of any type that has a [shape]. Encoding must not keep or change the value, so
 // that a caller may use it again at once.

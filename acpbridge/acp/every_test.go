@@ -41,14 +41,14 @@ func TestEveryTypeSurvivesARoundTrip(t *testing.T) {
 		for variant := range maxVariants {
 			in := reflect.New(typ)
 			fill(in.Elem(), variant)
-			text, err := in.Interface().(json.Marshaler).MarshalJSON()
+			text, err := acp.Marshal(in.Interface())
 			require.NoError(t, err, typ)
 			require.True(t, json.Valid(text), "%s", text)
 			out := reflect.New(typ)
-			require.NoError(t, json.Unmarshal(text, out.Interface()), "%s: %s", typ, text)
+			require.NoError(t, acp.Unmarshal(text, out.Interface()), "%s: %s", typ, text)
 			require.Equal(t, in.Interface(), out.Interface(), "%s", text)
 		}
-		if err := json.Unmarshal([]byte(`{}`), reflect.New(typ).Interface()); err != nil {
+		if err := acp.Unmarshal([]byte(`{}`), reflect.New(typ).Interface()); err != nil {
 			assert.Contains(t, err.Error(), typ.Name()+".", "the error names the type")
 		}
 	}

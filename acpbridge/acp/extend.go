@@ -20,7 +20,7 @@ func Params(ctx context.Context) json.RawMessage {
 }
 
 // ExtendAnswer adds fields to the answer to the request whose handler has the ctx, for fields that the types of this package do not have.
-// They are encoded as by [encoding/json.Marshal], to an object. [Merge] joins them with what the handler returns. If it is called again,
+// They are encoded as by [Marshal], to an object. [Merge] joins them with what the handler returns. If it is called again,
 // they are joined with the earlier ones. An answer that is an error stays as it is. With a ctx that is not a request handler's, ok is
 // false.
 func ExtendAnswer(ctx context.Context, fields any) (ok bool, err error) {
@@ -28,7 +28,7 @@ func ExtendAnswer(ctx context.Context, fields any) (ok bool, err error) {
 	if in == nil || !in.request {
 		return false, nil
 	}
-	more, err := json.Marshal(fields)
+	more, err := Marshal(fields)
 	if err != nil {
 		return false, err
 	}

@@ -60,7 +60,7 @@ func TestMembersAreReadAsTheirTagsSay(t *testing.T) {
 	everyStruct(func(typ reflect.Type) {
 		in := reflect.New(typ)
 		fill(in.Elem(), 0)
-		text, err := in.Interface().(json.Marshaler).MarshalJSON()
+		text, err := acp.Marshal(in.Interface())
 		require.NoError(t, err)
 		for i := range typ.NumField() {
 			f := typ.Field(i)
@@ -81,7 +81,7 @@ func TestMembersAreReadAsTheirTagsSay(t *testing.T) {
 				}
 				doc, err := json.Marshal(whole)
 				require.NoError(t, err)
-				err = reflect.New(typ).Interface().(json.Unmarshaler).UnmarshalJSON(doc)
+				err = acp.Unmarshal(doc, reflect.New(typ).Interface())
 				if ok {
 					assert.NoError(t, err, "%s", doc)
 				} else {
@@ -116,7 +116,7 @@ func TestTextIsSentAsTheTableSays(t *testing.T) {
 		}
 	}
 	for _, n := range updates {
-		params, err := n.MarshalJSON()
+		params, err := acp.Marshal(&n)
 		sent, failed := sentBy(t, func(conn *acp.AgentConn) error { return conn.SessionUpdate(t.Context(), &n) })
 		if err != nil {
 			require.ErrorContains(t, failed, strings.TrimPrefix(err.Error(), "acp: "))

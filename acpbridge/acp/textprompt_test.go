@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	table "github.com/ponte-go/ponte/acpbridge/acp/internal/codec"
 )
 
 // PromptRequest is a type with the same fields, which only the table knows.
@@ -55,8 +54,8 @@ func TestPlainPromptsAreEncodedAsTheTableDoes(t *testing.T) {
 			p.Meta = map[string]json.RawMessage{}
 		}
 		tabled := PromptRequest(p)
-		want, wantErr := table.Marshal(&tabled)
-		got, err := table.Marshal(&p)
+		want, wantErr := acp.MarshalByTable(&tabled)
+		got, err := acp.MarshalByTable(&p)
 		require.Equal(t, wantErr, err)
 		require.Equal(t, string(want), string(got))
 	}
@@ -66,7 +65,7 @@ func TestPlainPromptsAreDecodedAsTheTableDoes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	pieces := []string{" ", "null", "1", `"a"`, "{}", "[]", `"_meta":{},`, `,"_meta":{"a":1}`, `{"type":"text","text":"b"},`, `\n`, "x"}
 	for range 50_000 {
-		data, err := table.Marshal(&acp.PromptRequest{SessionID: acp.SessionID(promptText(r)), Prompt: []acp.ContentBlock{acp.TextBlock(promptText(r))}})
+		data, err := acp.MarshalByTable(&acp.PromptRequest{SessionID: acp.SessionID(promptText(r)), Prompt: []acp.ContentBlock{acp.TextBlock(promptText(r))}})
 		require.NoError(t, err)
 		if r.IntN(10) > 0 { // damaged, mostly at the places where tokens meet
 			at := r.IntN(len(data) + 1)
@@ -79,8 +78,8 @@ func TestPlainPromptsAreDecodedAsTheTableDoes(t *testing.T) {
 		// What a caller had in the value before must not show through.
 		got := acp.PromptRequest{Meta: map[string]json.RawMessage{"old": nil}, Prompt: make([]acp.ContentBlock, 2)}
 		var want PromptRequest
-		wantErr := table.Unmarshal(data, &want)
-		require.Equal(t, wantErr, table.Unmarshal(data, &got), string(data))
+		wantErr := acp.UnmarshalByTable(data, &want)
+		require.Equal(t, wantErr, acp.UnmarshalByTable(data, &got), string(data))
 		if wantErr == nil {
 			require.Equal(t, acp.PromptRequest(want), got, string(data))
 		}
@@ -94,7 +93,7 @@ func TestPlainPromptsAllocateLess(t *testing.T) {
 	plain := []byte(`{"sessionId":"s","prompt":[{"type":"text","text":"What now?"}]}`)
 	tabled := []byte(`{"prompt":[{"type":"text","text":"What now?"}],"sessionId":"s"}`)
 	allocs := func(data []byte) float64 {
-		return testing.AllocsPerRun(1000, func() { require.NoError(t, table.Unmarshal(data, &acp.PromptRequest{})) })
+		return testing.AllocsPerRun(1000, func() { require.NoError(t, acp.UnmarshalByTable(data, &acp.PromptRequest{})) })
 	}
 	assert.Less(t, allocs(plain), allocs(tabled))
 }

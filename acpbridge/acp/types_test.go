@@ -17,8 +17,7 @@ import (
 
 func encode(t testing.TB, v any) string {
 	t.Helper()
-	// Called directly: json.Marshal would compact the text and escape for HTML.
-	b, err := v.(json.Marshaler).MarshalJSON()
+	b, err := acp.Marshal(v)
 	require.NoError(t, err)
 	return string(b)
 }
@@ -26,7 +25,7 @@ func encode(t testing.TB, v any) string {
 func decode[T any](t testing.TB, text string) T {
 	t.Helper()
 	var v T
-	require.NoError(t, json.Unmarshal([]byte(text), &v), text)
+	require.NoError(t, acp.Unmarshal([]byte(text), &v), text)
 	return v
 }
 
@@ -77,7 +76,7 @@ func TestMessagesHaveTheProtocolsForm(t *testing.T) {
 		got := encode(t, tt.v)
 		assert.Equal(t, tt.want, got)
 		back := reflect.New(reflect.TypeOf(tt.v))
-		require.NoError(t, json.Unmarshal([]byte(got), back.Interface()))
+		require.NoError(t, acp.Unmarshal([]byte(got), back.Interface()))
 		assert.Equal(t, got, encode(t, back.Interface()), "decoded and encoded again")
 	}
 }
@@ -115,7 +114,7 @@ func TestAVariantThatIsNotKnownIsKeptByteForByte(t *testing.T) {
 
 func TestAUnionWithoutExactlyOneVariantCannotBeEncoded(t *testing.T) {
 	for _, tt := range []struct {
-		v    json.Marshaler
+		v    any
 		want string
 	}{
 		{acp.ContentBlock{}, "acp: ContentBlock: no variant is set"},
@@ -130,7 +129,7 @@ func TestAUnionWithoutExactlyOneVariantCannotBeEncoded(t *testing.T) {
 		{acp.ContentBlock{Unknown: json.RawMessage("{")}, "acp: a raw value is not valid JSON"},
 		{acp.Cost{Amount: math.NaN()}, "acp: NaN has no JSON form"},
 	} {
-		_, err := tt.v.MarshalJSON()
+		_, err := acp.Marshal(tt.v)
 		assert.EqualError(t, err, tt.want)
 	}
 }
@@ -143,7 +142,7 @@ func TestDecodingIsStrictAboutWhatIsRequiredAndLenientAboutTheRest(t *testing.T)
 		`{"toolCallId":{"toolCallId":"nested"}}`: "acp: ToolCallUpdate.toolCallId: is an object, want a string",
 	} {
 		var v acp.ToolCallUpdate
-		err := json.Unmarshal([]byte(text), &v)
+		err := acp.Unmarshal([]byte(text), &v)
 		assert.EqualError(t, err, want)
 		var decodeErr *acp.DecodeError
 		assert.ErrorAs(t, err, &decodeErr)
@@ -196,7 +195,7 @@ func TestStringsAreEscapedAndRepaired(t *testing.T) {
 		"\"\xff\"":                   "\uFFFD",
 	} {
 		var c acp.TextContent
-		require.NoError(t, c.UnmarshalJSON([]byte(`{"text":`+in+`}`)))
+		require.NoError(t, acp.Unmarshal([]byte(`{"text":`+in+`}`), &c))
 		assert.Equal(t, want, c.Text)
 	}
 }
@@ -209,7 +208,7 @@ func TestRawValuesNeverBreakTheLine(t *testing.T) {
 func TestWhatIsDecodedSharesNoMemoryWithItsSource(t *testing.T) {
 	text := []byte(`{"toolCallId":"call","title":"title","rawInput":{"a":1},"_meta":{"k":[1]}}`)
 	var c acp.ToolCall
-	require.NoError(t, c.UnmarshalJSON(text))
+	require.NoError(t, acp.Unmarshal(text, &c))
 	before := encode(t, c)
 	clear(text)
 	assert.Equal(t, before, encode(t, c))
@@ -219,9 +218,9 @@ func TestNumbersKeepTheirRange(t *testing.T) {
 	assert.Equal(t, uint64(math.MaxUint64), decode[acp.UsageUpdate](t, `{"used":18446744073709551615,"size":5.0}`).Used)
 	assert.EqualValues(t, 5000, decode[acp.UsageUpdate](t, `{"used":5e3,"size":5.0}`).Used)
 	for _, bad := range []string{`-1`, `18446744073709551616`, `1.5`, `"1"`, `1e400`, `-1.0`} {
-		assert.Error(t, json.Unmarshal([]byte(`{"size":1,"used":`+bad+`}`), new(acp.UsageUpdate)), bad)
+		assert.Error(t, acp.Unmarshal([]byte(`{"size":1,"used":`+bad+`}`), new(acp.UsageUpdate)), bad)
 	}
-	assert.Error(t, json.Unmarshal([]byte(`{"amount":1e400,"currency":"EUR"}`), new(acp.Cost)))
+	assert.Error(t, acp.Unmarshal([]byte(`{"amount":1e400,"currency":"EUR"}`), new(acp.Cost)))
 	assert.Nil(t, decode[acp.ToolCallLocation](t, `{"path":"/f","line":4294967296}`).Line, "optional and out of range")
 }
 

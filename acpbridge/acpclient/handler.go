@@ -25,7 +25,7 @@ func (c *Client) keepEarly(n *acp.SessionNotification) bool {
 	if c.opening == 0 || c.earlies >= maxEarly {
 		return false
 	}
-	data, err := n.MarshalJSON()
+	data, err := acp.Marshal(n)
 	if err != nil || c.earlyLen+len(data) > c.config.MaxState {
 		return false
 	}

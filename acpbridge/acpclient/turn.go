@@ -167,7 +167,7 @@ func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	err := s.client.conn.Call(s.client.ctx, acp.MethodPrompt, &acp.PromptRequest{SessionID: s.id, Prompt: prompt, Meta: t.meta}, &raw)
 	var resp acp.PromptResponse
 	if err == nil {
-		err = json.Unmarshal(raw, &resp)
+		err = acp.Unmarshal(raw, &resp)
 	}
 	s.mu.Lock()
 	limited := s.fold.full

@@ -4,7 +4,6 @@ package acpproxy
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
@@ -35,7 +34,7 @@ func (c *calls) note(h *acp.Header) {
 		return // the many chunks of text need not be decoded
 	}
 	var n acp.SessionNotification
-	if json.Unmarshal(h.Params, &n) != nil {
+	if acp.Unmarshal(h.Params, &n) != nil {
 		return
 	}
 	var u acp.ToolCallUpdate

@@ -5,7 +5,6 @@ package acpproxy
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -126,7 +125,7 @@ func (p *proxy) enforce(line []byte, h *acp.Header) []byte {
 // obey does what the policy says.
 func (p *proxy) obey(line []byte, h *acp.Header, r *Request, v Verdict) []byte {
 	answer := func(result any, failure *acp.Error) []byte {
-		data, err := json.Marshal(result)
+		data, err := acp.Marshal(result)
 		if err != nil {
 			failure = acp.Errorf(acp.CodeInternal, "the policy's answer cannot be written")
 		}
@@ -191,28 +190,28 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 	switch h.Method {
 	case acp.MethodRequestPermission:
 		r.Permission = new(acp.RequestPermissionRequest)
-		if err := json.Unmarshal(h.Params, r.Permission); err != nil {
+		if err := acp.Unmarshal(h.Params, r.Permission); err != nil {
 			return nil, err
 		}
 		r.Permission.ToolCall = g.calls.merged(h.Session, r.Permission.ToolCall)
 		describe(a, &r.Permission.ToolCall)
 	case acp.MethodReadTextFile:
 		r.Read = new(acp.ReadTextFileRequest)
-		if err := json.Unmarshal(h.Params, r.Read); err != nil {
+		if err := acp.Unmarshal(h.Params, r.Read); err != nil {
 			return nil, err
 		}
 		a.Tool, a.Kind, a.Title = workspace.ToolReadFile, toolset.KindRead, "Read "+show.Line(r.Read.Path)
 		a.Approval.Title = a.Title
 	case acp.MethodWriteTextFile:
 		r.Write = new(acp.WriteTextFileRequest)
-		if err := json.Unmarshal(h.Params, r.Write); err != nil {
+		if err := acp.Unmarshal(h.Params, r.Write); err != nil {
 			return nil, err
 		}
 		a.Tool, a.Kind, a.Title = workspace.ToolWriteFile, toolset.KindEdit, "Write "+show.Line(r.Write.Path)
 		a.Approval = toolset.Approval{Title: a.Title, Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: r.Write.Path, New: &r.Write.Content}}}}
 	case acp.MethodCreateTerminal:
 		r.Terminal = new(acp.CreateTerminalRequest)
-		if err := json.Unmarshal(h.Params, r.Terminal); err != nil {
+		if err := acp.Unmarshal(h.Params, r.Terminal); err != nil {
 			return nil, err
 		}
 		c := commandOf(r.Terminal)

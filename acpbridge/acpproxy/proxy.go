@@ -281,7 +281,7 @@ func (p *proxy) fromAgent(line []byte, h *acp.Header) []byte {
 	if h.Kind == acp.KindResponse || h.Kind == acp.KindError {
 		if p.answered(FromAgent, h.ID) == acp.MethodInitialize && h.Kind == acp.KindResponse {
 			var hello acp.InitializeResponse
-			if json.Unmarshal(h.Result, &hello) == nil {
+			if acp.Unmarshal(h.Result, &hello) == nil {
 				p.mu.Lock()
 				p.overHTTP = hello.AgentCapabilities.MCPCapabilities.HTTP
 				p.mu.Unlock()

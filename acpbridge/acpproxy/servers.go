@@ -85,7 +85,7 @@ func (p *proxy) server(s acp.MCPServer, names map[string]bool) (data json.RawMes
 		p.problem(fmt.Errorf("acpproxy: an MCP server is left out: it is neither started nor reached over HTTP"))
 		return nil, false
 	}
-	data, err := json.Marshal(s)
+	data, err := acp.Marshal(&s)
 	if err != nil {
 		p.problem(fmt.Errorf("acpproxy: an MCP server is left out: %w", err))
 		return nil, false

@@ -70,7 +70,7 @@ func textChunk(e *recorded) (kind, text string) {
 		return "", ""
 	}
 	var n acp.SessionNotification
-	if json.Unmarshal(e.Params, &n) != nil {
+	if acp.Unmarshal(e.Params, &n) != nil {
 		return "", ""
 	}
 	for kind, c := range map[string]*acp.ContentChunk{

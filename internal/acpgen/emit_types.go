@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,7 +47,9 @@ func (m *model) emitTypes(p *printer) {
 			emitVariants(p, d.union)
 		}
 		p.p("}\n")
-		emitCodec(p, d.goName)
+		if d.union != nil || needsCodec(d.fields) {
+			emitCodec(p, d.goName, "marshalJSON", "unmarshalJSON")
+		}
 	}
 }
 
@@ -115,10 +118,20 @@ func variantRules(u *union, v variant) string {
 	}
 }
 
-// emitCodec writes the methods that package encoding/json calls. The package's comment documents them, once for all types.
-func emitCodec(p *printer, name string) {
-	p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }", name)
-	p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }\n", name)
+// needsCodec reports whether package encoding/json would write a struct with these fields in
+// another way than package acp does, or read a valid message to another value.
+func needsCodec(fields []field) bool {
+	return slices.ContainsFunc(fields, func(f field) bool {
+		never := (f.required || f.hasDefault) && (f.typ.kind == kindSlice || f.typ.kind == kindMap) // nil
+		return never || f.nullEmpty || f.defaultValue != ""
+	})
+}
+
+// emitCodec writes the methods that package encoding/json calls. The package's comment documents
+// them, once for all types.
+func emitCodec(p *printer, name, encode, decode string) {
+	p.p("func (v %s) MarshalJSON() ([]byte, error) { return %s(&v) }", name, encode)
+	p.p("func (v *%s) UnmarshalJSON(data []byte) error { return %s(data, v) }\n", name, decode)
 }
 
 // docOf returns the doc comment of a type, in our own words.

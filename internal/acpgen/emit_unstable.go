@@ -46,22 +46,28 @@ func emitNamedString(p *printer, d *def) {
 // emitStruct writes a type. All fields of an extension are optional.
 func (u *unstable) emitStruct(p *printer, name, doc string, fields []field, extension bool) {
 	p.p("// %s\ntype %s struct {", doc, name)
-	for _, f := range fields {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		f := &fields[i]
 		if extension {
 			f.required, f.hasDefault, f.pointer = false, false, f.pointer || f.typ.kind == kindStruct
 		}
-		emitField(p, f, u.typeName(f.typ, extension))
+		emitField(p, *f, u.typeName(f.typ, extension))
 	}
 	p.p("}\n")
-	emitCodec(p, name)
+	if needsCodec(fields) {
+		emitUnstableCodec(p, name)
+	}
 }
 
 func emitUnion(p *printer, name, doc string, x *union) {
 	p.p("// %s\ntype %s struct {", doc, name)
 	emitVariants(p, x)
 	p.p("}\n")
-	emitCodec(p, name)
+	emitUnstableCodec(p, name)
 }
+
+func emitUnstableCodec(p *printer, name string) { emitCodec(p, name, "acp.Marshal", "acp.Unmarshal") }
 
 // typeName returns a type as package unstable writes it. What package acp has is its, except where an extension nests another one.
 func (u *unstable) typeName(t goType, extension bool) string {

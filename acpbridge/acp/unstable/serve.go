@@ -83,7 +83,7 @@ func requestHandler[P, R any](h func(context.Context, *P) (*R, error)) handler {
 		if result == nil {
 			result = new(R)
 		}
-		return json.Marshal(result)
+		return acp.Marshal(result)
 	}
 }
 
@@ -102,7 +102,7 @@ func decode[P any](params json.RawMessage) (*P, error) {
 		params = json.RawMessage("{}")
 	}
 	p := new(P)
-	if err := json.Unmarshal(params, p); err != nil {
+	if err := acp.Unmarshal(params, p); err != nil {
 		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: %s", strings.TrimPrefix(err.Error(), "acp: "))
 	}
 	return p, nil
@@ -136,11 +136,11 @@ func Call(ctx context.Context, peer Peer, method string, params, extra, result, 
 	if method == acp.MethodPrompt || method == acp.MethodLoadSession {
 		return fmt.Errorf("unstable: Call: %s has updates that belong to its answer; use the typed method", method)
 	}
-	base, err := json.Marshal(params)
+	base, err := acp.Marshal(params)
 	if err != nil {
 		return fmt.Errorf("unstable: Call: %w", err)
 	}
-	fields, err := json.Marshal(extra)
+	fields, err := acp.Marshal(extra)
 	if err != nil {
 		return fmt.Errorf("unstable: Call: %w", err)
 	}
@@ -156,7 +156,7 @@ func Call(ctx context.Context, peer Peer, method string, params, extra, result, 
 		if r == nil {
 			continue
 		}
-		if err := json.Unmarshal(answer, r); err != nil {
+		if err := acp.Unmarshal(answer, r); err != nil {
 			return fmt.Errorf("unstable: the answer to %s: %w", method, err)
 		}
 	}
@@ -165,7 +165,7 @@ func Call(ctx context.Context, peer Peer, method string, params, extra, result, 
 
 // Stable returns the update as package acp sends it.
 func (v *SessionUpdate) Stable() (acp.SessionUpdate, error) {
-	raw, err := json.Marshal(v)
+	raw, err := acp.Marshal(v)
 	return acp.SessionUpdate{Unknown: raw}, err
 }
 
@@ -176,12 +176,12 @@ func UpdateOf(u *acp.SessionUpdate) (*SessionUpdate, error) {
 		return nil, nil
 	}
 	v := new(SessionUpdate)
-	return v, json.Unmarshal(u.Unknown, v)
+	return v, acp.Unmarshal(u.Unknown, v)
 }
 
 // Stable returns the server as package acp sends it.
 func (v *MCPServer) Stable() (acp.MCPServer, error) {
-	raw, err := json.Marshal(v)
+	raw, err := acp.Marshal(v)
 	return acp.MCPServer{Unknown: raw}, err
 }
 
@@ -191,5 +191,5 @@ func ServerOf(s *acp.MCPServer) (*MCPServer, error) {
 		return nil, nil
 	}
 	v := new(MCPServer)
-	return v, json.Unmarshal(s.Unknown, v)
+	return v, acp.Unmarshal(s.Unknown, v)
 }

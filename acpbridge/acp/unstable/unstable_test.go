@@ -225,12 +225,12 @@ func TestEveryUnstableTypeHasItsCodec(t *testing.T) {
 		}
 		seen[typ] = true
 		v := reflect.New(typ).Interface()
-		if err := json.Unmarshal([]byte(`{}`), v); err != nil {
+		if err := acp.Unmarshal([]byte(`{}`), v); err != nil {
 			var missing *acp.DecodeError
 			require.ErrorAs(t, err, &missing)
 			require.Equal(t, typ.Name(), missing.Type)
 		}
-		text, err := json.Marshal(v)
+		text, err := acp.Marshal(v)
 		require.NoError(t, err)
 		require.True(t, json.Valid(text))
 	}
@@ -247,28 +247,28 @@ func TestEveryUnstableTypeHasItsCodec(t *testing.T) {
 		check(reflect.TypeOf(v))
 	}
 	require.Greater(t, len(seen), 20)
-	_, tooLarge := errors.AsType[*acp.DecodeError](json.Unmarshal([]byte(`{"code":2147483648,"message":""}`), new(unstable.MCPError)))
+	_, tooLarge := errors.AsType[*acp.DecodeError](acp.Unmarshal([]byte(`{"code":2147483648,"message":""}`), new(unstable.MCPError)))
 	require.True(t, tooLarge)
 }
 
 func TestUnstableTypesAreDecodedAsTheProtocolDemands(t *testing.T) {
 	var u unstable.SessionUpdate
 	const later = `{"sessionUpdate":"hologram","x":1}`
-	require.NoError(t, json.Unmarshal([]byte(later), &u))
+	require.NoError(t, acp.Unmarshal([]byte(later), &u))
 	require.Equal(t, later, string(u.Unknown))
-	require.ErrorContains(t, json.Unmarshal([]byte(`{}`), &u), "SessionUpdate.sessionUpdate: required, but missing")
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"sessionUpdate":"plan_removed"}`), &u), "PlanRemoved.planId: required, but missing")
+	require.ErrorContains(t, acp.Unmarshal([]byte(`{}`), &u), "SessionUpdate.sessionUpdate: required, but missing")
+	require.ErrorContains(t, acp.Unmarshal([]byte(`{"sessionUpdate":"plan_removed"}`), &u), "PlanRemoved.planId: required, but missing")
 
 	var p unstable.PlanItems
-	require.NoError(t, json.Unmarshal([]byte(`{"planId":"p","entries":[{"content":"a","priority":"high","status":"pending"},7],"_meta":7,"new":1}`), &p))
+	require.NoError(t, acp.Unmarshal([]byte(`{"planId":"p","entries":[{"content":"a","priority":"high","status":"pending"},7],"_meta":7,"new":1}`), &p))
 	require.Len(t, p.Entries, 1, "an entry of another kind is dropped")
 	require.Nil(t, p.Meta)
 	var m unstable.SessionMessage
-	require.NoError(t, json.Unmarshal([]byte(`{"messageId":"m","senderSessionId":7,"content":null}`), &m))
+	require.NoError(t, acp.Unmarshal([]byte(`{"messageId":"m","senderSessionId":7,"content":null}`), &m))
 	require.Empty(t, m.SenderSessionID)
 	var s unstable.SessionStatusRequest
 	for _, bad := range []string{`null`, `[]`, `{"sessionId":null}`, `{"sessionId":7}`} {
-		require.Error(t, json.Unmarshal([]byte(bad), &s), bad)
+		require.Error(t, acp.Unmarshal([]byte(bad), &s), bad)
 	}
 	stable := acp.TextChunk("hi")
 	none, err := unstable.UpdateOf(&stable)
