@@ -96,7 +96,7 @@ func (w *Workspace) compare(s *sight) {
 	case disk.Exists && ws.IsLossyView(disk.Data, buffer.Data):
 		s.Faithful, s.Bypass = ws.FaithNo, "the editor does not show this file as it is on disk ("+lost(disk.Data, buffer.Data)+")"
 	case w.seen.outdated(s.at.real, buffer.Data):
-		s.Bypass = "the editor still has what was on disk before"
+		s.Bypass = "the editor still has an older version of the file"
 	default:
 		s.Unsaved = true
 		if loses := lost(disk.Data, buffer.Data); disk.Exists && loses != "" {

@@ -62,7 +62,7 @@ func answerQuestion(ctx context.Context, d deps.ACPDeps, q *toolset.Question) (t
 		})
 	}
 	return toolset.Reply{}, &noFormError{toolset.Failed(
-		"The user's editor cannot show this question. Ask the user in your reply, end your turn, and use what the user answers.\n"+
+		"The user's editor cannot show this question. Ask it in your reply and end your turn. The user's next message is the answer.\n"+
 			"The question: %s%s", q.Message, fieldsOf(form),
 	)}
 }

@@ -194,7 +194,7 @@ func TestOtherQuestionsAreLeftToTheModelForClientsWithoutForms(t *testing.T) {
 		require.ErrorIs(t, err, toolset.ErrNobody)
 		var failed *toolset.FailedError
 		require.ErrorAs(t, err, &failed)
-		require.Contains(t, failed.Message, "Ask the user in your reply, end your turn")
+		require.Contains(t, failed.Message, "Ask it in your reply and end your turn")
 		require.Contains(t, failed.Message, "Where to?")
 	}
 	require.Empty(t, editor.Permissions())
@@ -239,7 +239,7 @@ func TestModelIsToldToAskWhereTheClientCannot(t *testing.T) {
 	var told string
 	e, id := start(t, asking(t, toolset.Question{Message: "Where to?", Schema: json.RawMessage(tripForm)}, &told))
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
-	require.Equal(t, "The user's editor cannot show this question. Ask the user in your reply, end your turn, and use what the user answers.\n"+
+	require.Equal(t, "The user's editor cannot show this question. Ask it in your reply and end your turn. The user's next message is the answer.\n"+
 		"The question: Where to?\n- city (required): {\"type\":\"string\",\"minLength\":2}\n- days: {\"type\":\"integer\",\"maximum\":14}", told)
 }
 

@@ -161,7 +161,7 @@ func checkAuthMethods(auth Auth) error {
 			return fmt.Errorf("Auth: method %d is neither of the agent nor of a terminal", i)
 		}
 		if id == "" || seen[id] {
-			return fmt.Errorf("Auth: method %d has the id %q: use one that is not empty, once", i, id)
+			return fmt.Errorf("Auth: method %d has the id %q: ids must be unique and not empty", i, id)
 		}
 		seen[id] = true
 	}

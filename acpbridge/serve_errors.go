@@ -84,7 +84,7 @@ func advice(err error) string {
 		text  string
 	}{
 		{sessions.ErrFull, "Make room on the disk and try again. Nothing is lost."},
-		{sessions.ErrCorrupt, "Export what is left of it, or restore a backup."},
+		{sessions.ErrCorrupt, "Export the readable part of it, or restore a backup."},
 		{sessions.ErrReadOnly, "Make it writable and try again."},
 		{sessions.ErrVersion, "Use that version."},
 		{sessions.ErrBusy, "Try again."},

@@ -119,7 +119,7 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	if err := s.opened(ctx, made, servers); err != nil {
 		return nil, err
 	}
-	s.log.Info("acpbridge: session goes on", "session", id)
+	s.log.Info("acpbridge: session continues", "session", id)
 	return made, nil
 }
 
@@ -187,7 +187,7 @@ func (s *server) ListSessions(ctx context.Context, p *acp.ListSessionsRequest) (
 	}
 	page, err := s.listed(ctx, q)
 	if errors.Is(err, sessions.ErrInvalid) {
-		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: cursor is not one that session/list has returned").WithData(errorData{Kind: KindSession})
+		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: the cursor was not returned by session/list").WithData(errorData{Kind: KindSession})
 	}
 	if err != nil {
 		return nil, s.failure("the sessions cannot be listed", "", err)

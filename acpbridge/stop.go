@@ -151,7 +151,7 @@ func limitEnding(l *agent.LimitError) *ending {
 	if l.Limit == toolset.LimitCost {
 		limit = "cost limit of " + bound
 	}
-	e.notice = "Stopped: this turn has reached its " + limit + ". Send another message to go on."
+	e.notice = "Stopped: this turn has reached its " + limit + ". Send another message to continue."
 	return e
 }
 
@@ -180,7 +180,7 @@ func failureOf(err error) *acp.Error {
 	}
 	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
 		data.Kind = KindApproval
-		message = pending.Error() + ": this agent has nobody to ask"
+		message = pending.Error() + ": no one can answer here"
 	}
 	var held *sessions.Error
 	panicked, isPanic := errors.AsType[*agent.PanicError](err)

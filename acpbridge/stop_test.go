@@ -43,10 +43,10 @@ func TestStopReasonsSayWhatEndedTheTurnAndTheUserSeesIt(t *testing.T) {
 		"filtered text":  {modeltest.Script(modeltest.Finish(model.FinishContentFilter, model.Text("half"))), agent.Limits{}, "refusal", "halfThe answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
 		"refused":        {modeltest.Script(modeltest.Finish(model.FinishRefusal, model.Text("No."))), agent.Limits{}, "refusal", "No.The model refused to answer. This prompt was removed from the conversation."},
 		"filtered call":  {modeltest.Script(modeltest.Finish(model.FinishContentFilter, model.ToolCall("1", "forecast", `{"city":"Oslo"}`))), agent.Limits{}, "refusal", "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
-		"requests":       {loop, agent.Limits{Requests: 2}, "max_turn_requests", "Stopped: this turn has reached its limit of 2 requests. Send another message to go on."},
-		"tool calls":     {loop, agent.Limits{ToolCalls: 1}, "max_turn_requests", "Stopped: this turn has reached its limit of 1 tool calls. Send another message to go on."},
-		"tokens":         {loop, agent.Limits{TotalTokens: 30}, "max_tokens", "Stopped: this turn has reached its limit of 30 total tokens. Send another message to go on."},
-		"cost":           {loop, agent.Limits{Cost: 1.5}, "max_tokens", "Stopped: this turn has reached its cost limit of 1.5. Send another message to go on."},
+		"requests":       {loop, agent.Limits{Requests: 2}, "max_turn_requests", "Stopped: this turn has reached its limit of 2 requests. Send another message to continue."},
+		"tool calls":     {loop, agent.Limits{ToolCalls: 1}, "max_turn_requests", "Stopped: this turn has reached its limit of 1 tool calls. Send another message to continue."},
+		"tokens":         {loop, agent.Limits{TotalTokens: 30}, "max_tokens", "Stopped: this turn has reached its limit of 30 total tokens. Send another message to continue."},
+		"cost":           {loop, agent.Limits{Cost: 1.5}, "max_tokens", "Stopped: this turn has reached its cost limit of 1.5. Send another message to continue."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := agent.New(agent.Config[bare, string]{Model: test.model, Limits: test.limits, Prices: model.Prices{"modeltest/*": {Input: 100_000}}, Toolsets: []toolset.Toolset[bare]{toolset.Of(forecast())}})

@@ -56,7 +56,7 @@ func TestACommandInTheBackgroundIsTheModelsToFollow(t *testing.T) {
 			"compiling\ncompiled\n[exit code 0]",
 			"compiling\ncompiled\n[exit code 0]",
 			"Terminal terminal-1 is closed.",
-			`There is no terminal "terminal-1", and none is open: run_command with background true opens one.`,
+			`Unknown terminal "terminal-1". No terminals are open: run_command with background set to true opens one.`,
 		}, told)
 		assert.Equal(t, "build", r.shown(t, 0).Title)
 		assert.Equal(t, acp.ToolCallStatusCompleted, r.shown(t, 0).Status)
@@ -101,7 +101,7 @@ func TestOnlyTerminalsOfTheSessionCanBeUsed(t *testing.T) {
 	)
 	require.NoError(t, r.err)
 	assert.Equal(t, model.OutcomeFailed, r.answers()[0].Outcome)
-	assert.Equal(t, `There is no terminal "terminal-2". Open are: terminal-1 (serve).`, r.answers()[2].Text)
+	assert.Equal(t, `Unknown terminal "terminal-2". Open terminals: terminal-1 (serve).`, r.answers()[2].Text)
 	assert.Equal(t, "Terminal terminal-1 is closed.", r.answers()[3].Text)
 	assert.Equal(t, []string{"foreign"}, editor.Open())
 }

@@ -87,7 +87,7 @@ func TestMediaCanBeAnAlternative(t *testing.T) {
 	})
 	require.Equal(t, []model.Part{picture, picture, model.Text("A cat.")}, res.Output)
 	for i, told := range []string{
-		"A plain text answer cannot be used here. Answer with media, such as an image.",
+		"Plain text responses are not accepted. Answer with media, such as an image.",
 		"Your answer was empty. Answer with media, such as an image.", "draw it again",
 	} {
 		require.Equal(t, "request\n  retry: "+told+"\n", last(script.Requests()[i+1].Messages))

@@ -201,7 +201,7 @@ func TestToolMayAskForApprovalItself(t *testing.T) {
 
 	greedy := fails("greedy", toolset.ApprovalRequired(toolset.Approval{}))
 	_, failed, _ := run(t, cfg{Asker: allowAll}, []modeltest.Step{modeltest.Say(call("1", "greedy"))}, greedy)
-	require.ErrorContains(t, failed, "asks for approval of a call that has been approved")
+	require.ErrorContains(t, failed, "asks for approval of a call that was already approved")
 }
 
 var allowAll = approves(func(toolset.ApprovalRequest) toolset.Decision { return toolset.Allow() })

@@ -43,11 +43,11 @@ var (
 	// ErrStopped means that the range over a stream's events stopped before the run had ended.
 	ErrStopped = engine.ErrStopped
 	// ErrRunning is returned by [Stream.Result] before the run has ended.
-	ErrRunning = errors.New("agent: the run is still going on: call Result after the range over its events")
+	ErrRunning = errors.New("agent: the run has not ended: call Result after ranging over its events")
 	// ErrInboxInUse means that another run that has not ended uses the same [Inbox].
 	ErrInboxInUse = engine.ErrInboxInUse
 	// ErrToolGone means that a [Worker] was given a call of a tool that its agent does not offer. The agent of the run is another version.
-	ErrToolGone = errors.New("the agent does not have the tool any more")
+	ErrToolGone = errors.New("the agent no longer has this tool")
 	// ErrGoexit means that a tool called runtime.Goexit, for example through a failed assertion in a test.
 	ErrGoexit = engine.ErrGoexit
 )

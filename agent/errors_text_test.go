@@ -30,7 +30,7 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 	}{
 		{`^agent helper: model: HTTP 500 Internal Server Error$`, []modeltest.Step{modeltest.Fail(&model.APIError{Status: 500})}},
 		{`^agent helper: model: acme acme-1: HTTP 429 Too Many Requests: slow down$`, []modeltest.Step{modeltest.Fail(&model.APIError{Provider: "acme", Model: "acme-1", Status: 429, Message: "slow down"})}},
-		{`^agent helper: output: no valid answer after 1 retry: A plain text answer`, []modeltest.Step{modeltest.SayText("x"), modeltest.SayText("x")}},
+		{`^agent helper: output: no valid answer after 1 retry: Plain text responses`, []modeltest.Step{modeltest.SayText("x"), modeltest.SayText("x")}},
 		{`^agent helper: output "final_result" \(call 1\): no valid answer after 1 retry: city: must be a string`, []modeltest.Step{modeltest.Say(bad), modeltest.Say(bad)}},
 		{`^agent helper: tool "crash" \(call 1\): panic: two lines \(errors_text_test.go:[0-9]+ in agent_test.TestErrorsSay[^ ]*\)$`, []modeltest.Step{modeltest.Say(call("1", "crash"))}},
 		{`^agent helper: tool "deref" \(call 1\): panic: runtime error: invalid memory address or nil pointer dereference \(errors_text_test.go:[0-9]+ in agent_test.[^ ]*\)$`, []modeltest.Step{modeltest.Say(call("1", "deref"))}},
@@ -63,7 +63,7 @@ func TestInboxServesOneRunAtATime(t *testing.T) {
 	_, err := outer.Run(context.Background(), deps{}, "go", agent.WithInbox(&inbox))
 	require.NoError(t, err)
 	require.ErrorIs(t, innerErr, agent.ErrInboxInUse)
-	require.EqualError(t, innerErr, "agent inner: prepare: the inbox belongs to another run that is going on: give each run an inbox of its own")
+	require.EqualError(t, innerErr, "agent inner: prepare: the inbox is in use by another run: give each run its own inbox")
 
 	_, err = inner.Run(context.Background(), deps{}, "go", agent.WithInbox(&inbox))
 	require.NoError(t, err, "the outer run has ended")

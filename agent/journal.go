@@ -112,7 +112,7 @@ func (o *output[D, O]) Decode(typ string, data []byte) (value any, err error) {
 	}
 	value = decoded.Elem().Interface()
 	if _, ok := value.(O); !ok {
-		return nil, fmt.Errorf("%w: %T is no output", journal.ErrDiverged, value)
+		return nil, fmt.Errorf("%w: %T is not an output", journal.ErrDiverged, value)
 	}
 	return value, nil
 }

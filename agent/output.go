@@ -238,7 +238,7 @@ func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t 
 		a := o.alternative(t.Call.Tool)
 		switch {
 		case a == nil:
-			return value, nil, errors.New("the output is gone")
+			return value, nil, errors.New("the output was lost")
 		case a.over != nil:
 			value, err = a.over(ctx, run, t.Call, done)
 		default:

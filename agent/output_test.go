@@ -170,7 +170,7 @@ func TestValidatorsCheckTextAsWell(t *testing.T) {
 func TestTextWhereAnOutputToolWasExpectedIsARetry(t *testing.T) {
 	res, _, script := run(t, cityCfg{}, []modeltest.Step{modeltest.SayText("Paris"), modeltest.Say(final("1", paris))})
 	require.Equal(t, "Paris", res.Output.City)
-	require.Equal(t, "request\n  retry: A plain text answer cannot be used here. Call the tool final_result to give the answer.\n", last(script.Requests()[1].Messages))
+	require.Equal(t, "request\n  retry: Plain text responses are not accepted. Call the tool final_result to respond.\n", last(script.Requests()[1].Messages))
 }
 
 func TestEmptyAnswersAreARetry(t *testing.T) {
@@ -373,5 +373,5 @@ func TestRetryNamesEveryOutputTool(t *testing.T) {
 	c := cfg{Alternatives: []agent.Alternative[deps, string]{output("yes"), output("no")}}
 	res, _, script := run(t, c, []modeltest.Step{modeltest.SayText("well"), modeltest.Say(call("1", "no"))}, says("hi", "hello"))
 	require.Equal(t, "no", res.Output)
-	require.Equal(t, "request\n  retry: A plain text answer cannot be used here. Call one of these tools to give the answer: yes, no.\n", last(script.Requests()[1].Messages))
+	require.Equal(t, "request\n  retry: Plain text responses are not accepted. Call one of these tools to respond: yes, no.\n", last(script.Requests()[1].Messages))
 }

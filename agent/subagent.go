@@ -15,7 +15,7 @@ import (
 
 // task is what the model gives an inner agent.
 type task struct {
-	Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
+	Prompt string `json:"prompt" jsonschema:"description=The task\\, with all the context needed to do it" validate:"required"`
 }
 
 // AsTool makes a tool of an agent: the model calls it with a prompt and gets the agent's output. deps derives the inner agent's

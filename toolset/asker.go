@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNobody is returned if there is no asker, or none that can answer this kind of question.
-var ErrNobody = errors.New("there is nobody to ask")
+var ErrNobody = errors.New("there is no one to ask")
 
 // Asker asks the person a run belongs to, for example in an editor, a terminal or a web page. A run has one asker, set
 // with agent.WithAsker or in agent.Config. Runs inside its tools inherit it.

@@ -63,7 +63,7 @@ func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 }
 
 type searchArgs struct {
-	Query string `json:"query" validate:"required" jsonschema:"description=What the tool should do: a few keywords such as the action and the object"`
+	Query string `json:"query" validate:"required" jsonschema:"description=A few keywords that describe what the tool should do\\, such as the action and the object"`
 }
 
 type searchable[D any] struct {

@@ -221,7 +221,7 @@ func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
 			if len(open) == 0 { // it was answered elsewhere: what became of it is shown
 				continue
 			}
-			return x.refuse("unknown_interrupt", "the interrupt "+aguiQuote(entry.ID)+" does not wait for an answer: what it asks has changed, or was answered")
+			return x.refuse("unknown_interrupt", "the interrupt "+aguiQuote(entry.ID)+" is not waiting for an answer: the question has changed or was answered")
 		}
 		a, problem := aguiAnswerOf(&entry, open[i])
 		if problem != "" {

@@ -397,7 +397,7 @@ func TestMalformedInputIsRefused(t *testing.T) {
 	}
 	failed := last(s.say("one", "fail"))
 	require.Equal(t, "RUN_ERROR", failed["type"])
-	require.Equal(t, "The model has failed. Try again in a minute. If it happens again, tell whoever runs this agent: its log says more.", failed["message"])
+	require.Equal(t, "The model has failed. Try again in a minute. If it happens again, contact the administrator of this agent: its log has the details.", failed["message"])
 	status, _ := s.post("/api/agui/nowhere/stop", "{}")
 	require.Equal(t, 404, status)
 	status, _ = s.post("/api/agui/one/stop", "{}")

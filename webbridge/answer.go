@@ -39,7 +39,7 @@ func (a *answer) check() (host.Answer, error) {
 		return host.Answer{}, refuse(KindInvalid, "set one of choice, decision and reply")
 	}
 	if a.Digest == "" {
-		return host.Answer{}, refuse(KindInvalid, "digest is missing: send that of the question as it was shown, see the field digest of its entity")
+		return host.Answer{}, refuse(KindInvalid, "digest is missing: send the field digest of the question's entity as it was shown")
 	}
 	switch {
 	case a.Decision != nil:
@@ -118,7 +118,7 @@ func (s *Session) refusal(ctx context.Context, question string, err error) error
 	var told *Error
 	switch e := snapshot.Get(question); {
 	case e == nil || e.Kind != view.Question:
-		return refuse(KindNotFound, "there is no question %q in this session", question)
+		return refuse(KindNotFound, "this session has no question %q", question)
 	case changed:
 		told = refuse(KindChanged, "the question has changed since it was shown: look at it as it is now, and answer that")
 		told.Question = e

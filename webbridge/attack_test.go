@@ -461,7 +461,7 @@ func TestPromptsAndSpendingAreLimited(t *testing.T) {
 	path = s.create()
 	s.do("POST", path+"/prompts", say("x"), 202)
 	f = s.follow(path, "")
-	f.until(f.has("Stopped: what you may use is used up."))
+	f.until(f.has("Stopped: your quota is used up."))
 	f.until(func() bool { return !f.running })
 	require.Equal(t, 3, asked, "the run is cancelled after the response that reaches the bound")
 	require.Equal(t, "limit", s.refused("POST", path+"/prompts", say("y"), 429))

@@ -71,7 +71,7 @@ func strictly(data []byte, v any) error {
 		}
 	}
 	if err != nil {
-		return refuse(KindInvalid, "the body of the request is not the JSON that is expected: %v; see api/openapi.json", err)
+		return refuse(KindInvalid, "the request body is not valid: %v; see api/openapi.json", err)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func NewToken() string { return rand.Text() }
 func (o *Options) check() error {
 	var errs []error
 	if o.Token == "" && o.User == nil {
-		errs = append(errs, errors.New("webbridge: config: set Token (see NewToken) or User: anybody who reaches the server could use the agent"))
+		errs = append(errs, errors.New("webbridge: config: set Token (see NewToken) or User: anyone who can reach the server could use the agent"))
 	}
 	if o.Token != "" && len(o.Token) < 16 {
 		errs = append(errs, fmt.Errorf("webbridge: config: Token has %d bytes: use at least 16, see NewToken", len(o.Token)))

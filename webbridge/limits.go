@@ -55,7 +55,7 @@ func (h *Handler) charge(user string) (free func(), err error) {
 		return nil, refuse(KindLimit, "%d of your prompts are being answered, which is the limit: wait for one", a.turns)
 	}
 	if h.spent(a, now) {
-		return nil, refuse(KindLimit, "what you may use in %v is used up: try again at %s", l.Window, a.window.Add(l.Window).UTC().Format(time.RFC3339))
+		return nil, refuse(KindLimit, "your quota for %v is used up: try again at %s", l.Window, a.window.Add(l.Window).UTC().Format(time.RFC3339))
 	}
 	if l.UserPrompts > 0 {
 		a.prompts = min(float64(l.UserPrompts), a.prompts+now.Sub(a.refilled).Minutes()*float64(l.UserPrompts))
@@ -82,7 +82,7 @@ func (h *Handler) spent(a *account, now time.Time) bool {
 	return l.UserTokens > 0 && a.tokens >= l.UserTokens || l.UserCost > 0 && a.cost >= l.UserCost
 }
 
-var errSpent = refuse(KindLimit, "what you may use is used up")
+var errSpent = refuse(KindLimit, "your quota is used up")
 
 // meter returns what counts the usage of a run for a user, and calls stop when it is too much.
 func (h *Handler) meter(user string, stop func(error)) func(*agent.Event) {

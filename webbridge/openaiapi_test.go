@@ -125,7 +125,7 @@ func TestCallsThatNeedApprovalAreDenied(t *testing.T) {
 		v, _ := openaiServe(t, o).post(responsesPath, `{"model":"agent","input":"Pay Ada."}`, 200)
 		call := v["output"].([]any)[1].(openaiObject)
 		require.Equal(t, "failed", call["status"])
-		require.Contains(t, call["error"], "Nobody can be asked here")
+		require.Contains(t, call["error"], "No one can be asked here")
 		require.Empty(t, paid)
 	}
 }

@@ -211,7 +211,7 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 	switch {
 	case errors.Is(context.Cause(t.Context()), errSpent):
-		return "Stopped: what you may use is used up."
+		return "Stopped: your quota is used up."
 	case errors.Is(context.Cause(t.Context()), errClosing):
 		return "Stopped: the server is shutting down. Send the prompt again."
 	case o.Reason == transcript.Failed:
@@ -238,7 +238,7 @@ func (h *Handler) asker(deny bool) toolset.Asker {
 	return toolset.AskerFuncs{
 		OnApprove: func(ctx context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
 			if deny {
-				return toolset.Deny("Nobody can be asked here, so calls that need approval are denied."), nil
+				return toolset.Deny("No one can be asked here, so calls that need approval are denied."), nil
 			}
 			if h.o.Patience < 0 {
 				return toolset.Defer(), nil

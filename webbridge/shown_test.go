@@ -114,7 +114,7 @@ func (rewinding) Undo(context.Context, string) (string, error) { return "", nil 
 type staying struct{ rewinding }
 
 func (staying) Undo(context.Context, string) (string, error) {
-	return "Files taken back: b.txt", errors.New("Not taken back: a.txt (somebody else has changed it)")
+	return "Files taken back: b.txt", errors.New("Not taken back: a.txt (someone else has changed it)")
 }
 
 // The page is told why a conversation was not rewound, and shows it to whoever opens the session later.
@@ -137,7 +137,7 @@ func TestRewindStopsAtFilesThatStay(t *testing.T) {
 	}
 	refused := s.do("POST", path+"/rewind", object{"before": prompt}, 409)["error"].(object)
 	require.Equal(t, webbridge.KindFilesStay, refused["kind"])
-	for _, want := range []string{"The conversation was not taken back", "Files taken back: b.txt", "Not taken back: a.txt (somebody else has changed it)"} {
+	for _, want := range []string{"The conversation was not taken back", "Files taken back: b.txt", "Not taken back: a.txt (someone else has changed it)"} {
 		require.Contains(t, refused["message"], want)
 		f.until(f.has(want))
 	}

@@ -62,7 +62,7 @@ func uiInvalid(format string, args ...any) error {
 func uiParse(body []byte) (*uiRequest, error) {
 	r := new(uiRequest)
 	if err := json.Unmarshal(body, r); err != nil {
-		return nil, uiInvalid("the body of the request is not that of a chat: %v", err)
+		return nil, uiInvalid("the request body is not a valid chat: %v", err)
 	}
 	if len(r.Messages) == 0 && r.Message != nil {
 		r.Messages = []uiIncoming{*r.Message}

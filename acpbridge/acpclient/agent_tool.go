@@ -15,7 +15,7 @@ import (
 
 // task holds the arguments that the model passes to the agent.
 type task struct {
-	Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
+	Prompt string `json:"prompt" jsonschema:"description=The task\\, with all the context needed to do it" validate:"required"`
 }
 
 // Tool makes a tool of an ACP agent: the model calls it with a prompt and gets the agent's answer. Each call is a new session.

@@ -177,7 +177,7 @@ func (c *Client) ask(ctx context.Context, answer ElicitationFunc, e *Elicitation
 	case a.Action == "" || a.Action == toolset.ActionCancel:
 		return cancelled
 	default:
-		err = fmt.Errorf("there is no action %q", cut(string(a.Action)))
+		err = fmt.Errorf("unknown action %q", cut(string(a.Action)))
 	}
 	c.report(fmt.Errorf("acpclient: elicitation: %w", err))
 	return cancelled

@@ -53,7 +53,7 @@ func TestElicitationIsAnsweredByTheCallback(t *testing.T) {
 		{"left open", askCity, answering(acpclient.Answer{}, nil), `{"action":"cancel"}`, view.Cancelled, ""},
 		{"failed", askCity, answering(acpclient.Answer{}, errors.New("no screen")), `{"action":"cancel"}`, view.Cancelled, "acpclient: elicitation: no screen"},
 		{"invalid", askCity, answering(acpclient.Answer{Action: toolset.ActionAccept, Content: city("O")}, nil), `{"action":"cancel"}`, view.Cancelled, `field "city" must have a number of characters that is at least 2`},
-		{"unknown", askCity, answering(acpclient.Answer{Action: "later"}, nil), `{"action":"cancel"}`, view.Cancelled, `there is no action "later"`},
+		{"unknown", askCity, answering(acpclient.Answer{Action: "later"}, nil), `{"action":"cancel"}`, view.Cancelled, `unknown action "later"`},
 		{"panicked", askCity, func(context.Context, *acpclient.Elicitation) (acpclient.Answer, error) { panic("boom") }, `{"action":"cancel"}`, view.Cancelled, "the callback panicked: boom"},
 		{"opened", askURL, answering(acpclient.Answer{Action: toolset.ActionAccept}, nil), `{"action":"accept"}`, view.Running, ""},
 	} {

@@ -76,7 +76,7 @@ func ReadRegistry(name string) (*Registry, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("acpclient: %s: it is not a regular file", name)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("acpclient: %s: other users may write it, and it says what runs: use chmod go-w", name)
+		return nil, fmt.Errorf("acpclient: %s: other users may write it, and it determines what runs: use chmod go-w", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -135,7 +135,7 @@ func (a *RegistryAgent) check() error {
 	}
 	d := &a.Distribution
 	if d.NPX == nil && d.UVX == nil && d.Command == nil && len(d.Binary) == 0 {
-		bad("distribution", "it is missing: npx, uvx, binary or command says how to start the agent")
+		bad("distribution", "it is missing: set npx, uvx, binary or command, which start the agent")
 	}
 	if p := d.NPX; p != nil {
 		if !npmForm.MatchString(p.Package) || len(p.Package) > 300 {
@@ -152,7 +152,7 @@ func (a *RegistryAgent) check() error {
 	for platform, b := range d.Binary {
 		where := "binary " + cutName(platform)
 		if !slices.Contains(platforms, platform) {
-			bad(where, "there is no such platform: use one of %s", strings.Join(platforms, ", "))
+			bad(where, "unknown platform: use one of %s", strings.Join(platforms, ", "))
 		}
 		if err := checkArchive(&b); err != nil {
 			bad(where, "%w", err)
@@ -267,7 +267,7 @@ func ParseRegistry(data []byte) (*Registry, error) {
 	case entries == nil && file.ID != "":
 		entries = []json.RawMessage{data}
 	case entries == nil:
-		return nil, errors.New(`acpclient: it is not a registry: there is no list "agents"`)
+		return nil, errors.New(`acpclient: it is not a registry: the list "agents" is missing`)
 	case file.Version != "" && !strings.HasPrefix(file.Version, "1."):
 		return nil, fmt.Errorf("acpclient: the file is of version %q of the format, and this package reads version 1", cutName(file.Version))
 	case len(entries) > maxAgents:

@@ -167,7 +167,7 @@ func TestBinaryIsNotInstalled(t *testing.T) {
 
 	store := acpclient.AgentStore{Dir: t.TempDir(), Platform: "linux-x86_64"}
 	wrong := binary(t, url+"/good.tar.gz", "agent", sumOf([]byte("other")))
-	require.ErrorContains(t, store.Install(t.Context(), wrong, nil), "not what was published")
+	require.ErrorContains(t, store.Install(t.Context(), wrong, nil), "but the registry lists")
 	unknown := binary(t, url+"/good.tar.gz", "agent", "")
 	require.ErrorContains(t, store.Install(t.Context(), unknown, nil), "AllowUnverified")
 	store.AllowUnverified = true

@@ -61,7 +61,7 @@ func (s AgentStore) Install(ctx context.Context, a *RegistryAgent, out io.Writer
 		return fmt.Errorf("acpclient: install %s %s: %w", a.ID, a.Version, err)
 	}
 	if program, err := w.program(); err != nil || program == "" {
-		return fmt.Errorf("acpclient: install %s %s: there is no program in what was installed: %w", a.ID, a.Version, cmp.Or(err, os.ErrNotExist))
+		return fmt.Errorf("acpclient: install %s %s: the installed package has no program: %w", a.ID, a.Version, cmp.Or(err, os.ErrNotExist))
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (s AgentStore) fetch(ctx context.Context, b *RegistryArchive, root, dir str
 		return fmt.Errorf("download: the archive is larger than %d bytes", maxArchive)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); b.SHA256 != "" && !strings.EqualFold(got, b.SHA256) {
-		return fmt.Errorf("the checksum of the download is %s, and the registry's is %s: it is not what was published", got, strings.ToLower(b.SHA256))
+		return fmt.Errorf("the download has the checksum %s, but the registry lists %s", got, strings.ToLower(b.SHA256))
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -223,7 +223,7 @@ func TestInstallationWithoutAProgramIsAnError(t *testing.T) {
 	path(t, map[string]string{"npm": "#!/bin/sh\nmkdir -p \"$3\"\n", "uv": "#!/bin/sh\n"})
 	for _, text := range []string{entry("agent", npx), entry("agent", `{"uvx":{"package":"agent==1.2.3"}}`)} {
 		err := acpclient.AgentStore{Dir: t.TempDir()}.Install(t.Context(), parse(t, text), nil)
-		require.ErrorContains(t, err, "there is no program in what was installed")
+		require.ErrorContains(t, err, "the installed package has no program")
 		require.ErrorIs(t, err, os.ErrNotExist)
 	}
 }

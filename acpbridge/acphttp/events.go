@@ -21,7 +21,7 @@ const (
 // Reasons to refuse a stream. Both are answered with 409.
 var (
 	errOpen    = errors.New("the stream is open already")
-	errDropped = errors.New("messages of this stream were dropped, because nobody read them in time: load the session again")
+	errDropped = errors.New("messages of this stream were dropped, because they were not read in time: load the session again")
 )
 
 // reader is a response that sends a stream's messages.

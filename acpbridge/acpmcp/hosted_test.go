@@ -304,6 +304,6 @@ func TestHostedServersAreUnstable(t *testing.T) {
 	id, can := h.start(t, own("mine"))
 	require.False(t, can != nil && can.ACP)
 	h.prompt(t, id)
-	require.Contains(t, h.said(), "cannot be used: it is of a kind that is not known")
+	require.Contains(t, h.said(), "cannot be used: its kind is unknown")
 	require.Empty(t, h.methods)
 }

@@ -55,7 +55,7 @@ func TestServersOfASessionAreBounded(t *testing.T) {
 			got = got[:len(got)-1]
 		}
 		require.Len(t, got, c.used)
-		require.Contains(t, got[0], `"unknown" cannot be used: it is of a kind that is not known.`)
+		require.Contains(t, got[0], `"unknown" cannot be used: its kind is unknown.`)
 		if c.used > 1 {
 			require.Contains(t, got[1], `"unknown_2" cannot be used`)
 			require.Contains(t, got[c.used-1], fmt.Sprintf(`"unknown_%d"`, c.used))

@@ -88,7 +88,7 @@ func (s *Servers) OpenHosted(client unstable.Peer, info *deps.Session, servers [
 		}
 		taken[name] = true
 		if transport == nil {
-			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: it is of a kind that is not known.", name))
+			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: its kind is unknown.", name))
 			continue
 		}
 		config := s.config.Base

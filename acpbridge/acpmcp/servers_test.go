@@ -194,7 +194,7 @@ func TestEditorsServersOfWhichThreeAreBroken(t *testing.T) {
 	for _, want := range []string{
 		`The MCP server "crashes" is not available: the server exited with code 3: no database`,
 		`The MCP server "hangs" has not answered yet.`,
-		`The MCP server "unknown" cannot be used: it is of a kind that is not known.`,
+		`The MCP server "unknown" cannot be used: its kind is unknown.`,
 	} {
 		require.Contains(t, said, want)
 	}

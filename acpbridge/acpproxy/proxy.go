@@ -198,7 +198,7 @@ func (p *proxy) pump(from io.Reader, to *queue, who Side, handle func(line []byt
 			p.keep(who, line)
 		}
 		if err := to.send(line); err != nil {
-			return fmt.Errorf("acpproxy: write what the %s says: %w", who.name(), err)
+			return fmt.Errorf("acpproxy: pass on a message of the %s: %w", who.name(), err)
 		}
 	}
 }

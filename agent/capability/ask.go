@@ -32,14 +32,14 @@ type AskOptions struct {
 // deferred.
 type AskQuestion struct {
 	// Question is the text of the question.
-	Question string `json:"question" jsonschema_description:"One question, with what the user has to know to answer it." validate:"required,max=4000"`
+	Question string `json:"question" jsonschema_description:"One question, with the context the user needs to answer it." validate:"required,max=4000"`
 	// Options are answers to choose from.
 	Options []string `json:"options,omitempty" jsonschema_description:"Answers to choose from, if there are only a few. The user may still give another one." validate:"max=7,dive,required,max=300"`
 }
 
 const (
-	askDescription = "Ask the user a question and wait for the answer. Use it if you cannot go on without a decision or a fact that only the user has. Do not ask for what you can find out yourself, or for permission to use a tool."
-	unanswerable   = "Nobody can answer questions now. Go on with a reasonable assumption and say which one you made, or stop and say what you need to know."
+	askDescription = "Ask the user a question and wait for the answer. Use it if you cannot continue without a decision or information that only the user has. Do not ask for information you can find yourself, or for permission to use a tool."
+	unanswerable   = "No one can answer questions right now. Continue with a reasonable assumption and state it, or stop and say what you need to know."
 )
 
 // Ask returns the capability.
@@ -127,7 +127,7 @@ func putQuestion[D any](ctx context.Context, run *toolset.RunContext[D], q tools
 func readReply(reply *toolset.Reply, options []string) (string, error) {
 	switch reply.Action {
 	case toolset.ActionDecline:
-		return "", toolset.Denied("The user does not want to answer this. Do not ask again; go on without the answer or stop.")
+		return "", toolset.Denied("The user does not want to answer this. Do not ask again; continue without the answer or stop.")
 	case toolset.ActionCancel:
 		return "", toolset.Denied("The user closed the question without an answer.")
 	}

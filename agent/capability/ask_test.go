@@ -87,7 +87,7 @@ func TestUserDoesNotAnswer(t *testing.T) {
 		"closed the question":         {replies: []toolset.Reply{{Action: toolset.ActionCancel}}},
 		"gave no answer":              {replies: []toolset.Reply{accept(`{"answer":"green"}`)}},
 		"could not be read":           {replies: []toolset.Reply{accept(`{"answer":1}`)}},
-		"Nobody can answer questions": {err: toolset.ErrNobody},
+		"No one can answer questions": {err: toolset.ErrNobody},
 		"ask in your reply":           {err: errors.Join(toolset.ErrNobody, toolset.Failed("ask in your reply"))},
 	} {
 		require.Contains(t, told(t, p, colour), want)

@@ -47,7 +47,7 @@ type ConversationScope struct {
 }
 
 type searchArgs struct {
-	Query string `json:"query" jsonschema_description:"Words that were said." validate:"required,max=500"`
+	Query string `json:"query" jsonschema_description:"Words from the conversation." validate:"required,max=500"`
 }
 
 type readArgs struct {

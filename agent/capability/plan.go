@@ -38,7 +38,7 @@ type planArgs struct {
 }
 
 type planStep struct {
-	Step     string `json:"step" jsonschema_description:"What is to be done, in a few words." validate:"required,max=4000"`
+	Step     string `json:"step" jsonschema_description:"The step, in a few words." validate:"required,max=4000"`
 	Status   string `json:"status" validate:"required,oneof=pending in_progress completed"`
 	Priority string `json:"priority,omitempty" jsonschema_description:"Default: medium." validate:"omitempty,oneof=high medium low"`
 }

@@ -23,8 +23,8 @@ var (
 	// calls, ErrRunID that the run's id is in use, and ErrInboxInUse that its inbox is.
 	ErrUnprocessedCalls = errors.New("the history ends with tool calls that have not been processed, so a new prompt cannot follow")
 	ErrResults          = errors.New("the results do not fit the pending calls")
-	ErrRunID            = errors.New("the history has messages of another run with this id: give every run an id of its own")
-	ErrInboxInUse       = errors.New("the inbox belongs to another run that is going on: give each run an inbox of its own")
+	ErrRunID            = errors.New("the history has messages of another run with this id: use a different id for each run")
+	ErrInboxInUse       = errors.New("the inbox is in use by another run: give each run its own inbox")
 	// ErrTokenLimit, ErrContentFilter, ErrRefused, ErrResponseFailed and ErrIncompleteToolCall report how a response ended that cannot
 	// be used. ErrRefused wraps ErrContentFilter.
 	ErrTokenLimit         = errors.New("the model reached its token limit before it had answered")

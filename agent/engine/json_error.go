@@ -211,7 +211,7 @@ func errorOf(t *Task, err error) *errorJSON {
 func textOf(err error) (text string) {
 	defer func() {
 		if recover() != nil {
-			text = "an error whose text cannot be had"
+			text = "an error without a readable text"
 		}
 	}()
 	return err.Error()

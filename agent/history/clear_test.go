@@ -146,7 +146,7 @@ func TestCompactSummarisesNow(t *testing.T) {
 func TestCompactFails(t *testing.T) {
 	messages := turns("ab", 1)
 	_, _, err := history.Compact(t.Context(), history.Summary{}, messages, "", nil)
-	require.ErrorContains(t, err, "history: Compact: there is no model")
+	require.ErrorContains(t, err, "history: Compact: no model")
 	boom := errors.New("boom")
 	out, done, err := history.Compact(t.Context(), history.Summary{Model: modeltest.Script(modeltest.Fail(boom)), Threshold: 1000}, messages, "", nil)
 	require.ErrorIs(t, err, boom)

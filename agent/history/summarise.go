@@ -127,7 +127,7 @@ func (s *Summary) complete(of string) error {
 	}
 	switch {
 	case s.Model == nil:
-		return fmt.Errorf("%s: there is no model", of)
+		return fmt.Errorf("%s: no model", of)
 	case s.Threshold < minThreshold || s.KeepTurns < 1 || s.KeepSteps < 1:
 		return fmt.Errorf("%s: Threshold is %d, KeepTurns %d, KeepSteps %d; must be at least %d, 1 and 1", of, s.Threshold, s.KeepTurns, s.KeepSteps, minThreshold)
 	}

@@ -83,7 +83,7 @@ func (l *fileLog) Load(context.Context) ([][]byte, error) {
 	}
 	records, good, err := parseFile(data, l.run)
 	if err == nil && good < len(data) {
-		err = fmt.Errorf("%w: what was written at byte %d is gone", ErrCorrupt, good)
+		err = fmt.Errorf("%w: the data at byte %d is lost", ErrCorrupt, good)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.file.Name(), err)

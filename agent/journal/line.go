@@ -90,7 +90,7 @@ func parseFile(data []byte, run string) (records [][]byte, good int, err error) 
 		number, body, ok := parseLine(line)
 		switch {
 		case ok && number != n:
-			return nil, 0, fmt.Errorf("%w: line %d says that it is line %d", ErrCorrupt, n+1, number+1)
+			return nil, 0, fmt.Errorf("%w: line %d claims to be line %d", ErrCorrupt, n+1, number+1)
 		case ok && n > 0:
 			records = append(records, body)
 		case ok:
@@ -135,7 +135,7 @@ func checkHeader(body []byte, run string) error {
 		return fmt.Errorf("%w: version %d, this program reads up to %d", ErrVersion, h.Version, formatVersion)
 	}
 	if h.run() != run {
-		return fmt.Errorf("%w: the file is that of run %q", ErrMismatch, h.run())
+		return fmt.Errorf("%w: the file belongs to run %q", ErrMismatch, h.run())
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func main() {
 	log.SetFlags(0)
 	name := flag.String("model", "ollama:qwen3:8b", "provider:name of a `model`, or offline: a demo model that follows rules and needs nothing")
 	dir := flag.String("dir", ".", "`directory` to work in")
-	scratch := flag.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
+	scratch := flag.Bool("scratch", false, "work on a copy of the directory, and keep the copy for inspection")
 	yes := flag.Bool("yes", false, "allow everything without asking")
 	flag.Parse()
 	ctx := context.Background()

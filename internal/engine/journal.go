@@ -119,7 +119,7 @@ func (j *Journal) Close() {
 // further records.
 func (j *Journal) Complete() error {
 	if j.past.left > 0 {
-		return j.diverged("it has ended in step %d, and %d records are left", j.step, j.past.left)
+		return j.diverged("replay ended in step %d, but %d records were not used", j.step, j.past.left)
 	}
 	return nil
 }

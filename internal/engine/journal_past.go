@@ -64,7 +64,7 @@ func (p *past) add(r *record) error {
 	old := p.records[k]
 	if old != nil && !old.Again {
 		// Whoever looked would not have done it again.
-		return fmt.Errorf("%w: it is about what is recorded already: two processes have run the run at once", journal.ErrCorrupt)
+		return fmt.Errorf("%w: it is already recorded: two processes executed the run concurrently", journal.ErrCorrupt)
 	}
 	p.records[k] = r
 	if r.Op == opModel || r.Op == opOutput { // an agent that has the conversation answers without a request
@@ -111,7 +111,7 @@ func (j *Journal) follows(t *engine.Task, k key, past *record) error {
 	p := &j.past
 	switch {
 	case p.left > 0 && p.first() < k.step:
-		return j.diverged("it has come to step %d, and %d records of step %d have not been asked for", k.step, p.perStep[p.oldest], p.oldest)
+		return j.diverged("replay reached step %d, but %d records of step %d were not used", k.step, p.perStep[p.oldest], p.oldest)
 	case past != nil && k.op == opModel && past.Messages != len(t.Request.Messages):
 		return j.diverged("the request of step %d had %d messages and has %d", k.step, past.Messages, len(t.Request.Messages))
 	case past != nil && t.Call != nil && past.Tool != t.Call.Tool:

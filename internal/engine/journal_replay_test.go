@@ -53,14 +53,14 @@ func TestRunThatDoesNotFollowItsJournalIsRefused(t *testing.T) {
 		tools   []*toolset.Tool[none]
 		want    string
 	}{
-		"a tool is gone":                  {records, config{}, []*toolset.Tool[none]{one}, "it has come to step 2, and 1 records of step 1 have not been asked for"},
-		"a tool is gone, before the end":  {records[:5], config{}, []*toolset.Tool[none]{one}, "it has come to step 2, and 1 records of step 1 have not been asked for"},
+		"a tool is gone":                  {records, config{}, []*toolset.Tool[none]{one}, "replay reached step 2, but 1 records of step 1 were not used"},
+		"a tool is gone, before the end":  {records[:5], config{}, []*toolset.Tool[none]{one}, "replay reached step 2, but 1 records of step 1 were not used"},
 		"a call is missing":               {slices.Delete(slices.Clone(records), 2, 3), config{}, []*toolset.Tool[none]{one, two}, "tool of step 1 is missing, and there are 2 records of what followed"},
 		"a response is missing":           {slices.Delete(slices.Clone(records), 4, 5), config{}, []*toolset.Tool[none]{one, two}, "step 2"},
 		"a call is of another tool":       {replaced(records, 2, `"tool":"one"`, `"tool":"other"`), config{}, []*toolset.Tool[none]{one, two}, `call "0" of step 1 was one of "other" and is one of "one"`},
 		"a request has another length":    {replaced(records, 4, `"messages":3`, `"messages":5`), config{}, []*toolset.Tool[none]{one, two}, "the request of step 2 had 5 messages and has 3"},
 		"the run has ended before":        {append(slices.Clone(records), records[5], records[4])[:6], config{}, []*toolset.Tool[none]{one, two}, ""},
-		"there are results after the end": {append(slices.Clone(records), strings.Replace(records[2], `"step":1`, `"step":2`, 1)), config{}, []*toolset.Tool[none]{one, two}, "it has ended in step 2, and 1 records are left"},
+		"there are results after the end": {append(slices.Clone(records), strings.Replace(records[2], `"step":1`, `"step":2`, 1)), config{}, []*toolset.Tool[none]{one, two}, "replay ended in step 2, but 1 records were not used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := run(t, journalOf(t, c.records...), c.config, nil, c.tools...)

@@ -118,9 +118,9 @@ func (s *start) check(now *start) error {
 		switch {
 		case c.then == c.now:
 		case c.hashed:
-			return fmt.Errorf("%w: not the same %s: give what the run was started with, or another run id", journal.ErrMismatch, c.what)
+			return fmt.Errorf("%w: not the same %s: pass what the run was started with, or use another run id", journal.ErrMismatch, c.what)
 		default:
-			return fmt.Errorf("%w: the %s was %q and is %q: give what the run was started with, or another run id", journal.ErrMismatch, c.what, fmt.Sprint(c.then), fmt.Sprint(c.now))
+			return fmt.Errorf("%w: the %s was %q and is %q: pass what the run was started with, or use another run id", journal.ErrMismatch, c.what, fmt.Sprint(c.then), fmt.Sprint(c.now))
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-const tell = "If it happens again, tell whoever runs this agent: its log says more."
+const tell = "If it happens again, contact the administrator of this agent: its log has the details."
 
 // Error returns what users are told of an error.
 func Error(err error) string {
@@ -43,33 +43,33 @@ func Known(err error) (string, bool) {
 	case errors.As(err, &own):
 		return own.Refused(), true
 	case errors.As(err, &panicked):
-		return "The agent has failed: there is a mistake in its program. Tell whoever runs it: its log says more.", true
+		return "The agent failed because of a bug. Contact its administrator: its log has the details.", true
 	case errors.As(err, &limit):
 		return ofLimit(limit), true
 	case errors.As(err, new(*agent.PriceError)):
-		return "The cost of this turn cannot be bounded, because the price of the model is not known. Tell whoever runs this agent.", true
+		return "The cost of this turn cannot be limited because the price of the model is unknown. Contact the administrator of this agent.", true
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
 		return "The model hit its token limit before finishing. Ask for less at a time.", true
 	case errors.Is(err, agent.ErrRefused):
-		return "The model refused to answer. Say it in other words.", true
+		return "The model refused to answer. Rephrase your message.", true
 	case errors.Is(err, agent.ErrContentFilter):
-		return "The model's provider withheld the answer. Say it in other words.", true
+		return "The model's provider withheld the answer. Rephrase your message.", true
 	case errors.Is(err, agent.ErrResponseFailed):
 		return "The model's provider failed in the middle of its answer. Try again.", true
 	case errors.As(err, new(*agent.PendingError)):
-		return "A tool call waits for an answer that nobody can give here.", true
+		return "A tool call is waiting for an answer that cannot be given here.", true
 	case errors.As(err, &budget) && budget.Tool != "":
-		return fmt.Sprintf("The model could not use the tool %q correctly. Try again, or say it in other words.", budget.Tool), true
+		return fmt.Sprintf("The model could not use the tool %q correctly. Try again, or rephrase your message.", budget.Tool), true
 	case errors.As(err, &budget):
-		return "The model did not give a usable answer. Try again, or say it in other words.", true
+		return "The model did not give a usable answer. Try again, or rephrase your message.", true
 	case errors.Is(err, model.ErrAuth):
-		return "The model provider does not accept the agent's key. Tell whoever runs this agent.", true
+		return "The model provider rejected the agent's API key. Contact the administrator of this agent.", true
 	case errors.Is(err, model.ErrRateLimited):
-		return "The model provider gets too many requests, or a quota is used up. " + tryAgain(err), true
+		return "The model provider is receiving too many requests, or a quota is used up. " + tryAgain(err), true
 	case errors.Is(err, model.ErrContextLength):
 		return "The conversation is too long for the model. Go back to an earlier message, or start another session.", true
 	case errors.Is(err, model.ErrUnsupported):
-		return "The model does not support what this conversation needs, such as a kind of file. Leave it out, or choose another model.", true
+		return "The model does not support something in this conversation, such as a kind of file. Remove it, or choose another model.", true
 	case errors.As(err, &api):
 		return ofProvider(api), true
 	}
@@ -89,7 +89,7 @@ func ofLimit(l *agent.LimitError) string {
 	if l.Limit == toolset.LimitCost {
 		what = "a cost of " + bound
 	}
-	return "This turn has reached its limit of " + what + ". Send another message to go on."
+	return "This turn has reached its limit of " + what + ". Send another message to continue."
 }
 
 func ofProvider(e *model.APIError) string {
@@ -107,11 +107,11 @@ func ofProvider(e *model.APIError) string {
 	case e.Status >= 500:
 		return "The model provider has failed. " + tryAgain(e)
 	case e.Status == http.StatusPaymentRequired:
-		return "The account at the model provider cannot pay for this. Tell whoever runs this agent."
+		return "The account at the model provider is out of credit. Contact the administrator of this agent."
 	case e.Status == http.StatusNotFound:
-		return "The model provider does not have the model. Choose another one, or tell whoever runs this agent."
+		return "The model provider does not have this model. Choose another one, or contact the administrator of this agent."
 	}
-	return "The model provider did not accept the request. Try again in another way. " + tell
+	return "The model provider rejected the request. Try a different message. " + tell
 }
 
 // reached reports whether an error without a status came from a provider that answered.

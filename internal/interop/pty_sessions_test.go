@@ -35,7 +35,7 @@ func (g *glass) leave() {
 func TestTerminalClientOpensSessions(t *testing.T) {
 	t.Parallel()
 	g := startInTerminal(t, 80, 24, binary, "chat", "-model", "offline", "-dir", demo(t))
-	g.waitForText("What is to be done?")
+	g.waitForText("What should be done?")
 	g.types("read go.mod\r")
 	g.waitForText("module ")
 	g.waitForText("ideagent in project")
@@ -58,7 +58,7 @@ func TestTerminalClientFillsInForms(t *testing.T) {
 	t.Parallel()
 	features := strings.Join(self(t, "features"), " ")
 	g := startInTerminal(t, 120, 40, binary, "chat", "-agent", features, "-dir", demo(t))
-	g.waitForText("What is to be done?")
+	g.waitForText("What should be done?")
 	g.types("form\ryBergen\r") // the rest is typed ahead: it answers nothing
 	g.waitForText("The agent asks: Where to?")
 	g.answer("y", "Fill in the form")
@@ -90,7 +90,7 @@ func TestForeignAgentInTheTerminal(t *testing.T) {
 	}
 	g := startInTerminal(t, 100, 30, binary, "chat", "-agent", line, "-dir", place.repo)
 	g.patience = slow
-	g.waitForText("What is to be done?")
+	g.waitForText("What should be done?")
 	g.types("Make made.txt.\r")
 	g.waitForText("━━ Question")
 	g.waitForText(touch)
@@ -99,7 +99,7 @@ func TestForeignAgentInTheTerminal(t *testing.T) {
 	if !ran(t, place) {
 		t.Error("the command did not run")
 	}
-	g.waitForText("What is to be done?")
+	g.waitForText("What should be done?")
 	g.leave()
 }
 

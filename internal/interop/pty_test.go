@@ -169,7 +169,7 @@ func TestTerminalClientScreens(t *testing.T) {
 			g := startInTerminal(t, columns, 24, binary, "chat", "-model", "offline", "-dir", dir)
 			golden := &goldenScreens{t: t, g: g, file: filepath.Join("testdata", "screens-"+strconv.Itoa(columns)+".golden")}
 			golden.read()
-			g.waitForText("What is to be done?")
+			g.waitForText("What should be done?")
 			g.types("\x1b[200~replace \"+ 23\" with \"+ 32\" in temperature.go, create 気温.md with \"東京の気温は二十一度です。\"\x1b[201~")
 			golden.check("input", "二十一度")
 			g.types("\ryyyyyyyy") // the rest is typed ahead: it answers nothing
@@ -187,9 +187,9 @@ func TestTerminalClientScreens(t *testing.T) {
 			g.answer("n", "┃ +東京")
 			g.waitForText("ideagent in project")
 			g.types("\x15")
-			golden.check("end", "What is to be done?")
+			golden.check("end", "What should be done?")
 			g.resize(columns, 24)
-			golden.check("wider", "What is to be done?")
+			golden.check("wider", "What should be done?")
 			g.types("\x04")
 			if err := g.cmd.Wait(); err != nil {
 				t.Fatal(err)

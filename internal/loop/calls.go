@@ -21,7 +21,7 @@ const (
 	textFinal      = "Final result processed."
 	textSkipped    = "Not executed: a final result had already been processed."
 	textUnused     = "Not used: another final result had already been processed."
-	textSuppressed = "Not accepted yet: another tool call of this step has to be corrected first. Then give the result again."
+	textSuppressed = "Not accepted yet: another tool call in this response failed. Fix it first, then return the result again."
 )
 
 // call is a tool call of the current response.

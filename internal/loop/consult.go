@@ -41,7 +41,7 @@ const maxRounds = 5
 
 const (
 	textDenied  = "The call was not permitted."
-	textUnclear = "Not executed: no valid decision could be made about this call. What it would change may have changed meanwhile; look again before you call the tool again."
+	textUnclear = "Not executed: no valid decision was made about this call. The data that it would change may have changed since; check it before calling the tool again."
 )
 
 // preview asks the tool whether a call needs approval, and for what.
@@ -183,7 +183,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 	}
 	// The tool asks for approval of something else, or ignores that it was approved.
 	if c.approval.Basis == "" || shown != nil && shown.Basis == c.approval.Basis {
-		return false, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that has been approved")}
+		return false, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that was already approved")}
 	}
 	c.own = true
 	c.args.Approved, c.args.Approval, c.args.Decision = false, nil, nil

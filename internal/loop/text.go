@@ -24,7 +24,7 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	case len(media) == 0 && strings.TrimSpace(text) == "":
 		why = "Your answer was empty."
 	case len(media) == 0 && !r.offer.Text:
-		why = "A plain text answer cannot be used here."
+		why = "Plain text responses are not accepted."
 	case r.offer.TextCall:
 		done, c, err := r.cfg.Over.text(ctx, r, text, resp.Finish == model.FinishStop)
 		if c == nil || err != nil {
@@ -77,9 +77,9 @@ func (r *run) howToAnswer() string {
 	}
 	switch {
 	case len(outputs) == 1:
-		return "Call the tool " + outputs[0] + " to give the answer."
+		return "Call the tool " + outputs[0] + " to respond."
 	case len(outputs) > 1:
-		return "Call one of these tools to give the answer: " + strings.Join(outputs, ", ") + "."
+		return "Call one of these tools to respond: " + strings.Join(outputs, ", ") + "."
 	}
 	with := "text"
 	switch {

@@ -93,7 +93,7 @@ func TestNobodyToAskIsSaidClearly(t *testing.T) {
 	eachVersion(t, func(t *testing.T, change func(*mcptoolset.Config)) {
 		for _, host := range []toolset.Host{nil, &toolsettest.Host{}} {
 			res, err := call(t, serve(t, inquiring(form), change), host, "r", "s_ask", `{}`)
-			require.Contains(t, failed(t, res, err), "there is nobody to ask")
+			require.Contains(t, failed(t, res, err), "there is no one to ask")
 		}
 	})
 }

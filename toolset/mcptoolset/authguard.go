@@ -32,7 +32,7 @@ type authGuard struct {
 var public fetch.Policy
 
 // errAuthAddress says that a server names an address for signing in that is not used.
-var errAuthAddress = errors.New("the server names an address for signing in that is not allowed")
+var errAuthAddress = errors.New("the server names a sign-in address that is not allowed")
 
 // authClient returns the client for the requests of a sign-in with a server.
 func authClient(base *http.Client, server *url.URL) *http.Client {

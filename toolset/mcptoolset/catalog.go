@@ -158,7 +158,7 @@ func objectSchema(schema any, limits *Limits) (json.RawMessage, error) {
 		return nil, errors.New("its schema is not a JSON object")
 	}
 	if typ, given := object["type"]; given && typ != "object" {
-		return nil, errors.New("its schema is not that of an object")
+		return nil, errors.New("its schema does not describe an object")
 	} else if !given {
 		object = withType(object)
 	}

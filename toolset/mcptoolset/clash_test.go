@@ -86,7 +86,7 @@ func TestServersToolGivesWayToTheProgramsOwn(t *testing.T) {
 		require.Equal(t, []string{"own", "theirs"}, runWith(t, sets, calling("read_file"), callingLike(t, "read_file_")))
 	}
 	require.Len(t, s.Problems(), 1)
-	require.Regexp(t, `tool "file": the name "read_file" is that of another tool, or too long: it is offered as "read_file_[0-9a-f]{8}"`, s.Problems()[0].String())
+	require.Regexp(t, `tool "file": the name "read_file" is taken or too long: it is offered as "read_file_[0-9a-f]{8}"`, s.Problems()[0].String())
 	require.Equal(t, 1, strings.Count(log.String(), "that of another tool"), "it is said once")
 }
 

@@ -98,7 +98,7 @@ func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]Server
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		c, err := parseServer(name, servers[name], lookup)
 		if other, twice := names[c.Name]; twice && err == nil {
-			err = fmt.Errorf("its name becomes %q like that of %q: rename one of them", c.Name, other)
+			err = fmt.Errorf("its name becomes %q, the same as that of %q: rename one of them", c.Name, other)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("mcptoolset: configuration: server %q: %w", visible(name, 100), err))

@@ -66,7 +66,7 @@ func ExportAgent[D, O any](a *agent.Agent[D, O], tool AgentTool, config ExportCo
 	return served, nil
 }
 
-var promptSchema = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"What the agent should do, with all that it needs to know"}},"required":["prompt"],"additionalProperties":false}`)
+var promptSchema = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"The task for the agent, with all the context it needs"}},"required":["prompt"],"additionalProperties":false}`)
 
 // runAgent runs the agent once.
 func runAgent[D, O any](ctx context.Context, a *agent.Agent[D, O], tool AgentTool, config *ExportConfig[D], r *mcp.CallToolRequest, prompt string) (out O, err error) {

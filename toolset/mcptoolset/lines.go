@@ -23,7 +23,7 @@ const (
 	shownLine  = 200
 )
 
-var errNoMessages = errors.New("the server keeps writing to its standard output what is no message")
+var errNoMessages = errors.New("the server keeps writing lines that are not messages to its standard output")
 
 // maxLine is the length of a line that is looked at as a whole. Of a longer one, only so much is.
 const maxLine = 64 << 10
@@ -195,5 +195,5 @@ func (s *skipped) note() string {
 	if more := s.lines - len(s.shown); more > 0 {
 		text += fmt.Sprintf(" and %d more lines", more)
 	}
-	return "its standard output had lines that are no messages:" + text
+	return "its standard output had lines that are not messages:" + text
 }

@@ -126,7 +126,7 @@ func (s *Server) await(ctx context.Context, required bool) error {
 		return nil
 	case <-timer.C:
 		if required {
-			return fmt.Errorf("%w: there is no connection yet", ErrUnavailable)
+			return fmt.Errorf("%w: not connected yet", ErrUnavailable)
 		}
 		return nil
 	case <-ctx.Done():

@@ -79,7 +79,7 @@ func TestNamesAreValidAndUnique(t *testing.T) {
 	}
 	require.True(t, seen["s_a_b"] && seen["s_ok"], "valid names stay")
 	require.Len(t, s.Problems(), 2, "collisions are named")
-	require.Contains(t, fmt.Sprint(s.Problems()), `its name becomes "s_a_b" like that of another tool`)
+	require.Contains(t, fmt.Sprint(s.Problems()), `its name would be "s_a_b", which another tool has`)
 	for _, tool := range tools {
 		res, err := call(t, s, nil, "r", tool.Def.Name, `{}`)
 		require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestBadSchemaIsAProblemOfItsToolAlone(t *testing.T) {
 	require.JSONEq(t, `{"type":"object","properties":{"a":{"type":"string"}}}`, string(tools[1].Def.Schema))
 	text := fmt.Sprint(s.Problems())
 	for _, want := range []string{
-		`tool "string": its schema is not a JSON object`, `tool "array": its schema is not that of an object`,
+		`tool "string": its schema is not a JSON object`, `tool "array": its schema does not describe an object`,
 		`tool "properties": the properties of its schema are not`, `tool "deep": its schema is nested deeper than 64`,
 		`tool "large": its schema has`, `tool "good": the server lists it twice`,
 	} {

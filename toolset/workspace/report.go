@@ -50,7 +50,7 @@ func (c *call) reason(err error) string {
 	case errors.Is(err, ErrIsDirectory):
 		return "it is a directory."
 	case errors.Is(err, ErrNotDirectory):
-		return "it is not a directory, or a file stands where its path needs a directory."
+		return "it is not a directory, or a part of its path is a file."
 	case errors.Is(err, ErrNotRegular):
 		return "it is not a regular file."
 	case errors.Is(err, ErrTooLarge):
@@ -58,11 +58,11 @@ func (c *call) reason(err error) string {
 	case errors.Is(err, ErrBinary):
 		return "it is not text."
 	case errors.Is(err, ErrChanged):
-		return "it was changed by somebody else. Read it again and redo the change."
+		return "it has changed since it was last read. Read it again and redo the change."
 	case errors.Is(err, errors.ErrUnsupported):
 		return "this is not supported here. Do not call this tool again."
 	case errors.Is(err, ErrNoProgram):
-		return "there is no such program."
+		return "program not found."
 	case errors.Is(err, errTooMany):
 		return "too many commands are running. Release some with " + ToolReleaseTerminal + "."
 	case errors.Is(err, ErrClosed):

@@ -103,14 +103,14 @@ func TestBackgroundCommandOutlivesRun(t *testing.T) {
 		// The next runs of the conversation find it.
 		require.Equal(t, []string{
 			"compiling\n[still running after 10s]", "compiling\n[still running]", "compiling\ncompiled\n[exit code 0]", "compiling\ncompiled\n[exit code 0]",
-			"Terminal terminal-1 is closed.", `There is no terminal "terminal-1", and none is open: run_command with background true opens one.`,
+			"Terminal terminal-1 is closed.", `Unknown terminal "terminal-1". No terminals are open: run_command with background set to true opens one.`,
 		}, texts(r.calls(
 			terminal("wait_for_terminal_exit", "terminal-1", "timeout_seconds", 10), terminal("get_terminal_output", "terminal-1"), terminal("wait_for_terminal_exit", "terminal-1"),
 			terminal("get_terminal_output", "terminal-1"), terminal("release_terminal", "terminal-1"), terminal("get_terminal_output", "terminal-1"),
 		)))
 		require.Equal(t, []string{
 			"Started in the background, in terminal terminal-2. See its output with get_terminal_output.", "Stopped. Terminal terminal-2 stays open; its output can be read.",
-			"listening\n[killed by signal killed]", `There is no terminal "x". Open are: terminal-2 (serve).`,
+			"listening\n[killed by signal killed]", `Unknown terminal "x". Open terminals: terminal-2 (serve).`,
 		}, texts(r.calls(command("serve", "background", true), terminal("kill_terminal", "terminal-2"), terminal("wait_for_terminal_exit", "terminal-2"), terminal("get_terminal_output", "x"))))
 	})
 }

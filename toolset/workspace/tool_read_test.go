@@ -38,7 +38,7 @@ func TestReadFile(t *testing.T) {
 		{args{"path": "crlf"}, "a\r\nb"},
 		{args{"path": "missing"}, "Could not read missing: not found."},
 		{args{"path": "dir"}, "Could not read dir: it is a directory."},
-		{args{"path": "a.go/x"}, "Could not read a.go/x: it is not a directory, or a file stands where its path needs a directory."},
+		{args{"path": "a.go/x"}, "Could not read a.go/x: it is not a directory, or a part of its path is a file."},
 		{args{"path": "../x"}, "Could not read ../x: the path lies outside of the working directory, or leads out through a link. Use a path inside /project."},
 		{args{"path": "a\x00b"}, "Could not read \"a\\x00b\": the path contains a NUL byte."},
 		{args{"path": "logo.png"}, "Could not read logo.png: it is a PNG image. read_file reads text only."},

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	getTerminalOutputDescription   = "Get what a command has written so far, and whether it is still running. For long output, use from to read on at a position."
-	waitForTerminalExitDescription = "Wait for a command in the background to end, and get its output. After timeout_seconds it returns the output so far, and the command keeps running."
+	getTerminalOutputDescription   = "Get the output of a command so far, and whether it is still running. For long output, use from to continue at a position."
+	waitForTerminalExitDescription = "Wait for a background command to end and get its output. After timeout_seconds, the output so far is returned and the command keeps running."
 	killTerminalDescription        = "Stop the command of a terminal. Its output can still be read."
 	releaseTerminalDescription     = "Close a terminal that is no longer needed. A command that is still running is stopped."
 	defaultWaitTimeout             = time.Minute
@@ -25,7 +25,7 @@ type terminalArgs struct {
 
 type getTerminalOutputArgs struct {
 	terminalArgs
-	From int64 `json:"from,omitempty" jsonschema_description:"The position in the output, in bytes, to read on from. Default: show the beginning and the end." validate:"omitempty,min=0"`
+	From int64 `json:"from,omitempty" jsonschema_description:"The byte position in the output to continue from. Default: show the beginning and the end." validate:"omitempty,min=0"`
 }
 
 type waitForTerminalExitArgs struct {
@@ -46,14 +46,14 @@ func (c *call) terminal(id string) (*Terminal, error) {
 	}
 	id = cutText(id, maxRepeated)
 	if len(all) == 0 {
-		return nil, toolset.Failed("There is no terminal %q, and none is open: %s with background true opens one.",
+		return nil, toolset.Failed("Unknown terminal %q. No terminals are open: %s with background set to true opens one.",
 			id, ToolRunCommand)
 	}
 	names := make([]string, len(all))
 	for i, t := range all {
 		names[i] = t.ID + " (" + cutText(t.title, 100) + ")"
 	}
-	return nil, toolset.Failed("There is no terminal %q. Open are: %s.", id, strings.Join(names, ", "))
+	return nil, toolset.Failed("Unknown terminal %q. Open terminals: %s.", id, strings.Join(names, ", "))
 }
 
 func (c *call) getTerminalOutput(ctx context.Context, in getTerminalOutputArgs) (toolset.Result, error) {

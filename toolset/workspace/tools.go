@@ -228,7 +228,7 @@ func makeTool[D, In any](
 	begin := func(run *toolset.RunContext[D]) (*call, error) {
 		s := t.session(run.Deps)
 		if s == nil || s.workspace == nil {
-			return nil, toolset.Failed("There is no workspace.")
+			return nil, toolset.Failed("No workspace is available.")
 		}
 		return &call{Session: s, options: &t.options, ws: s.workspace, tool: name, approved: run.Call.Approved, approval: run.Call.Approval}, nil
 	}

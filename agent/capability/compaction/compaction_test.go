@@ -261,7 +261,7 @@ func TestLongResultsAreSpilled(t *testing.T) {
 	require.Less(t, len(text), 4<<10)
 	require.True(t, strings.HasPrefix(text, "begin\n"))
 	require.True(t, strings.HasSuffix(text, "line\nend"))
-	require.Regexp(t, `\n\[The result has 163849 bytes; the middle is left out here\. All of it is in \.agents/results/[0-9a-f]{16}\.txt: read parts of it with read_file\.\]\n`, text)
+	require.Regexp(t, `\n\[The result has 163849 bytes; the middle is omitted here\. The full result is in \.agents/results/[0-9a-f]{16}\.txt: read parts of it with read_file\.\]\n`, text)
 	name := text[strings.Index(text, ".agents"):]
 	stored, err := ws.Disk().ReadFile("/repo/" + name[:strings.Index(name, ":")])
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func (c *compactor[D]) call(ctx context.Context, run *toolset.RunContext[D], arg
 		return res, nil
 	}
 	res.Text = head(res.Text, shownBytes*2/3) +
-		fmt.Sprintf("\n[The result has %d bytes; the middle is left out here. All of it is in %s: read parts of it with %s.]\n", len(res.Text), name, workspace.ToolReadFile) +
+		fmt.Sprintf("\n[The result has %d bytes; the middle is omitted here. The full result is in %s: read parts of it with %s.]\n", len(res.Text), name, workspace.ToolReadFile) +
 		tail(res.Text, shownBytes/3)
 	return res, nil
 }

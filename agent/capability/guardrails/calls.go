@@ -101,7 +101,7 @@ func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 	sum := sha256.Sum256(append([]byte(c.Tool+"\x00"), c.Args...))
 	return toolset.Approval{
 		Title:      "Call " + show.Line(c.Tool),
-		Reason:     fmt.Sprintf("The guardrail %s wants you to decide: %s", strings.Join(d.asked, ", "), strings.Join(d.reasons, "; ")),
+		Reason:     fmt.Sprintf("The guardrail %s asks you to decide: %s", strings.Join(d.asked, ", "), strings.Join(d.reasons, "; ")),
 		Source:     Source + strings.Join(d.asked, ", "),
 		Once:       true, // a person, and no rule
 		Scope:      hex.EncodeToString(sum[:16]),

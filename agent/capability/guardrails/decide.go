@@ -72,7 +72,7 @@ func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], 
 	}
 	if s.Stage != Call && len(d.asked) > 0 {
 		if s.Partial {
-			return nil, blocked(d.asked[0], s, d.reasons[0], errors.New("nobody can be asked about a part of a text"))
+			return nil, blocked(d.asked[0], s, d.reasons[0], errors.New("no one can be asked about a part of a text"))
 		}
 		if err := d.consult(ctx, agent.AskerOf(run), s); err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (d *decision) consult(ctx context.Context, run asker, s *Subject) error {
 		what += " of the tool " + show.Line(s.Tool)
 	}
 	reply, err := run.Answer(ctx, toolset.Question{
-		Message: fmt.Sprintf("The guardrail %s wants you to decide about the %s: %s\n\n%s", show.Line(by), what, show.Line(reason), show.Lines("  ", d.text)),
+		Message: fmt.Sprintf("The guardrail %s asks you to decide about the %s: %s\n\n%s", show.Line(by), what, show.Line(reason), show.Lines("  ", d.text)),
 		Schema:  question,
 	})
 	if err != nil {

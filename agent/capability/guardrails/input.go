@@ -117,7 +117,7 @@ func (g *guardrails[D]) trip(ctx context.Context, run *toolset.RunContext[D], me
 		defer close(t.done)
 		d, err := g.decide(checks, run, s, parallel)
 		if err == nil && d.replaced {
-			err = blocked(d.by, s, "what has been sent cannot be replaced", nil)
+			err = blocked(d.by, s, "text that was already sent cannot be replaced", nil)
 		}
 		if t.err = err; err != nil {
 			fail(err)

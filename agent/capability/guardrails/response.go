@@ -116,7 +116,7 @@ func (g *guardrails[D]) texts(ctx context.Context, run *toolset.RunContext[D], m
 }
 
 // errShown means that a text was replaced after a part of it had been shown.
-var errShown = errors.New("text that has been shown cannot be replaced")
+var errShown = errors.New("text that was already shown cannot be replaced")
 
 // without returns the parts that are not of a kind.
 func without(parts []model.Part, kinds ...model.PartKind) []model.Part {

@@ -148,7 +148,7 @@ func TestApprovalsSayWhatAllGuardsAsk(t *testing.T) {
 	require.ErrorAs(t, err, &pending)
 	got := pending.Calls[0].Approval
 	require.Equal(t, "Pay", got.Title)
-	require.Equal(t, "The guardrail a, b wants you to decide: odd; late\nIt costs money.", got.Reason)
+	require.Equal(t, "The guardrail a, b asks you to decide: odd; late\nIt costs money.", got.Reason)
 	require.Equal(t, guardrails.Source+"a, b; bank", got.Source)
 	require.True(t, got.Once)
 	require.Len(t, got.Scope, 32)

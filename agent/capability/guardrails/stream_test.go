@@ -89,7 +89,7 @@ func TestShownTextCannotBeReplaced(t *testing.T) {
 	}
 	pieces, err := streamed(t, newAgent(t, typing(text, nil), guard{Name: "g", On: output, Check: late, Stream: 1}))
 	require.ErrorIs(t, err, guardrails.ErrBlocked)
-	require.ErrorContains(t, err, "has been shown cannot be replaced")
+	require.ErrorContains(t, err, "was already shown cannot be replaced")
 	require.NotEmpty(t, pieces)
 }
 

@@ -137,7 +137,7 @@ func TestShownTextCannotBeReplacedWhileItGrows(t *testing.T) {
 	wrote := 0
 	pieces, err := streamed(t, newAgent(t, typing(strings.Repeat("x", 2000), func(n int) { wrote = n }), guard{Name: "g", On: output, Check: check, Stream: 1}))
 	require.ErrorIs(t, err, guardrails.ErrBlocked)
-	require.ErrorContains(t, err, "has been shown cannot be replaced")
+	require.ErrorContains(t, err, "was already shown cannot be replaced")
 	require.NotEmpty(t, pieces)
 	require.Less(t, wrote, 400, "the model is stopped")
 }
@@ -152,7 +152,7 @@ func TestNobodyIsAskedAboutAPartOfAText(t *testing.T) {
 	}
 	_, err := streamed(t, newAgent(t, typing(strings.Repeat("x", 200), nil), guard{Name: "g", On: output, Check: check, Stream: 1}), person("Let it pass", nil, &seen))
 	require.ErrorIs(t, err, guardrails.ErrBlocked)
-	require.ErrorContains(t, err, "nobody can be asked about a part of a text")
+	require.ErrorContains(t, err, "no one can be asked about a part of a text")
 	require.Empty(t, seen)
 }
 

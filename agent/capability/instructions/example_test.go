@@ -36,7 +36,7 @@ func ExampleNew() {
 	}
 	fmt.Println(script.Requests()[0].Instructions)
 	// Output:
-	// The project has these instructions for agents. If they contradict each other, a later one takes precedence. What the user says takes precedence over all of them.
+	// The project has these instructions for agents. If they contradict each other, a later one takes precedence. The user's messages take precedence over all of them.
 	//
 	// <project_instructions file="AGENTS.md">
 	// Run the tests with make check.

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	standingHeader = "The project has these instructions for agents. If they contradict each other, a later one takes precedence. What the user says takes precedence over all of them."
-	touchedHeader  = "This directory has instructions of its own. They take precedence over those of the directories above it."
+	standingHeader = "The project has these instructions for agents. If they contradict each other, a later one takes precedence. The user's messages take precedence over all of them."
+	touchedHeader  = "This directory has its own instructions. They take precedence over the instructions of its parent directories."
 )
 
 // frame finds what could be taken for the frame around a file.

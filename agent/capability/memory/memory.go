@@ -36,8 +36,8 @@ const (
 	maxLine   = 200
 )
 
-const header = "You have notes from earlier sessions, which say what was known then. Search them with " + ToolSearchNotes + " before you ask the user about something that may be in them. " +
-	"Save a note with " + ToolSaveNote + " if the user asks you to remember something, or tells you something that later sessions will need. Do not note secrets, or what is in the project's files."
+const header = "You have notes from earlier sessions. They reflect what was known at the time. Search them with " + ToolSearchNotes + " before you ask the user about something that may be in them. " +
+	"Save a note with " + ToolSaveNote + " if the user asks you to remember something, or tells you something that later sessions will need. Do not save secrets, or information that is in the project's files."
 
 // New returns the capability. store returns the store of a run; nil means that the run gets none of the tools.
 //
@@ -159,7 +159,7 @@ func find(ctx context.Context, store Store, name string) (*Note, error) {
 func (m *notes[D]) command(ctx context.Context, call agent.CommandCall[D]) (agent.CommandResult, error) {
 	store := m.store(call.Deps)
 	if store == nil {
-		return agent.CommandResult{Notice: "There is no memory."}, nil
+		return agent.CommandResult{Notice: "No memory is available."}, nil
 	}
 	all, err := store.All(ctx)
 	if err != nil {

@@ -90,8 +90,8 @@ func TestNotesOutliveASession(t *testing.T) {
 			requests, told = run(t, memory.Options{}, open(), yes, search("what does ada drink? TEA"), search("nothing"), save("tea", "Coffee now."), search("tea"), remove("work"), remove("work"))
 			require.True(t, strings.HasSuffix(requests[0].Instructions, "\n\n- tea: Drinks\n- work: Tests run with make."))
 			require.Equal(t, []string{
-				"# Note tea\n# Drinks\nAda likes tea.", "No notes fit. Try other words.", "Saved the note tea.", "# Note tea\nCoffee now.",
-				"Removed the note work.", `There is no note "work".`,
+				"# Note tea\n# Drinks\nAda likes tea.", "No matching notes. Try a different query.", "Saved the note tea.", "# Note tea\nCoffee now.",
+				"Removed the note work.", `Unknown note "work".`,
 			}, told)
 		})
 	}
@@ -123,7 +123,7 @@ func TestChangesOfNotesAreApproved(t *testing.T) {
 	no := func(r toolset.ApprovalRequest) bool { seen = append(seen, r.Approval); return false }
 	_, told := run(t, memory.Options{}, s, no, save("tea", "new"), save("milk", "new"), remove("tea"), search("tea"))
 	require.Equal(t, []string{"no", "no", "no", "# Note tea\nold"}, told)
-	require.Equal(t, "Change what is remembered as tea", seen[0].Title)
+	require.Equal(t, "Change the note tea", seen[0].Title)
 	require.Equal(t, &toolset.Diff{Path: "/repo/notes/tea.md", Old: new("old"), New: new("new")}, seen[0].Preview[0].Diff)
 	require.Equal(t, "Remember milk", seen[1].Title)
 	require.Equal(t, &toolset.Diff{Path: "/repo/notes/milk.md", New: new("new")}, seen[1].Preview[0].Diff)
@@ -159,7 +159,7 @@ func (r *racing) Put(ctx context.Context, name, text, version string) error {
 
 func TestNotesOfOthersAreNotOverwritten(t *testing.T) {
 	_, told := run(t, memory.Options{Unasked: true}, &racing{}, nil, save("tea", "mine"), search("tea"))
-	require.Contains(t, told[0], "has just been changed by somebody else")
+	require.Contains(t, told[0], "has changed since it was last read")
 	require.Contains(t, told[1], "somebody else's")
 
 	for name, s := range map[string]memory.Store{"map": new(memory.Map), "files": memory.Files(newDisk(t, nil), ".")} {
@@ -226,7 +226,7 @@ func TestLongNotesOfTheUserAreNotReplaced(t *testing.T) {
 func TestMemoryCommand(t *testing.T) {
 	a := agent.Must(agent.New(agent.Config[deps, string]{Capabilities: []agent.Capability[deps]{memory.New(store, memory.Options{})}}))
 	s := new(memory.Map)
-	for text, want := range map[string]string{"/memory": "There are no notes.", "/memory tea": "No notes fit. Try other words."} {
+	for text, want := range map[string]string{"/memory": "There are no notes.", "/memory tea": "No matching notes. Try a different query."} {
 		res, _, err := a.Command(t.Context(), deps{s}, text, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, res.Notice)
@@ -239,7 +239,7 @@ func TestMemoryCommand(t *testing.T) {
 	}
 	res, _, err := a.Command(t.Context(), deps{}, "/memory", nil)
 	require.NoError(t, err)
-	require.Equal(t, "There is no memory.", res.Notice)
+	require.Equal(t, "No memory is available.", res.Notice)
 	requests, _ := run(t, memory.Options{}, nil, nil)
 	require.Empty(t, requests[0].Tools)
 

@@ -17,7 +17,7 @@ import (
 
 type saveArgs struct {
 	Name string `json:"name" jsonschema_description:"What the note is about, such as user-preferences." validate:"required,max=64"`
-	Text string `json:"text" jsonschema_description:"The whole text of the note, as Markdown. Begin with a line that says what it is about." validate:"required,max=8192"`
+	Text string `json:"text" jsonschema_description:"The full text of the note, as Markdown. Begin with a line that summarizes it." validate:"required,max=8192"`
 }
 
 type removeArgs struct {
@@ -60,7 +60,7 @@ func (c *change) approval() *toolset.Approval {
 	case c.new == nil:
 		title = "Forget " + c.name
 	case c.old != nil:
-		title = "Change what is remembered as " + c.name
+		title = "Change the note " + c.name
 	}
 	return &toolset.Approval{
 		Title: title, Basis: c.basis(), Scope: "memory", ScopeTitle: "changes to the agent's notes",
@@ -100,7 +100,7 @@ func (m *notes[D]) planRemove(ctx context.Context, store Store, name string) (*c
 	}
 	switch {
 	case old == nil:
-		return nil, toolset.Failed("There is no note %q.", clean.Short(name, 100))
+		return nil, toolset.Failed("Unknown note %q.", clean.Short(name, 100))
 	case old.Cut:
 		return nil, toolset.Failed("The note %s is too long to be shown before it is removed. Ask the user to remove it.", name)
 	}
@@ -171,7 +171,7 @@ func failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, ErrChanged):
-		return toolset.Failed("Nothing was changed: the note has just been changed by somebody else. Read it with %s and try again.", ToolSearchNotes)
+		return toolset.Failed("Nothing was changed: the note has changed since it was last read. Read it with %s and try again.", ToolSearchNotes)
 	case errors.Is(err, ErrFull):
 		return toolset.Failed("Not saved: there are %d notes. Remove one that is not needed, or add to another.", MaxNotes)
 	}
@@ -214,7 +214,7 @@ func show(all []Note, query string) string {
 		}
 	}
 	if len(hits) == 0 {
-		return "No notes fit. Try other words."
+		return "No matching notes. Try a different query."
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return b.score - a.score })
 	var b strings.Builder

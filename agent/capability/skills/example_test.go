@@ -34,7 +34,7 @@ func ExampleNew() {
 	fmt.Println()
 	fmt.Println(res.Messages[2].Parts[0].Text)
 	// Output:
-	// These skills are available: instructions for particular tasks. If a task fits the description of a skill, call load_skill with its name before you begin, and follow what it says.
+	// These skills are available: instructions for particular tasks. If a task fits the description of a skill, call load_skill with its name before you begin, and follow the instructions.
 	//
 	// - greet: Greet people well.
 	//

@@ -120,7 +120,7 @@ func TestFilesOfASkillThatCannotBeRead(t *testing.T) {
 	_, results := run(t, skills.New(skills.Options{}, skills.FS[deps](brokenFile{files, "s/a/x.md"}, "s")), deps{}, at(0))
 	require.Equal(t, []string{"Could not read x.md of the skill a."}, results)
 	_, results = run(t, skills.New(skills.Options{}, skills.FS[deps](files, "s")), deps{}, at(1), at(2), readFile("missing", "x.md"))
-	require.Equal(t, []string{"", "Could not read x.md of the skill a.", `there is no skill "missing". Skills: a`}, results)
+	require.Equal(t, []string{"", "Could not read x.md of the skill a.", `unknown skill "missing". Skills: a`}, results)
 
 	var wrong []skills.Problem
 	c := skills.New(skills.Options{Problem: func(_ context.Context, p skills.Problem) { wrong = append(wrong, p) }}, skills.FS[deps](brokenFile{files, "s/a/SKILL.md"}, "s"))

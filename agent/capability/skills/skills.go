@@ -192,7 +192,7 @@ func (c *catalogue[D]) list(ctx context.Context, deps D) (found []entry, wrong [
 	return found, wrong, nil
 }
 
-const catalogueHeader = "These skills are available: instructions for particular tasks. If a task fits the description of a skill, call " + ToolLoadSkill + " with its name before you begin, and follow what it says."
+const catalogueHeader = "These skills are available: instructions for particular tasks. If a task fits the description of a skill, call " + ToolLoadSkill + " with its name before you begin, and follow the instructions."
 
 // text returns the list of skills.
 func (c *catalogue[D]) text(found []entry) string {
@@ -258,5 +258,5 @@ func (c *catalogue[D]) find(ctx context.Context, deps D, name string) (entry, er
 	for i := range names {
 		names[i] = found[i].Name
 	}
-	return entry{}, toolset.Retry("there is no skill %q. Skills: %s", clean.Short(name, 100), strings.Join(names, ", "))
+	return entry{}, toolset.Retry("unknown skill %q. Skills: %s", clean.Short(name, 100), strings.Join(names, ", "))
 }

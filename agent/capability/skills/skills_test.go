@@ -197,7 +197,7 @@ func TestInvalidSkillsAreLeftOutAndNamed(t *testing.T) {
 	}, wrong)
 	require.Contains(t, results[0], "The skill empty cannot be used: the description is missing")
 	require.Contains(t, results[1], "The skill out cannot be used")
-	require.Equal(t, `there is no skill "../elsewhere/a". Skills: good`, results[2])
+	require.Equal(t, `unknown skill "../elsewhere/a". Skills: good`, results[2])
 }
 
 // opened notes the names that are opened.
@@ -219,7 +219,7 @@ func TestSkillIsLookedForByAValidNameOnly(t *testing.T) {
 	}, &names}
 	_, d := newWorkspace(t, nil)
 	_, results := run(t, skills.New(skills.Options{}, skills.FS[deps](files, "skills")), d, load("../elsewhere"), load("good"))
-	require.Contains(t, results[0], "there is no skill")
+	require.Contains(t, results[0], "unknown skill")
 	require.Contains(t, results[1], "ok")
 	require.Contains(t, names, "skills/good/SKILL.md")
 	for _, name := range names {
@@ -253,7 +253,7 @@ func TestSkillsThatBreakRulesAreUsed(t *testing.T) {
 			for i, body := range []string{"the API", "memoise", "large", "needs"} {
 				require.Contains(t, results[i], body, name)
 			}
-			require.Contains(t, results[4], "there is no skill")
+			require.Contains(t, results[4], "unknown skill")
 		}
 		slog.SetDefault(before)
 		require.Equal(t, 4, strings.Count(log.String(), "breaks a rule"), "each is logged once: %s", log.String())

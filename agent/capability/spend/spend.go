@@ -99,7 +99,7 @@ func (s *spending[D]) check() error {
 			errs = append(errs, fmt.Errorf("spend: window %q: "+format, append([]any{w.Name}, args...)...))
 		}
 		if w.Name == "" || seen[w.Name] {
-			wrong("the name must not be empty, nor that of another window")
+			wrong("the name must not be empty or that of another window")
 		}
 		seen[w.Name] = true
 		if w.Length < time.Second {

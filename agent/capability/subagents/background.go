@@ -65,7 +65,7 @@ func (b *background) start(ctx context.Context, name string, work func(context.C
 		}
 	}
 	if running >= MaxBackground {
-		return nil, toolset.Failed("There are %d agents in the background already. Wait for one of them: %s.", running, strings.Join(b.order, ", "))
+		return nil, toolset.Failed("%d background agents are already running. Wait for one of them: %s.", running, strings.Join(b.order, ", "))
 	}
 	b.count[name]++
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -169,7 +169,7 @@ func instructions[D any](agents []Agent[D], canWait bool) string {
 	var b strings.Builder
 	b.WriteString("You can delegate tasks to other agents with " + ToolDelegate + ". They see the task and nothing of this conversation, so say all that they need. Delegate tasks that do not depend on each other in one response: they run in parallel.")
 	if canWait {
-		b.WriteString(" Set background to go on with your own work meanwhile, and get the results with " + ToolWait + " before you finish.")
+		b.WriteString(" Set background to continue your own work in the meantime, and get the results with " + ToolWait + " before you finish.")
 	}
 	b.WriteString("\n")
 	for i := range agents {
@@ -197,5 +197,5 @@ func (o *opened[D]) find(name string) (*Agent[D], error) {
 			return &o.agents[i], nil
 		}
 	}
-	return nil, toolset.Retry("there is no agent %q. Agents: %s", clean.Short(name, 100), strings.Join(names, ", "))
+	return nil, toolset.Retry("unknown agent %q. Agents: %s", clean.Short(name, 100), strings.Join(names, ", "))
 }

@@ -118,7 +118,7 @@ func TestTasksAreDelegated(t *testing.T) {
 	}
 	res, err := s.Result()
 	require.NoError(t, err)
-	require.Equal(t, []string{"one did this", "two did that", `there is no agent "three". Agents: one, two`, "one did x"}, told(res.Messages))
+	require.Equal(t, []string{"one did this", "two did that", `unknown agent "three". Agents: one, two`, "one did x"}, told(res.Messages))
 	require.Equal(t, map[string]int{"one": 2, "two": 1}, nested)
 	require.Equal(t, 4+3, res.Usage.Requests, "what sub-agents use counts as the run's")
 	require.Contains(t, res.Messages[0].Instructions, "\n\n- one: Answers.\n- two: Answers.")
@@ -201,11 +201,11 @@ func TestSubAgentsWorkInTheBackground(t *testing.T) {
 		require.NoError(t, err)
 		texts := told(res.Messages)
 		require.Equal(t, "one works in the background. Its handle is one-1: get the result with wait_for_agents.", texts[0])
-		require.Equal(t, "Unknown handle nobody-9. Agents in the background: one-1, two-1, bad-1.", texts[3])
+		require.Equal(t, "Unknown handle nobody-9. Background agents: one-1, two-1, bad-1.", texts[3])
 		require.Equal(t, "# one-1 (one)\none: ok", texts[4])
 		require.Contains(t, texts[5], "# two-1 (two)\ntwo: ok\n\n# bad-1 (bad)\nFailed: ")
 		require.Contains(t, texts[5], "disk full")
-		require.Equal(t, "There are no agents in the background.", texts[6])
+		require.Equal(t, "No background agents.", texts[6])
 		require.Equal(t, []time.Duration{0, 0, 0, 0, time.Second, 2 * time.Second, 2 * time.Second}, at)
 		require.Equal(t, map[string]int{"one": 1, "two": 1, "bad": 1}, nested)
 	})
@@ -265,7 +265,7 @@ func TestSubAgentsAreBounded(t *testing.T) {
 		a := newAgent(t, []sub{working("one", forever)}, modeltest.Say(calls...))
 		res, err := a.Run(t.Context(), none{}, "go")
 		require.NoError(t, err)
-		require.Equal(t, 1, strings.Count(strings.Join(told(res.Messages), "\n"), "There are 8 agents in the background already."))
+		require.Equal(t, 1, strings.Count(strings.Join(told(res.Messages), "\n"), "8 background agents are already running."))
 	})
 	long := toolset.Plain[none]("long", "Talks.", func(context.Context, struct {
 		Prompt string `json:"prompt"`

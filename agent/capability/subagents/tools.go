@@ -17,13 +17,13 @@ import (
 
 type delegateArgs struct {
 	Agent      string `json:"agent" jsonschema_description:"The name of the agent." validate:"required,max=200"`
-	Task       string `json:"task" jsonschema_description:"The task, with everything that is needed to do it." validate:"required"`
-	Background bool   `json:"background,omitempty" jsonschema_description:"Return a handle at once, and let the agent work meanwhile."`
+	Task       string `json:"task" jsonschema_description:"The task, with all the context needed to do it." validate:"required"`
+	Background bool   `json:"background,omitempty" jsonschema_description:"Return a handle immediately and run the agent in the background."`
 }
 
 type foregroundArgs struct {
 	Agent string `json:"agent" jsonschema_description:"The name of the agent." validate:"required,max=200"`
-	Task  string `json:"task" jsonschema_description:"The task, with everything that is needed to do it." validate:"required"`
+	Task  string `json:"task" jsonschema_description:"The task, with all the context needed to do it." validate:"required"`
 }
 
 type waitArgs struct {
@@ -51,8 +51,8 @@ func (o *opened[D]) tools(canWait bool) []*toolset.Tool[D] {
 	}
 	return []*toolset.Tool[D]{
 		toolset.Func(ToolDelegate, description, o.delegate, kind, toolset.Check(o.check), toolset.Approve(o.approve)),
-		toolset.Func(ToolWait, "Wait for agents in the background and get their results.", o.wait, toolset.OfKind(toolset.KindOther, "Wait for agents")),
-		toolset.Func(ToolCancel, "End an agent in the background whose result is no longer needed.", o.cancel, toolset.OfKind(toolset.KindOther, "Cancel agent")),
+		toolset.Func(ToolWait, "Wait for background agents and get their results.", o.wait, toolset.OfKind(toolset.KindOther, "Wait for agents")),
+		toolset.Func(ToolCancel, "Stop a background agent whose result is no longer needed.", o.cancel, toolset.OfKind(toolset.KindOther, "Cancel agent")),
 	}
 }
 
@@ -136,10 +136,10 @@ func bounded(text string) string {
 func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in waitArgs) (string, error) {
 	tasks, unknown := o.chosen(in.Handles)
 	if len(unknown) > 0 {
-		return "", toolset.Failed("Unknown handle %s. Agents in the background: %s.", clean.Short(strings.Join(unknown, ", "), 300), o.handles())
+		return "", toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(strings.Join(unknown, ", "), 300), o.handles())
 	}
 	if len(tasks) == 0 {
-		return "There are no agents in the background.", nil
+		return "No background agents.", nil
 	}
 	var b strings.Builder
 	for _, t := range tasks {
@@ -159,7 +159,7 @@ func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in wai
 func (o *opened[D]) cancel(_ context.Context, _ *toolset.RunContext[D], in cancelArgs) (string, error) {
 	tasks, _ := o.chosen([]string{in.Handle})
 	if len(tasks) == 0 {
-		return "", toolset.Failed("Unknown handle %s. Agents in the background: %s.", clean.Short(in.Handle, 100), o.handles())
+		return "", toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(in.Handle, 100), o.handles())
 	}
 	tasks[0].stop()
 	<-tasks[0].ended

@@ -135,7 +135,7 @@ func TestRedirectToAnotherHostIsNotFollowed(t *testing.T) {
 	p := &person{decide: always}
 	c := calls(s.url("a.test", "/"), s.url("a.test", "/here")).run(t, o, p)
 	require.Equal(t, model.OutcomeFailed, c.results[0].Outcome)
-	require.Contains(t, c.results[0].Text, "redirects to another host. To go on, call web_fetch with this URL: "+s.url("b.test", "/landing?x=1"))
+	require.Contains(t, c.results[0].Text, "redirects to another host. To continue, call web_fetch with this URL: "+s.url("b.test", "/landing?x=1"))
 	require.Zero(t, reached["b"])
 	require.Contains(t, c.results[1].Text, "hello", "within the host it is followed")
 	require.Contains(t, c.results[1].Text, "Page: "+s.url("a.test", "/there"))

@@ -176,7 +176,7 @@ func (p *page) part(from string, offset, size int) (*toolset.Result, error) {
 	switch {
 	case more:
 		next = offset + len(shown)
-		fmt.Fprintf(&b, "\nThe page goes on: call %s with offset %d for the next part.", ToolFetch, next)
+		fmt.Fprintf(&b, "\nThe page continues: call %s with offset %d for the next part.", ToolFetch, next)
 	case p.cut:
 		b.WriteString("\nThe page is longer than what can be read. The rest is missing.")
 	}

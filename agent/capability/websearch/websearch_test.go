@@ -125,7 +125,7 @@ func TestResultsAreDataOnOneLineEach(t *testing.T) {
 
 	a = &asked{call: `{"query":"tea"}`}
 	require.NoError(t, a.run(t, websearch.Options{Searcher: websearch.Func(nothing)}))
-	require.Equal(t, "No results. Try other words.", a.result(t).Text)
+	require.Equal(t, "No results. Try a different query.", a.result(t).Text)
 	a = &asked{call: `{"query":"tea"}`}
 	require.NoError(t, a.run(t, websearch.Options{Searcher: websearch.Func(func(context.Context, websearch.Query) ([]websearch.Result, error) {
 		return nil, errors.New("no\nquota")

@@ -55,7 +55,7 @@ var (
 	// ErrEnded means that the run has ended.
 	ErrEnded = errors.New("temporalengine: the run has ended")
 	// ErrNoRun means that the id is unknown.
-	ErrNoRun = errors.New("temporalengine: there is no run with this id")
+	ErrNoRun = errors.New("temporalengine: no run has this id")
 	// ErrAnswer means that an answer was refused: nothing waits for it, or it is for another call.
 	ErrAnswer = errors.New("temporalengine: the answer was refused")
 )

@@ -275,7 +275,7 @@ func (e *runEngine) finish(f *future) {
 	var done *engine.Done
 	switch {
 	case err == nil && out.Key != f.key:
-		panic(fmt.Sprintf("temporalengine: run %s was begun by another version of its agent: it went on with %q, and the agent of this worker goes on with %q. "+
+		panic(fmt.Sprintf("temporalengine: run %s was started by another version of its agent: its next step was %q, but the agent of this worker continues with %q. "+
 			"Let workers of that version finish the run, or give the new agent another Config.Name", e.run.ID, out.Key, f.key))
 	case err == nil:
 		e.chain.keep(f.tip)
@@ -313,7 +313,7 @@ func (e *runEngine) instruct(t *engine.Task, offer *engine.Offer) {
 }
 
 // ErrWorkerLost means that an activity was given up, because its workers were lost or took too long.
-var ErrWorkerLost = errors.New("temporalengine: the activity was given up")
+var ErrWorkerLost = errors.New("temporalengine: the activity was abandoned")
 
 var registering sync.Once
 

@@ -131,7 +131,7 @@ func TestWorkersWithoutAToolLeaveItsCallsToOthers(t *testing.T) {
 			if !helped {
 				_, err = run.Result(t.Context())
 				require.ErrorIs(t, err, temporalengine.ErrWorkerLost)
-				require.ErrorContains(t, err, `the agent does not have the tool any more`)
+				require.ErrorContains(t, err, `the agent no longer has this tool`)
 				return
 			}
 			require.Eventually(t, func() bool {

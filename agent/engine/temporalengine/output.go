@@ -20,7 +20,7 @@ func (e *runEngine) checkOutput(output any) {
 	if err == nil && slices.ContainsFunc(e.outputs, func(recorded json.RawMessage) bool { return sameForm(recorded, data) }) {
 		return
 	}
-	panic(fmt.Sprintf("temporalengine: run %s was begun by another version of its agent: the fields of its output are not those of the type that the agent of this worker has. "+
+	panic(fmt.Sprintf("temporalengine: run %s was started by another version of its agent: its output does not have the fields of this worker's output type. "+
 		"Let workers of that version finish the run, or give the new agent another Config.Name", e.run.ID))
 }
 

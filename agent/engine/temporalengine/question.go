@@ -231,7 +231,7 @@ func fits(q *toolset.Question, r *toolset.Reply) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("temporalengine: %.40q is no action: use accept, decline or cancel", r.Action)
+		return fmt.Errorf("temporalengine: unknown action %.40q: use accept, decline or cancel", r.Action)
 	}
 	if q.URL != "" {
 		if len(r.Content) > 0 {

@@ -194,7 +194,7 @@ func TestVersionThatDoesNotFitIsAnError(t *testing.T) {
 		swapped := filepath.Join(t.TempDir(), "swapped.json")
 		require.NoError(t, os.WriteFile(swapped, swapResults(t, data), 0o600))
 		err = replay(t, swapped, outer, inner)
-		require.ErrorContains(t, err, "was begun by another version of its agent")
+		require.ErrorContains(t, err, "was started by another version of its agent")
 	})
 }
 
@@ -229,7 +229,7 @@ func TestOutputOfAnotherTypeIsAnError(t *testing.T) {
 	files := goldenFiles(t, "plain")
 	last := files[len(files)-1]
 	_, inner := goldenStories["plain"].configs(nil)
-	const other = "the fields of its output are not those of the type"
+	const other = "its output does not have the fields of this worker's"
 	require.ErrorContains(t, replay(t, last, again[struct {
 		Text  string `json:"text"`
 		Score int    `json:"score"`

@@ -154,7 +154,7 @@ func (s *state) check(results *toolset.DeferredResults) error {
 		}
 	}
 	if len(keys) == 0 {
-		wrong = append(wrong, errors.New("temporalengine: there is no answer"))
+		wrong = append(wrong, errors.New("temporalengine: no answer"))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return short(err)

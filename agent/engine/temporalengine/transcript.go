@@ -94,7 +94,7 @@ func (t *transcripts) prepare(ctx context.Context, run string) error {
 		own = own && e.Kind == session.KindMessage && e.Run == run
 	}
 	if !own {
-		return final(fmt.Errorf("the session %q belongs to somebody else: start the run with another id", run))
+		return final(fmt.Errorf("the session %q belongs to another user: start the run with another id", run))
 	}
 	return nil
 }

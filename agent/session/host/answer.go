@@ -43,7 +43,7 @@ func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
 	case q == nil:
 		return nil, a, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	case a.Digest == "":
-		return nil, a, &AnswerError{id, "the digest is missing: send that of the question that was shown"}
+		return nil, a, &AnswerError{id, "the digest is missing: send the digest of the question as it was shown"}
 	case a.Digest != q.entity.Digest:
 		return nil, a, fmt.Errorf("%w: %q", ErrChanged, id)
 	}
@@ -69,7 +69,7 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 	switch {
 	case a.Choice != "":
 		if !slices.ContainsFunc(q.entity.Choices, func(c view.Choice) bool { return c.ID == a.Choice }) {
-			return wrong("there is no choice %q: use one of %q", a.Choice, choiceIDs(q.entity.Choices))
+			return wrong("unknown choice %q: use one of %q", a.Choice, choiceIDs(q.entity.Choices))
 		}
 		d := toolset.Decision{Verdict: toolset.VerdictAllow, By: by, Always: a.Choice == AllowAlways || a.Choice == RejectAlways}
 		if a.Choice == RejectOnce || a.Choice == RejectAlways {
@@ -94,7 +94,7 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 		return Answer{Decision: &d}, nil
 	case a.Reply != nil:
 		if q.form == nil {
-			return wrong("nobody asked for input: use a choice or a decision")
+			return wrong("the question does not ask for input: use a choice or a decision")
 		}
 		reply, err := elicit.Reply(q.form, *a.Reply)
 		if err != nil {

@@ -126,7 +126,7 @@ func cost(call *CommandCall, prices model.PriceTable) (res agent.CommandResult, 
 	if prices != nil {
 		res.Notice += fmt.Sprintf(", cost %.4f", money)
 		if unknown {
-			res.Notice += " and what models cost whose price is not known"
+			res.Notice += " plus the cost of models without a known price"
 		}
 	}
 	return res, nil

@@ -138,7 +138,7 @@ func (s *Session) unknown(name string) string {
 	for _, c := range s.Commands() {
 		names = append(names, c.Name)
 	}
-	text := fmt.Sprintf("There is no command /%s.", name)
+	text := fmt.Sprintf("Unknown command /%s.", name)
 	if near := nearest.Of(name, slices.Values(names)); near != "" {
 		text += fmt.Sprintf(" Did you mean /%s?", near)
 	}

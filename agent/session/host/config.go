@@ -122,7 +122,7 @@ var (
 	ErrNoQuestion = errors.New("host: no such question waits for an answer")
 	// ErrChanged means that an answer is about something else than what the question shows now: its digest is another
 	// one, for example because a file has changed since the change to it was shown. Show the question again.
-	ErrChanged = errors.New("host: the question has changed since it was shown: show it again, and answer what it shows then")
+	ErrChanged = errors.New("host: the question has changed since it was shown: show it again before answering")
 	// ErrDecided is the cause of the context of a surface's question that has been answered elsewhere.
 	ErrDecided = errors.New("host: the question has been answered elsewhere")
 	// ErrCancelled is the cause of the context of a turn that [Session.Cancel] has cancelled. It is a [context.Canceled].

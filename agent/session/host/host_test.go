@@ -384,7 +384,7 @@ func TestCommandsNeedNoRun(t *testing.T) {
 	prompt(t, s, "/hello you")
 	require.Contains(t, shown(t, s), "takes no arguments")
 	require.Empty(t, prompt(t, s, "/helo").Turn, "a command that does not exist does not go to the model")
-	require.Contains(t, shown(t, s), "There is no command /helo. Did you mean /hello?")
+	require.Contains(t, shown(t, s), "Unknown command /helo. Did you mean /hello?")
 	require.NoError(t, prompt(t, s, "/twice jump").Err)
 	all := shown(t, s)
 	require.Contains(t, all, "/twice jump", "the user sees what was typed")

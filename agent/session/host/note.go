@@ -47,7 +47,7 @@ func (s *Session) notes() (all []fileNote) {
 func (s *Session) saveNotes(ctx context.Context, c *conversation, all []fileNote) {
 	change := session.Change{Values: map[string]json.RawMessage{notesValue: encodeNotes(all)}}
 	if err := s.updateHeld(ctx, c.w, change); err != nil {
-		s.logError("what the model has to be told of files is not recorded", err)
+		s.logError("notes for the model about changed files are not recorded", err)
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *Session) noteOf(ctx context.Context, c *conversation, class, text strin
 	c.Notice(class, text)
 	c.Stop(transcript.Done)
 	if err := c.Keep(context.WithoutCancel(ctx)); err != nil {
-		s.logError("what was shown is not recorded", err)
+		s.logError("entities that were shown are not recorded", err)
 	}
 }
 

@@ -50,7 +50,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 		t.conclude(p, o)
 	}
 	if err := c.Keep(context.WithoutCancel(t.ctx)); err != nil {
-		s.logError("what was shown is not recorded", err)
+		s.logError("entities that were shown are not recorded", err)
 	}
 }
 

@@ -191,7 +191,7 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 	}
 	if deps {
 		if err := s.follow(ctx); err != nil {
-			s.logError("the dependencies of a place that is gone were not released", err)
+			s.logError("the dependencies of a closed place were not released", err)
 		}
 		if err := s.wake(ctx); err != nil {
 			return nil, nil, err

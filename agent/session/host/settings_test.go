@@ -130,7 +130,7 @@ func TestUnknownCommandsAreExplained(t *testing.T) {
 	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Commands: host.BuiltIns(nil)}))
 	prompt(t, s, "/exprot")
 	all := shown(t, s)
-	require.Contains(t, all, "There is no command /exprot. Did you mean /export?")
+	require.Contains(t, all, "Unknown command /exprot. Did you mean /export?")
 	require.NotContains(t, all, `"/mode"`, "there are no modes")
 	for n, text := range []string{"/usr/bin/env is where?", " /exprot"} {
 		require.NoError(t, prompt(t, s, text).Err)

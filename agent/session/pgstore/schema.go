@@ -123,7 +123,7 @@ func versionOf(ctx context.Context, db interface {
 }
 
 // errPooler describes an address that leads to a pooler in transaction mode.
-var errPooler = fmt.Errorf("%w: the address leads to a pooler that shares connections between transactions, and leases need a connection of their own: "+
+var errPooler = fmt.Errorf("%w: the address leads to a pooler that shares connections between transactions, and each lease needs its own connection: "+
 	"use the server itself, or a pooler in session mode", session.ErrInvalid)
 
 // translate gives an error the identity that package session has for it.

@@ -15,7 +15,7 @@ import (
 
 // What the model is told about calls that were not allowed when the process ended, or that had not been started.
 const (
-	textNotAllowed = "Not executed: the process ended before anybody had allowed the call."
+	textNotAllowed = "Not executed: the process ended before the call was allowed."
 	textNotStarted = "Not executed: the process ended before the call was started."
 	textDenied     = "The call was not permitted."
 	textUnknown    = "Interrupted before a result was produced. It is not known whether the call had any effect."

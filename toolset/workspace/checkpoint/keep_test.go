@@ -107,7 +107,7 @@ func TestKeepWithDamage(t *testing.T) {
 	}
 	require.Equal(t, 1, flipped)
 	note, err := again().Undo(t.Context(), "t1")
-	require.EqualError(t, err, "Not taken back: a (what it held before is not kept any more)")
+	require.EqualError(t, err, "Not taken back: a (its earlier contents are no longer kept)")
 	require.ErrorAs(t, err, new(*checkpoint.IncompleteError))
 	require.Equal(t, "Files taken back: b", note)
 	b.holds("a", "two\n")

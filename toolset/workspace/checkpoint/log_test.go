@@ -132,7 +132,7 @@ func TestRestoreWithoutSomeContents(t *testing.T) {
 	b.agent("b", "2 b\n")
 	b.Recorder = b.restore(checkpoint.Options{}, "1\n")
 	_, err := b.undoFails(checkpoint.Span{})
-	require.Equal(t, "checkpoint: not undone: a (what it held before is not kept any more); undone: b", err.Error())
+	require.Equal(t, "checkpoint: not undone: a (its earlier contents are no longer kept); undone: b", err.Error())
 }
 
 func TestRestoreRefusesBadLogs(t *testing.T) {
@@ -185,7 +185,7 @@ func TestContentsAreBounded(t *testing.T) {
 	require.Equal(t, []bool{false, false, true, false}, []bool{c.Files[0].Kept, c.Files[1].Kept, c.Files[2].Kept, c.Files[3].Kept})
 
 	_, incomplete := b.undoFails(checkpoint.Span{})
-	require.Equal(t, "checkpoint: not undone: a (what it held before is not kept any more), huge (what it held before is not kept any more); undone: b, c", incomplete.Error())
+	require.Equal(t, "checkpoint: not undone: a (its earlier contents are no longer kept), huge (its earlier contents are no longer kept); undone: b, c", incomplete.Error())
 	b.holds("a", next)
 	b.holds("b", old+"b")
 	b.holds("c", "1\n")
@@ -202,7 +202,7 @@ func TestChangesAreBounded(t *testing.T) {
 	require.Equal(t, 2, b.changes(checkpoint.Span{}).Dropped)
 	require.Zero(t, b.changes(checkpoint.Since(3)).Dropped)
 	_, incomplete := b.undoFails(checkpoint.Since(2))
-	require.Equal(t, "checkpoint: not undone: up to 2 older changes that are not kept any more; undone: f3, f4, f5", incomplete.Error())
+	require.Equal(t, "checkpoint: not undone: up to 2 older changes that are no longer kept; undone: f3, f4, f5", incomplete.Error())
 	b.holds("f2", "x")
 	b.holds("f3", "-")
 	for range 10 {

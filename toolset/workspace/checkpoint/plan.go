@@ -112,9 +112,9 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 		switch {
 		case s.kept:
 		case s.before.Unknown != "":
-			return stop(Impossible, "what it held before is not known, because %s", s.before.Unknown)
+			return stop(Impossible, "its earlier contents are unknown, because %s", s.before.Unknown)
 		default:
-			return stop(Impossible, "what it held before is not kept any more")
+			return stop(Impossible, "its earlier contents are no longer kept")
 		}
 	}
 	can := r.workspace.Features()
@@ -122,7 +122,7 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 		return stop(Impossible, "this workspace cannot read files")
 	}
 	if file := workspace.Follow(ctx, r.workspace, f.Path); file != f.Path {
-		return stop(Impossible, "it has become a link, or lies behind one, to %s", printable(r.relative(file)))
+		return stop(Impossible, "it is now a link, or is reached through one, to %s", printable(r.relative(file)))
 	}
 	now, err := workspace.OpenDocument(ctx, r.workspace, f.Path, false)
 	switch {
@@ -154,7 +154,7 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 	}
 	switch {
 	case equal(u.Old, u.New):
-		return stop(Nothing, "it is as it was before already")
+		return stop(Nothing, "it already has its earlier contents")
 	case u.New == nil && !can.Remove:
 		return stop(Impossible, "it was created, and this workspace cannot remove files")
 	case u.New != nil && len(u.New) == 0 && f.segments[0].before.Uncertain && !can.Remove:
@@ -178,11 +178,11 @@ func unmake(s *segment, now []byte) (restored []byte, why string, conflicts []Co
 	case equal(now, before), equal(before, after):
 		return now, "", nil
 	case before == nil:
-		return nil, "it was created, and somebody else has changed it since", nil
+		return nil, "it was created, and someone else has changed it since", nil
 	case now == nil:
-		return nil, "somebody else has removed it since", nil
+		return nil, "someone else has removed it since", nil
 	case after == nil:
-		return nil, "it was removed, and somebody else has created it again since", nil
+		return nil, "it was removed, and someone else has created it again since", nil
 	}
 	return merge(before, after, now)
 }
@@ -193,17 +193,17 @@ func merge(before, after, now []byte) (restored []byte, why string, conflicts []
 	for i, data := range [][]byte{after, now, before} {
 		text, ok := workspace.DecodeText(data)
 		if !ok {
-			return nil, "somebody else has changed it since, and it is not text", nil
+			return nil, "someone else has changed it since, and it is not text", nil
 		}
 		texts[i] = text
 	}
 	merged, conflicts := mergeText(string(texts[0].Data), string(texts[1].Data), string(texts[2].Data))
 	if len(conflicts) > 0 {
-		return nil, "somebody else has changed the same or neighbouring lines since", conflicts
+		return nil, "someone else has changed the same or adjacent lines since", conflicts
 	}
 	restored, err := texts[1].Encode([]byte(merged))
 	if err != nil {
-		return nil, "somebody else has changed its encoding since", nil
+		return nil, "someone else has changed its encoding since", nil
 	}
 	return restored, "", nil
 }

@@ -51,7 +51,7 @@ func listChanges(r *Recorder, in listChangesArgs) (string, error) {
 		b.WriteString(shown[i])
 	}
 	if all, err := r.Changes(Span{}); err == nil && all.Dropped > 0 {
-		fmt.Fprintf(&b, "[%d older changes are not kept any more and cannot be undone]\n", all.Dropped)
+		fmt.Fprintf(&b, "[%d older changes are no longer kept and cannot be undone]\n", all.Dropped)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
@@ -108,7 +108,7 @@ func (f *FileChange) summary() string {
 		line += fmt.Sprintf(" (+%d -%d)", inserted, deleted)
 	}
 	if f.Others {
-		line += ", also changed by somebody else in between"
+		line += ", also changed by someone else in between"
 	}
 	if f.Unsure {
 		line += ", not sure that it was written"
@@ -129,7 +129,7 @@ func oneLine(s string) string {
 func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 	c, err := r.Changes(Only(in.Checkpoint))
 	if errors.Is(err, ErrNoCheckpoint) {
-		return "", toolset.Failed("There is no checkpoint %d. Call %s without arguments to list them.", in.Checkpoint, ToolListChanges)
+		return "", toolset.Failed("Unknown checkpoint %d. Call %s without arguments to list checkpoints.", in.Checkpoint, ToolListChanges)
 	}
 	if err != nil {
 		return "", err

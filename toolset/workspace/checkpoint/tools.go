@@ -85,11 +85,11 @@ func (in *instance[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.L
 
 func (in *instance[D]) Close(context.Context) error { return nil }
 
-const undoChangesDescription = "Take back the changes that were made to files since a checkpoint began and until the next one, by default the last ones that are still in effect. " +
-	"Changes that the user made meanwhile stay. Changes made by commands are not undone. Call it again to undo what was before. The user is asked first."
+const undoChangesDescription = "Undo the file changes of a checkpoint, by default the latest one that is still in effect. " +
+	"Changes that the user has made since are kept. Changes made by commands are not undone. Call it again to undo the previous checkpoint. The user is asked first."
 
 type undoChangesArgs struct {
-	Checkpoint int `json:"checkpoint,omitempty" jsonschema_description:"Which changes to undo, by the number that list_changes shows. Default: the last ones. Give the number of an undo to redo." validate:"omitempty,min=1"`
+	Checkpoint int `json:"checkpoint,omitempty" jsonschema_description:"The number of the checkpoint to undo, as list_changes shows it. Default: the latest. To redo, give the number of an undo." validate:"omitempty,min=1"`
 }
 
 // planFor returns what a call of undo_changes would do, and the checkpoint that it means. The error is for the model.
@@ -104,7 +104,7 @@ func planFor(ctx context.Context, r *Recorder, in undoChangesArgs) (*Plan, error
 	}
 	p, err := r.PlanUndo(ctx, Only(id))
 	if errors.Is(err, ErrNoCheckpoint) {
-		return nil, toolset.Failed("There is no checkpoint %d. Call %s to list them.", id, ToolListChanges)
+		return nil, toolset.Failed("Unknown checkpoint %d. Call %s to list checkpoints.", id, ToolListChanges)
 	}
 	return p, err
 }
@@ -156,7 +156,7 @@ func (r *Recorder) approval(p *Plan) *toolset.Approval {
 		a.Title, a.ScopeTitle = "Undo the changes of "+files[0].Name, "undoing changes of "+files[0].Name
 	}
 	if left := leftAlone(p.Files, nil); left != "" {
-		a.Preview = append(a.Preview, toolset.Preview{Text: "Left alone:\n" + left})
+		a.Preview = append(a.Preview, toolset.Preview{Text: "Not changed:\n" + left})
 	}
 	return a
 }
@@ -203,7 +203,7 @@ func (r *Result) told() string {
 		case f.Done:
 			fmt.Fprintf(&b, "Removed %s.\n", f.Name)
 		case f.Action == Nothing:
-			fmt.Fprintf(&b, "%s is as it was before already.\n", f.Name)
+			fmt.Fprintf(&b, "%s already has its earlier contents.\n", f.Name)
 		}
 	}
 	if len(r.Files) == 0 && r.Dropped == 0 {
@@ -237,7 +237,7 @@ func leftAlone(files []FileUndo, r *Result) string {
 		}
 	}
 	if r != nil && r.Dropped > 0 {
-		fmt.Fprintf(&b, "Up to %d older changes, which are not kept any more.\n", r.Dropped)
+		fmt.Fprintf(&b, "Up to %d older changes, which are no longer kept.\n", r.Dropped)
 	}
 	return b.String()
 }

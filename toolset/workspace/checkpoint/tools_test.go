@@ -102,7 +102,7 @@ func TestModelUndoesAndRedoes(t *testing.T) {
 
 	told = b.turn(p, `undo_changes {"checkpoint":3}`, `undo_changes {"checkpoint":30}`)
 	require.Equal(t, "Restored a.\nBrought back b.\nTo redo, call undo_changes with checkpoint 6.", told[0].Text)
-	require.Equal(t, "There is no checkpoint 30. Call list_changes to list them.", told[1].Text)
+	require.Equal(t, "Unknown checkpoint 30. Call list_changes to list checkpoints.", told[1].Text)
 	b.holds("a", "one\n2\n3\n4\nuser\n")
 	b.holds("b", "new\n")
 }
@@ -114,14 +114,14 @@ func TestModelIsToldOfConflicts(t *testing.T) {
 	b.user("a", "1\nzwei\n3\n")
 	p.asked = nil
 	told := b.turn(p, `undo_changes {}`)
-	conflict := "a: somebody else has changed the same or neighbouring lines since.\nLine 2, now:\n  zwei\nThe undo would make that:\n  2"
+	conflict := "a: someone else has changed the same or adjacent lines since.\nLine 2, now:\n  zwei\nThe undo would make that:\n  2"
 	require.Equal(t, "Restored b.\nNot undone:\n"+conflict+"\nTo redo, call undo_changes with checkpoint 3.", told[0].Text)
-	require.Equal(t, "Left alone:\n"+conflict+"\n", p.asked[0].Approval.Preview[1].Text, "the person sees what stays, too")
+	require.Equal(t, "Not changed:\n"+conflict+"\n", p.asked[0].Approval.Preview[1].Text, "the person sees what stays, too")
 	require.Equal(t, "Undo the changes of b", p.asked[0].Approval.Title)
 
 	p.asked = nil
 	told = b.turn(p, `undo_changes {"checkpoint":1}`)
-	require.Equal(t, "Nothing was undone. b is as it was before already.\nNot undone:\n"+conflict, told[0].Text)
+	require.Equal(t, "Nothing was undone. b already has its earlier contents.\nNot undone:\n"+conflict, told[0].Text)
 	require.Empty(t, p.asked, "what changes nothing needs no approval")
 	b.holds("a", "1\nzwei\n3\n")
 }

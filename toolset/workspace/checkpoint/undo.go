@@ -48,7 +48,7 @@ func (e *IncompleteError) left() (not []string) {
 		}
 	}
 	if e.Result.Dropped > 0 {
-		not = append(not, fmt.Sprintf("up to %d older changes that are not kept any more", e.Result.Dropped))
+		not = append(not, fmt.Sprintf("up to %d older changes that are no longer kept", e.Result.Dropped))
 	}
 	return not
 }

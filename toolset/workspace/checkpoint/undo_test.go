@@ -92,12 +92,12 @@ func TestUndoShowsConflicts(t *testing.T) {
 		reason              string
 		conflicts           []checkpoint.Conflict
 	}{
-		"same line": {"1\n2\n3\n", "1\ntwo\n3\n", "1\nzwei\n3\n", "somebody else has changed the same or neighbouring lines since",
+		"same line": {"1\n2\n3\n", "1\ntwo\n3\n", "1\nzwei\n3\n", "someone else has changed the same or adjacent lines since",
 			[]checkpoint.Conflict{{Line: 2, Lines: 1, Current: "zwei\n", Changed: "two\n", Before: "2\n"}}},
-		"created and changed":   {"-", "1\n", "1\nuser\n", "it was created, and somebody else has changed it since", nil},
-		"removed by the user":   {"1\n", "2\n", "-", "somebody else has removed it since", nil},
-		"removed, created anew": {"1\n", "-", "user\n", "it was removed, and somebody else has created it again since", nil},
-		"not text":              {"\x00a", "\x00b", "\x00c", "somebody else has changed it since, and it is not text", nil},
+		"created and changed":   {"-", "1\n", "1\nuser\n", "it was created, and someone else has changed it since", nil},
+		"removed by the user":   {"1\n", "2\n", "-", "someone else has removed it since", nil},
+		"removed, created anew": {"1\n", "-", "user\n", "it was removed, and someone else has created it again since", nil},
+		"not text":              {"\x00a", "\x00b", "\x00c", "someone else has changed it since, and it is not text", nil},
 	} {
 		f := files{"other": "o\n"}
 		if c.before != "-" {
@@ -309,7 +309,7 @@ func TestUndoWithoutFeatures(t *testing.T) {
 	_, writeErr := b.Write(t.Context(), "a", []byte("2\n"), workspace.AnyVersion)
 	require.NoError(t, writeErr)
 	_, err = b.undoFails(checkpoint.Span{})
-	require.Contains(t, err.Error(), "a (what it held before is not known, because this workspace cannot read files)")
+	require.Contains(t, err.Error(), "a (its earlier contents are unknown, because this workspace cannot read files)")
 	require.False(t, b.changes(checkpoint.Span{}).Files[0].Kept)
 }
 

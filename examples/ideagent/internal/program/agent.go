@@ -50,7 +50,7 @@ func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	storeAt := flags.String("store", "", "`directory` to keep sessions in, or the address of a database, if the program has one (default: ideagent/sessions in\n"+
 		"XDG_STATE_HOME, or else in ~/.local/state, ~/Library/Application Support on macOS, LocalAppData on Windows)")
 	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
-	bare := flags.Bool("bare", false, "leave out what is beside the tools for files, commands and MCP servers: AGENTS.md and CLAUDE.md, skills, plan,\n"+
+	bare := flags.Bool("bare", false, "offer only the tools for files, commands and MCP servers, without AGENTS.md and CLAUDE.md, skills, plan,\n"+
 		"questions, notes, compaction of long conversations, pages of the web, and the agent that explores")
 	configFile := flags.String("config", "", "configuration `file` (default: ideagent/config.json in your configuration directory, if it is there; see docs/configuration.md)")
 	idle := flags.Duration("idle", 0, "after what time without a prompt a session gives its memory back (default 10m)")
@@ -111,7 +111,7 @@ func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 			return misuse(err)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "ideagent: %v\nideagent: going on without a store: sessions end with the connection\n", err)
+			fmt.Fprintf(os.Stderr, "ideagent: %v\nideagent: continuing without a store: sessions end with the connection\n", err)
 			break
 		}
 		store := newStore(place, localDir(place, os.Getenv), func(err error) {

@@ -44,15 +44,15 @@ Flags:
 func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
 	dir := flags.String("dir", ".", "`directory` to work in")
-	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
+	scratch := flags.Bool("scratch", false, "work on a copy of the directory, and keep the copy for inspection")
 	allowAll := flags.Bool("yes", false, "allow everything without asking")
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
 	configFile := flags.String("config", "", "configuration `file` of the agent; see ideagent -h")
 	storeAt := flags.String("store", "", "`directory` or database of the agent's sessions; see ideagent -h")
 	agent := flags.String("agent", "", "another ACP `agent`: a name that -agents lists, or a command with quotes as a shell has them")
 	agents := flags.Bool("agents", false, "list the agents that have names, and how to install them")
-	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
-	asPlain := flags.Bool("plain", false, "append text in place of drawing a screen")
+	asJSON := flags.Bool("json", false, "write events as JSON, one per line, and ask no questions")
+	asPlain := flags.Bool("plain", false, "append text instead of drawing a screen")
 	verbose := flags.Bool("v", false, "show what the agent writes to standard error")
 	if code, done := parseFlags(flags, args, chatUsage); done {
 		return code

@@ -140,7 +140,7 @@ func (c chooser) localOrOffline(ctx context.Context) choice {
 	if err != nil {
 		why = err.Error()
 	} else if there, ok := probe.Model.(lister); !ok {
-		why = "nobody can ask Ollama for its models"
+		why = "the models of Ollama cannot be listed"
 	} else if names, err := there.Models(ctx); err == nil {
 		why = "the Ollama here has no model"
 		for _, name := range names {

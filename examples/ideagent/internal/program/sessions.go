@@ -230,7 +230,7 @@ func salvageSession(ctx context.Context, store stores.Store, out io.Writer, f *s
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s has what was said before the damage. The damaged session is still there.\n", show.Line(made.ID))
+	_, err = fmt.Fprintf(out, "%s has the conversation up to the damage. The damaged session is kept.\n", show.Line(made.ID))
 	return err
 }
 

@@ -67,7 +67,7 @@ func logIn(ctx context.Context, config *Config, client *acpclient.Client, in *os
 			fmt.Fprintf(config.Out, "     %s\n", text.OneLine(about))
 		}
 	}
-	fmt.Fprintf(config.Out, "Number of the one to use, or nothing to leave: ")
+	fmt.Fprintf(config.Out, "Number of the method to use, or nothing to quit: ")
 	line, err := readLine(ctx, config)
 	if err != nil {
 		return false, err

@@ -105,7 +105,7 @@ func (t *talk) elicit(ctx context.Context, e *acpclient.Elicitation) (acpclient.
 			}
 			return line.text, ok && line.err == nil
 		case <-ctx.Done():
-			p.Note("The question has been taken back.")
+			p.Note("The question was withdrawn.")
 			return "", false
 		}
 	})

@@ -29,7 +29,7 @@ func (t *talk) permission(ctx context.Context, r *acpclient.PermissionRequest) (
 		t.out.Asked(r, string(allow), "-yes: "+name(r, allow))
 		return allow, nil
 	case !t.config.Person || !ok || len(r.Options) == 0:
-		t.out.Asked(r, string(reject), "Rejected: there is nobody to ask, since the standard input is no terminal. Use -yes to allow everything.")
+		t.out.Asked(r, string(reject), "Rejected: no one can be asked because standard input is not a terminal. Use -yes to allow everything.")
 		t.refuse()
 		return reject, nil
 	default:
@@ -77,7 +77,7 @@ func (t *talk) ask(ctx context.Context, p *plain.Printer, r *acpclient.Permissio
 			}
 			return r.Options[n].OptionID
 		case <-ctx.Done():
-			p.Note("The question has been taken back.")
+			p.Note("The question was withdrawn.")
 			return ""
 		}
 	}

@@ -223,7 +223,7 @@ func Stopped(why acp.StopReason) string {
 	case acp.StopReasonMaxTokens:
 		return "the model has reached its limit of tokens; ask for less at a time"
 	case acp.StopReasonMaxTurnRequests:
-		return "the agent has reached its limit of requests in a turn; ask it to go on"
+		return "the agent has reached its limit of requests in a turn; ask it to continue"
 	case acp.StopReasonRefusal:
 		return "the agent refuses to answer that"
 	}

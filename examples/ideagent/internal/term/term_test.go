@@ -213,7 +213,7 @@ func TestPermissions(t *testing.T) {
 		p := newPerson(t)
 		p.Prompt, p.Person = "permission a.txt", false
 		require.Equal(t, term.ExitRefused, p.start(t)())
-		require.Contains(t, p.out.String(), "Rejected: there is nobody to ask, since the standard input is no terminal. Use -yes to allow everything.")
+		require.Contains(t, p.out.String(), "Rejected: no one can be asked because standard input is not a terminal. Use -yes to allow everything.")
 		require.Contains(t, p.out.String(), "[chosen: no]")
 	})
 	t.Run("input ends", func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestJSONEvents(t *testing.T) {
 			}
 			continue
 		case "question":
-			require.Equal(t, "Rejected: there is nobody to ask, since the standard input is no terminal. Use -yes to allow everything.", e.Text)
+			require.Equal(t, "Rejected: no one can be asked because standard input is not a terminal. Use -yes to allow everything.", e.Text)
 			e.Type += " " + e.Title + " " + *e.Answer
 		case "turn":
 			e.Type += " " + e.StopReason

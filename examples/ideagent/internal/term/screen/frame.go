@@ -91,7 +91,7 @@ func (m *Model) drawInput(f *Frame) []text.Line {
 	case m.buffer.Text() == "" && m.field != nil:
 		all = []text.Line{text.Of("Enter answers, Ctrl-C cancels the turn", render.Dim)}
 	case m.buffer.Text() == "" && !m.busy:
-		all = []text.Line{text.Of("What is to be done? /help", render.Dim)}
+		all = []text.Line{text.Of("What should be done? /help", render.Dim)}
 	}
 	lines = append(lines, text.Indent(all, prompt, rest)...)
 	return append(lines, m.drawPopup()...)

@@ -310,7 +310,7 @@ func (m *Model) drawQuestion(q *question) (lines []text.Line) {
 	}
 	switch q.state {
 	case locked:
-		keys = text.Of("Type "+q.code+" to answer: this terminal does not tell what it shows", render.Bold)
+		keys = text.Of("Type "+q.code+" to answer: this terminal does not report what it shows", render.Bold)
 	case fresh, drawn:
 		keys = text.Of("…", render.Dim)
 	}

@@ -23,7 +23,7 @@ func SessionLines(all []Session) []string {
 	for i, s := range all {
 		lines = append(lines, fmt.Sprintf("%2d  %s  %s", i+1, s.When, s.Title))
 	}
-	return append(lines, "/sessions NUMBER goes on with one.")
+	return append(lines, "/sessions NUMBER continues one.")
 }
 
 // SetSessions shows which sessions can be opened.

@@ -59,7 +59,7 @@ function Watched(p: Props & { watch: Watch }) {
   }, [running, loaded, changed]);
 
   const files = p.config.files
-    ? "Files go back too, except where somebody else has changed the same lines."
+    ? "Files go back too, except where someone else has changed the same lines."
     : "Files stay as they are.";
   const rewind = useCallback((e: Entity) => {
     if (!confirm("Take back this message and everything after it? " + files)) return;
@@ -196,7 +196,7 @@ function Menu(p: Props & { title: string }) {
   };
   const fork = () => p.api.fork(p.session).then((s) => p.go(s.id), p.fail);
   const remove = () => {
-    if (confirm("Delete this session for good?")) p.api.remove(p.session).then(p.removed, p.fail);
+    if (confirm("Delete this session permanently?")) p.api.remove(p.session).then(p.removed, p.fail);
   };
   const details = useRef<HTMLDetailsElement>(null);
   const act = (f: () => void) => () => {

@@ -141,7 +141,7 @@ export function Composer(p: Props) {
         <Settings all={p.settings} set={p.set} />
         <span className="space" />
         {p.running && p.draft.trim() && (
-          <button type="button" onClick={() => void send("steer")} title="Hand this to the turn that is running (Ctrl Enter)" disabled={sending}>Steer</button>
+          <button type="button" onClick={() => void send("steer")} title="Send this to the running turn (Ctrl Enter)" disabled={sending}>Steer</button>
         )}
         {p.running && (
           <button type="button" className="stop square" aria-label="Stop" title="Stop (Esc)" onClick={p.stop}><Icon name="stop" /></button>

@@ -105,7 +105,7 @@ function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
         )}
         {edited !== undefined && (
           <label className="edit">
-            <span>Arguments, as JSON. The call runs with what stands here.</span>
+            <span>Arguments, as JSON. The call runs with these arguments.</span>
             <textarea autoFocus spellCheck={false} dir="ltr" rows={Math.min(16, edited.split("\n").length + 1)} value={edited} onChange={(ev) => setEdited(ev.target.value)} aria-invalid={!args} />
             {!args && <span className="bad" role="alert">This is not a JSON object.</span>}
           </label>
