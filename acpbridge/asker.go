@@ -19,9 +19,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Asker asks the user of an editor about tool calls that need approval, with session/request_permission. The user sees what the
-// call would do (see [toolset.Approval.Preview]), and may allow or reject it, once or always. "Always" is kept in the session's
-// policy. The protocol supports neither reasons nor changed arguments. Without a client or session, nobody can be asked.
+// Asker asks the user of an editor about tool calls that need approval, with
+// session/request_permission. The user sees what the call would do (see
+// [toolset.Approval.Preview]), and may allow or reject it, once or always. "Always" is kept in the
+// session's policy. The protocol supports neither reasons nor changed arguments. Without a client
+// or session, there is no one to ask.
 //
 // # Questions
 //
@@ -112,8 +114,8 @@ func refusedBy(err error) (toolset.Decision, error) {
 	return toolset.Decision{}, err
 }
 
-// shownCall returns the call as the user is shown it: what is known of it, and what it would do. It also reports this to the
-// client before the question, so that the call shows it afterwards too.
+// shownCall returns the call in the form that the user sees: its known fields and what it would do.
+// It also reports this to the client before the question, so the call keeps showing it afterwards.
 func shownCall(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) acp.ToolCallUpdate {
 	id := deps.ToolCallID(r.RunID, r.Step, r.CallID())
 	if len(r.Path) > 1 {
@@ -183,7 +185,7 @@ func verbatim(text string) acp.ToolCallContent {
 	return deps.TextContent(acpview.Fenced(text))
 }
 
-// scopeTitle is what "always" covers, in the user's words.
+// scopeTitle describes what "always" covers, in the user's words.
 func scopeTitle(r *toolset.ApprovalRequest) string {
 	switch {
 	case r.Approval.ScopeTitle != "":

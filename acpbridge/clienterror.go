@@ -12,8 +12,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// clientError decides what follows from a client's refusal to do something. The model is told, and can go on; but if the
-// run's ctx has ended or the client is gone the run is over.
+// clientError handles a client's refusal to do something. The model is told and can continue. If
+// the run's ctx has ended or the client is gone, the run ends.
 func clientError(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("acpbridge: %s: %w", doing, context.Cause(ctx))
@@ -33,7 +33,7 @@ func clientError(ctx context.Context, doing string, err error) error {
 	return toolset.Failed("Could not %s: %s", doing, reason(err))
 }
 
-// reason is what a client says, in one line.
+// reason returns a client's error message as one line.
 func reason(err error) string {
 	answered, ok := errors.AsType[*acp.Error](err)
 	if !ok {
@@ -47,8 +47,8 @@ func reason(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isNotFound reports whether a client says that a file does not exist. There is a code for it, but many clients answer
-// with an internal error that repeats what their system said.
+// isNotFound reports whether a client's error means that a file does not exist. There is a code for
+// it, but many clients answer with an internal error that repeats what their system said.
 func isNotFound(err error) bool {
 	answered, ok := errors.AsType[*acp.Error](err)
 	if !ok {

@@ -62,7 +62,7 @@ type editor struct {
 	here     bool // the working directory is on this machine
 }
 
-// RealRoots implements [ws.Linked], as far as this machine knows.
+// RealRoots implements [ws.Linked], using what this machine knows.
 func (e *editor) RealRoots() []string { return e.real }
 
 // Resolve implements [ws.Resolver].
@@ -71,7 +71,7 @@ func (e *editor) Resolve(_ context.Context, path string) error {
 	return err
 }
 
-// Follow implements [ws.Follower], as far as this machine knows.
+// Follow implements [ws.Follower], using what this machine knows.
 func (e *editor) Follow(_ context.Context, path string) (string, error) {
 	at, err := e.locate(path)
 	if err != nil {
@@ -85,7 +85,8 @@ func (e *editor) Follow(_ context.Context, path string) (string, error) {
 	return at.path, nil
 }
 
-// editorPlace is where a path leads: as it was named, and with links followed as far as this machine knows them.
+// editorPlace is the destination of a path: as it was named, and with the links followed that this
+// machine knows.
 type editorPlace struct{ path, real string }
 
 func (e *editor) locate(name string) (editorPlace, error) {
@@ -144,8 +145,8 @@ func (e *editor) problem(at editorPlace) error {
 	}
 }
 
-// failure says what an editor's refusal to do something with a file means. Of the reasons that the protocol has no code for, what this
-// machine knows goes first.
+// failure interprets an editor's refusal to do something with a file. Where the protocol has no
+// code for a reason, this machine's knowledge takes precedence.
 func (e *editor) failure(ctx context.Context, op, path string, at editorPlace, err error) error {
 	if means := meaning(ctx, err); means != nil {
 		err = means
@@ -159,7 +160,8 @@ func (e *editor) failure(ctx context.Context, op, path string, at editorPlace, e
 	return &ws.PathError{Op: op, Path: path, Err: err}
 }
 
-// meaning says what an error of a client means to a workspace. It is nil if that depends on what was asked for.
+// meaning maps a client's error to an error of a workspace. It returns nil if that depends on the
+// request.
 func meaning(ctx context.Context, err error) error {
 	switch tooLong := (*acp.TooLongError)(nil); {
 	case ctx.Err() != nil:
@@ -194,7 +196,8 @@ func (e *editor) begin(ctx context.Context, op, path string, can bool) (editorPl
 	return at, nil
 }
 
-// text reads a file, or lines of it. found is false if the editor answers that there is no such file.
+// text reads a file, or lines of it. found is false if the editor reports that the file does not
+// exist.
 func (e *editor) text(ctx context.Context, at editorPlace, line, lines int) (text string, found bool, err error) {
 	req := &acp.ReadTextFileRequest{SessionID: e.Session.ID, Path: at.path}
 	if line > 1 {
@@ -213,8 +216,9 @@ func (e *editor) text(ctx context.Context, at editorPlace, line, lines int) (tex
 	return "", false, err
 }
 
-// lines reads a range of lines. The version of what it returns is empty unless the range is the whole file. Editors differ in what they answer
-// to a range that begins after the end: nothing, or an error. Then the whole file says where it ends.
+// lines reads a range of lines. The version of the result is empty unless the range is the whole
+// file. Editors differ in their answer to a range that begins after the end: nothing, or an error.
+// In that case the whole file is read to find its end.
 func (e *editor) lines(ctx context.Context, at editorPlace, r ws.Range) (f ws.File, found bool, err error) {
 	text, found, err := e.text(ctx, at, r.Line, r.Lines)
 	skipped := max(r.Line-1, 0)

@@ -20,7 +20,7 @@ import (
 const (
 	// editorOutput is how much output an editor is asked to keep, in bytes.
 	editorOutput = 1 << 20
-	// editorCleanup is how long an editor has to answer when nobody waits any more.
+	// editorCleanup is how long an editor has to answer when the caller no longer waits.
 	editorCleanup = 2 * time.Second
 )
 
@@ -63,7 +63,7 @@ func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 	return nil, &ws.CommandError{Op: "start", Ref: req.Command, Err: commandMeaning(ctx, err)}
 }
 
-// checkDir says what is wrong with a directory, as far as this machine knows.
+// checkDir returns an error for a directory that this machine knows to be unusable.
 func (e *editor) checkDir(at editorPlace) error {
 	if !e.here || e.isDir(at) {
 		return nil
@@ -121,7 +121,7 @@ func (p *editorProcess) failure(ctx context.Context, op string, err error) error
 	return &ws.CommandError{Op: op, Ref: string(p.id), Err: commandMeaning(ctx, err)}
 }
 
-// commandMeaning says what an error of a client about a terminal means.
+// commandMeaning maps a client's error about a terminal to an error of a workspace.
 func commandMeaning(ctx context.Context, err error) error {
 	if means := meaning(ctx, err); means != nil {
 		return means
@@ -158,8 +158,9 @@ func (p *editorProcess) Output(ctx context.Context, from int64, limit int) (ws.C
 	return ws.Chunk{Data: []byte(data), From: from, End: end, Lost: lost, Exit: p.ended(out.ExitStatus)}, nil
 }
 
-// position returns the position of an output in all that the command has written. Editors do not say how much they have dropped: it is at
-// least what is missing of the end of the output before.
+// position returns the position of an output in everything that the command has written. Editors do
+// not report how much they have dropped. It is at least what is missing from the end of the earlier
+// output.
 func (p *editorProcess) position(out *acp.TerminalOutputResponse) int64 {
 	const remembered = 256
 	p.mu.Lock()
@@ -200,8 +201,9 @@ func (p *editorProcess) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Close implements [ws.Process]. A command that may be running is killed first, for clients that release a terminal and leave its
-// command; that takes at most half of the time, so that the release is sent in any case.
+// Close implements [ws.Process]. A command that may be running is killed first, for clients that
+// release a terminal and leave its command. That takes at most half of the time, to leave some for
+// the release.
 func (p *editorProcess) Close(ctx context.Context) error {
 	p.mu.Lock()
 	closed, ended := p.closed, p.exit != nil

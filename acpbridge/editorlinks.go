@@ -22,9 +22,10 @@ const maxLinks = 40
 
 var errTooManyLinks = errors.New("too many links")
 
-// realPath follows the links in a clean absolute path as far as it exists on this machine. What does not exist is left as
-// it is: the file may be about to be created, or the client may be on another machine. A link counts even if what it
-// leads to does not exist, because writing to it would create that.
+// realPath follows the links in a clean absolute path for the part of it that exists on this
+// machine. The rest is left as it is: the file may be about to be created, or the client may be on
+// another machine. A link counts even if what it leads to does not exist, because writing to it
+// would create that.
 func realPath(name string) (string, error) {
 	if !native(ws.StyleOf(name)) {
 		return name, nil

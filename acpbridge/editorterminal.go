@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// createTerminal starts a command. If ctx ends meanwhile, the client may have a terminal already that nobody would release: so the answer is
-// waited for a little longer. A terminal may therefore be returned although ctx has ended.
+// createTerminal starts a command. If ctx ends during the request, the client may already have made
+// a terminal that has to be released, so it waits a little longer for the answer. It may therefore
+// return a terminal although ctx has ended.
 func createTerminal(ctx context.Context, client acp.Client, req *acp.CreateTerminalRequest, cleanup time.Duration) (acp.TerminalID, error) {
 	type created struct {
 		resp  *acp.CreateTerminalResponse

@@ -117,7 +117,7 @@ func (o *growingOutput) add(data []byte) bool {
 // shown returns what is shown while more may follow.
 func (o *growingOutput) shown() string { return o.Grows(o.fence) }
 
-// ended returns what is shown in the end. how says how the command is.
+// ended returns the final content. how describes how the command ended.
 func (o *growingOutput) ended(how string) string {
 	if len(o.cut) > 0 {
 		o.Text, o.cut = o.Text+"\ufffd", nil

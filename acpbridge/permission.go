@@ -29,27 +29,28 @@ type PermissionRequest struct {
 	Cwd     string
 	Env     []string
 
-	// Approval is what the user is asked about.
+	// Approval describes the action to the user.
 	Approval toolset.Approval
 }
 
-// PermissionFunc decides about an action before anybody is asked. [toolset.VerdictDefer] leaves it to the run's asker. It may be
-// called for several runs at once, and several times for one action; an error ends the run.
+// PermissionFunc decides about an action before the user is asked. [toolset.VerdictDefer] leaves it
+// to the run's asker. It may be called for several runs at once, and several times for one action;
+// an error ends the run.
 type PermissionFunc func(ctx context.Context, req *PermissionRequest) (toolset.Verdict, error)
 
-// AllowAll permits everything but what the session's policy denies. It is for agents that nobody watches.
+// AllowAll permits everything except what the session's policy denies. It is for unattended agents.
 func AllowAll(context.Context, *PermissionRequest) (toolset.Verdict, error) {
 	return toolset.VerdictAllow, nil
 }
 
-// WithPermissions has decide decide about actions before anybody is asked: [AllowAll], or a function that knows of modes,
-// rules and environments. What the user has rejected for good in this session is rejected before that. By default the run's asker
-// decides about everything.
+// WithPermissions sets the function that decides about actions before the user is asked:
+// [AllowAll], or one that knows modes, rules and environments. What the user has rejected for the
+// whole session is rejected before that. By default the run's asker decides about everything.
 func WithPermissions(decide PermissionFunc) ToolsetOption {
 	return func(o *toolsetOptions) { o.permissions = decide }
 }
 
-// permission decides about the calls of one tool without asking anybody.
+// permission decides about the calls of one tool without asking the user.
 type permission struct {
 	decide PermissionFunc
 	style  workspace.Style
@@ -91,7 +92,8 @@ func (p *permission) request(a *report, approval *toolset.Approval) *PermissionR
 	return req
 }
 
-// needed is what has to be approved before a call, nil if nothing has. A call that is denied needs no approval: it fails by itself.
+// needed returns what has to be approved before a call, or nil. A denied call needs no approval: it
+// fails by itself.
 func (p *permission) needed(ctx context.Context, a *report, approval *toolset.Approval) (*toolset.Approval, error) {
 	v, err := p.verdict(ctx, a, approval)
 	if err != nil && !errors.As(err, new(*toolset.DeniedError)) {
@@ -123,7 +125,7 @@ const (
 	rejectAlways = acp.PermissionOptionID(acp.PermissionOptionKindRejectAlways)
 )
 
-// permissionOptions are what the user can choose from: "always" only where somebody remembers it.
+// permissionOptions returns the user's choices: "always" only if the answer is remembered.
 func permissionOptions(r *toolset.ApprovalRequest, remembers bool) []acp.PermissionOption {
 	option := func(id acp.PermissionOptionID, name string) acp.PermissionOption {
 		return acp.PermissionOption{OptionID: id, Name: name, Kind: acp.PermissionOptionKind(id)}

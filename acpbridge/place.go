@@ -17,12 +17,14 @@ func (s *session) Key() string { return "editor:" + s.server }
 // ours reports whether the files and commands of the session are in this editor.
 func (s *session) ours() bool { return s.hosted.Place() == host.Place(s) }
 
-// DepsOf returns what an agent needs to work where a session is: see [host.Session.Place]. Call it in [host.Config].Deps. What it
-// makes ends with the dependencies.
+// DepsOf returns what an agent needs to work in the place of a session: see [host.Session.Place].
+// Call it in [host.Config].Deps. It is released together with the dependencies.
 //
-//   - In an editor, it is the editor's files and terminals. l says what this machine does for editors that lack them.
-//   - On this machine, it is the session's directory, as far as l allows: a browser's sessions get no files without
-//     LocalFallback.Files, and no commands without LocalFallback.Commands. The client can do nothing, and there is no tracker.
+//   - In an editor, these are the editor's files and terminals. l selects what this machine does
+//     for editors that lack them.
+//   - On this machine, it is the session's directory, within the limits of l: a browser's sessions
+//     get no files without LocalFallback.Files, and no commands without LocalFallback.Commands. The
+//     client has no capabilities, and there is no tracker.
 //
 // An error means that the directories of the session cannot be used.
 func DepsOf(s *host.Session, l LocalFallback) (deps.ACPDeps, error) {
@@ -49,7 +51,7 @@ func DepsOf(s *host.Session, l LocalFallback) (deps.ACPDeps, error) {
 	return given, nil
 }
 
-// nobody is the client of sessions without an editor.
+// nobody is the client of a session without an editor.
 type nobody struct{ acp.UnimplementedClient }
 
 // infoOf describes a session without an editor.

@@ -27,9 +27,10 @@ type prompter struct {
 	links []*acp.ResourceLink
 }
 
-// promptParts converts a prompt. Text and links that stand beside each other are one text, since editors cut a sentence into pieces
-// where it mentions a file; two texts become lines of it. An error is the answer to the prompt: -32602 with the block's index and kind.
-// The links are what the prompt mentions without its contents.
+// promptParts converts a prompt. Adjacent text and links become one text, because editors cut a
+// sentence into pieces where it mentions a file. Two texts become lines of it. An error is the
+// answer to the prompt: -32602 with the block's index and kind. The links are the resources that
+// the prompt mentions without their contents.
 func promptParts(blocks []acp.ContentBlock, media []string) (_ []model.Part, links []*acp.ResourceLink, _ error) {
 	p := prompter{media: media}
 	for i := range blocks {
@@ -91,7 +92,8 @@ func (p *prompter) mention(name, uri string) {
 	fmt.Fprintf(&p.text, "[%s](%s)", strings.NewReplacer("[", `\[`, "]", `\]`, "\n", " ").Replace(name), uri)
 }
 
-// resource mentions an embedded resource where it stands, and adds its contents behind the prompt's text.
+// resource adds a reference where an embedded resource occurs, and its contents after the prompt's
+// text.
 func (p *prompter) resource(r *acp.EmbeddedResourceResource) (problem string) {
 	switch {
 	case r.Text != nil:
@@ -126,7 +128,7 @@ func (p *prompter) blob(uri, mediaType, data string) (problem string) {
 	return ""
 }
 
-// encoded adds media. Kind, if not empty, is what the media type has to begin with.
+// encoded adds media. If kind is not empty, the media type must begin with it.
 func (p *prompter) encoded(kind, mediaType, data, name string) (problem string) {
 	if kind != "" && !strings.HasPrefix(mediaType, kind+"/") {
 		return fmt.Sprintf("its media type is %s", orUnknown(mediaType))
@@ -182,7 +184,7 @@ func fenced(uri, text string) string {
 	return fmt.Sprintf("Contents of %s:\n%s\n%s%s%s", show.Line(uri), fence, text, newline, fence)
 }
 
-// uriName is what people call a resource: the last element of its path.
+// uriName returns the common name of a resource: the last element of its path.
 func uriName(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Path == "" || u.Path == "/" {

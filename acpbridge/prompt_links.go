@@ -17,9 +17,9 @@ import (
 // maxLinkedFiles bounds the files that are read for one prompt.
 const maxLinkedFiles = 50
 
-// linkedFiles reads the files that a prompt links to through the session's workspace, as far as they fit into limit bytes together. What
-// the workspace refuses, what does not fit, and what the model does not take is left out: the model knows the link, and may read it with
-// its tools.
+// linkedFiles reads the files that a prompt links to through the session's workspace, up to limit
+// bytes in total. Files that the workspace refuses, that do not fit or that the model does not
+// accept are skipped: the model knows the link, and may read it with its tools.
 func linkedFiles(ctx context.Context, w ws.Workspace, links []*acp.ResourceLink, media []string, limit int) []model.Part {
 	var parts []model.Part
 	seen := map[string]bool{}
@@ -66,7 +66,7 @@ func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media 
 	return model.User(fenced(l.URI, string(f.Data))), len(f.Data)
 }
 
-// mediaTypes are those of files that are not text, by the end of their names.
+// mediaTypes maps the extensions of files that are not text to their media types.
 var mediaTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".pdf": "application/pdf",

@@ -22,7 +22,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// maxAnswers bounds how often somebody is asked again because the answer does not fit the form.
+// maxAnswers bounds how often a user is asked again because the answer does not fit the form.
 const maxAnswers = 3
 
 // answerQuestion asks the user a question of a tool, by the best means that the client has: see [Asker].
@@ -67,7 +67,8 @@ func answerQuestion(ctx context.Context, d deps.ACPDeps, q *toolset.Question) (t
 	)}
 }
 
-// noFormError says that the client cannot show a question. A tool that returns it has failed, which the model is told.
+// noFormError reports that the client cannot show a question. A tool that returns it has failed,
+// and the model is told.
 type noFormError struct{ failed error }
 
 func (e *noFormError) Error() string   { return "acpbridge: the editor cannot show the question" }
@@ -216,7 +217,8 @@ func (a *question) show(ctx context.Context, about acp.ToolCallContent) (call ac
 	return a.d.Tracker.Snapshot(id), done
 }
 
-// describeForm is what a person should know of a form beside its choices, in a content that is empty if that is nothing.
+// describeForm returns a description of a form in addition to its choices. The content is empty if
+// there is nothing to add.
 func describeForm(form *acp.ElicitationSchema) acp.ToolCallContent {
 	var lines []string
 	add := func(texts ...*string) {

@@ -221,7 +221,7 @@ func (a *report) fail(ctx context.Context, why string) {
 	a.update(ctx, u)
 }
 
-// forUser is what the user is told about an error of a tool.
+// forUser returns the text about a tool's error for the user.
 func forUser(ctx context.Context, err error) string {
 	if failed, ok := errors.AsType[*toolset.FailedError](err); ok {
 		return failed.Message

@@ -29,10 +29,12 @@ import (
 //
 // # Standard input and output
 //
-// Without In and Out, Serve takes over the process's streams while it runs. What the program prints to standard output goes to
-// standard error, because a stray line would break the connection. Standard input is empty for the program and its children, and no
-// child inherits the real streams. On Unix this applies to descriptors 0 and 1, so to code in other languages too, and elsewhere to
-// os.Stdin and os.Stdout only. Serve then also handles SIGTERM, SIGHUP and SIGINT. A second signal ends the process as usual.
+// Without In and Out, Serve uses the process's own streams while it runs. Output that the program
+// prints goes to standard error, because a stray line would break the connection. Standard input is
+// empty for the program and its children, and no child inherits the real streams. On Unix this
+// applies to descriptors 0 and 1, so to code in other languages too, and elsewhere to os.Stdin and
+// os.Stdout only. Serve then also handles SIGTERM, SIGHUP and SIGINT. A second signal ends the
+// process as usual.
 //
 // # Sessions and turns
 //
@@ -46,25 +48,30 @@ import (
 //
 //   - end_turn after an output, or max_tokens if the model was cut off;
 //   - cancelled after session/cancel, $/cancel_request and session/close, whatever error they led to;
-//   - max_turn_requests at the limits of requests and tool calls, max_tokens at those of tokens, refusal if the provider withheld
-//     the answer. The user is also told in a notice, or a short message if the client has no notices, because editors show little
-//     of a stop reason. Otherwise an error, whose data.kind is an [ErrorKind].
+//   - max_turn_requests at the limits of requests and tool calls, max_tokens at token limits,
+//     refusal if the provider withheld the answer. The user is also told in a notice, or a short
+//     message if the client has no notices, because editors show little of a stop reason. Otherwise
+//     an error, whose data.kind is an [ErrorKind].
 //
 // # What clients are told
 //
-// Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. A block that cannot be
-// taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed. With
-// a store they outlive the connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the client are used with [Options].MCP: session/new does not wait for them, and the user is told about those that cannot
-// be used. With [Options].Auth, clients can log the user in and out: a session that begins before that, and a prompt whose model refuses the
-// key, are answered with -32000, whose data.authMethods are the ways to log in. The session stays, and its history has the prompt. See the
-// rules of the protocol in its
-// chapters on initialization, session setup and the prompt turn.
+// Text, links and embedded text are always accepted in prompts, images and audio if the model takes
+// them. A block that cannot be taken is answered with -32602, which names the block, and the
+// session continues without the prompt. Sessions can be closed. With a store they outlive the
+// connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the
+// client are used with [Options].MCP: session/new does not wait for them, and the user is told
+// about those that cannot be used. With [Options].Auth, clients can log the user in and out: a
+// session that begins before that, and a prompt whose model refuses the key, are answered with
+// -32000, whose data.authMethods are the ways to log in. The session stays, and its history has the
+// prompt. See the rules of the protocol in its chapters on initialization, session setup and the
+// prompt turn.
 //
 // With [Options].Unstable, clients can also use methods and updates of the protocol that may still change: see there.
 //
 // # Several surfaces
 //
-// Serve makes a host of its own. With [ServeHost], an editor shares the sessions of a host with others, such as browsers.
+// Serve creates its own host. With [ServeHost], an editor shares the sessions of a host with
+// others, such as browsers.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
 	h, err := config.host()
 	if err != nil {

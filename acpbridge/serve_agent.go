@@ -201,8 +201,8 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 	return resp, s.withMethods(err)
 }
 
-// CloseSession implements [acp.Agent]. From its first line on there is no such session; the answer waits for the turns to end, though
-// no longer than Serve itself would.
+// CloseSession implements [acp.Agent]. The session is gone as soon as it is called. The answer
+// waits for the turns to end, but no longer than Serve itself would.
 func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
 	session := s.take(p.SessionID)
 	if session == nil {
@@ -213,7 +213,8 @@ func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (
 	return nil, nil
 }
 
-// take ends a session for the client, and cancels its turns. It returns nil if there is no such session.
+// take ends a session for the client, and cancels its turns. It returns nil if the session does not
+// exist.
 func (s *server) take(id acp.SessionID) *session {
 	s.mu.Lock()
 	session := s.sessions[id]

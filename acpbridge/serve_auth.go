@@ -21,10 +21,11 @@ type Auth interface {
 	Methods() []acp.AuthMethod
 	// Check says why the agent cannot be used before the user has logged in, or nil. It is called when a session begins.
 	Check(ctx context.Context) error
-	// Authenticate logs the user in by one of Methods that is not of the kind terminal. It may take as long as the user needs. Its ctx
-	// ends when the client gives up.
+	// Authenticate logs the user in by one of Methods that is not of the kind terminal. It may take
+	// as long as the user needs. Its ctx ends when the client cancels the request.
 	Authenticate(ctx context.Context, id acp.AuthMethodID) error
-	// Logout forgets the login. Sessions go on; a model that needs the login refuses their prompts with model.ErrAuth.
+	// Logout forgets the login. Sessions continue; a model that needs the login refuses their
+	// prompts with model.ErrAuth.
 	Logout(ctx context.Context) error
 }
 
@@ -52,7 +53,8 @@ func (s *server) authCapabilities() acp.AgentAuthCapabilities {
 	return acp.AgentAuthCapabilities{Logout: &acp.LogoutCapabilities{}}
 }
 
-// checkAuth is the answer to a request that begins a session while nobody is logged in, nil if somebody is or need not be.
+// checkAuth returns the error for a request that begins a session while the user is not logged in.
+// It is nil if the user is or need not be.
 func (s *server) checkAuth(ctx context.Context) error {
 	if s.auth == nil {
 		return nil
@@ -73,7 +75,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// authFailure says that the user has to log in, and how.
+// authFailure returns the error that asks the user to log in, with the ways to do so.
 func (s *server) authFailure(err error) error {
 	if _, panicked := errors.AsType[*agent.PanicError](err); panicked {
 		s.logError("authentication panicked", "", err)
@@ -82,7 +84,8 @@ func (s *server) authFailure(err error) error {
 	return s.withMethods(acp.Errorf(acp.CodeAuthRequired, "%s", oneLine(err.Error())).WithData(errorData{Kind: KindAuth}))
 }
 
-// withMethods adds the ways to log in to an answer which says that the user has to. Others stay as they are.
+// withMethods adds the login methods to an error that asks the user to log in. Other errors are
+// unchanged.
 func (s *server) withMethods(err error) error {
 	failure, ok := errors.AsType[*acp.Error](err)
 	if !ok || failure.Code != acp.CodeAuthRequired || s.auth == nil {

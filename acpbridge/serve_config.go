@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// Config says what [Serve] serves. Host.Agent is required, and Deps or Host.Deps, unless D is [deps.ACPDeps] itself.
+// Config configures [Serve]. Host.Agent is required, and Deps or Host.Deps, unless D is
+// [deps.ACPDeps] itself.
 type Config[D deps.Carrier, O any] struct {
 	// Host configures the agent, its sessions, and what users can choose. With Host.Store, clients can list, load, resume and
 	// delete sessions, also after the agent was killed. Nil keeps them in memory until they are closed or the connection ends.
@@ -49,13 +50,14 @@ type Options struct {
 	// LinkedFiles is 0.
 	LinkedFiles int
 
-	// Unstable serves parts of the protocol that may change with each of its releases, to clients that ask for them.
-	// With a store these are session/fork, session/archive, session/unarchive, session/set_title, session/status, and
-	// archived sessions in session/list, which leaves them out unless the client asks. Clients that announce "plan"
-	// get several plans, as plan_update and plan_removed, in place of plan. Clients that announce "subagents" get
-	// inner agents as subagent_update, and their prompts and answers as session_message and session_message_chunk.
-	// Answers to prompts have the usage of the turn. With MCP servers of package acpmcp, clients may host servers
-	// themselves and exchange their messages as mcp/message. See package unstable.
+	// Unstable serves parts of the protocol that may change with each of its releases, to clients
+	// that ask for them. With a store these are session/fork, session/archive, session/unarchive,
+	// session/set_title, session/status, and archived sessions in session/list, which leaves them
+	// out unless the client asks. Clients that announce "plan" get several plans, as plan_update
+	// and plan_removed, instead of plan. Clients that announce "subagents" get inner agents as
+	// subagent_update, and their prompts and answers as session_message and session_message_chunk.
+	// Answers to prompts have the usage of the turn. With MCP servers of package acpmcp, clients
+	// may host servers themselves and exchange their messages as mcp/message. See package unstable.
 	Unstable bool
 
 	// In and Out are the connection's streams, closed at its end if they are [io.Closer]s. If both are nil the process's standard

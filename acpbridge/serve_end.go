@@ -15,13 +15,13 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// StuckError says that Serve has returned although something that it had to wait for has not ended: a tool, model or Deps function
-// that ignores its context. It is left behind; the program should exit. Standard output, if it was taken over, still goes to standard
-// error.
+// StuckError reports that Serve has returned although something that it waits for has not ended: a
+// tool, model or Deps function that ignores its context. It is left behind; the program should
+// exit. Standard output, if it was taken over, still goes to standard error.
 type StuckError struct {
 	// Waited is for how long Serve has waited.
 	Waited time.Duration
-	// Tools are the tools that have not returned, as far as it is them.
+	// Tools lists the tools that have not returned, if it is tools.
 	Tools []string
 	// Err is why Serve ended; nil if the client ended its side.
 	Err error
@@ -99,8 +99,8 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return cause
 }
 
-// connError is what Serve returns for the connection's error. That nobody reads any more is no error: a client that is killed closes
-// both of its ends, and which of the two is noticed first is chance.
+// connError returns Serve's error for an error of the connection. A closed reader is not an error:
+// a client that is killed closes both of its ends, and which of the two is noticed first is chance.
 func connError(err error) error {
 	if err == nil || errors.Is(err, io.ErrClosedPipe) || slices.ContainsFunc(brokenPipeErrors, func(e error) bool { return errors.Is(err, e) }) {
 		return nil

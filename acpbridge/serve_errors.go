@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// notReopened returns the answer to a request for a session of the store. what says what cannot be done.
+// notReopened returns the answer to a request for a session of the store. what names the action
+// that failed.
 func (s *server) notReopened(what string, id acp.SessionID, err error) error {
 	var held *sessions.Error
 	switch {
@@ -29,7 +30,7 @@ func (s *server) notReopened(what string, id acp.SessionID, err error) error {
 	return s.notOpened(what, id, err)
 }
 
-// heldMessage says who has a session.
+// heldMessage names the holder of a session.
 func heldMessage(held *sessions.Error) string {
 	since := ""
 	if !held.Since.IsZero() {
@@ -69,15 +70,15 @@ func (s *server) failure(what string, id acp.SessionID, err error) error {
 	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+why)).WithData(data)
 }
 
-// discreet reports whether clients are not told the errors themselves: the program has said what they are told, or they are behind a
-// network, which the output of such a connection says by a method. The user of a client that has started this process is often the
-// developer.
+// discreet reports whether errors are hidden from clients: the program has its own text for them,
+// or they are behind a network, which the output of such a connection says by a method. The user of
+// a client that has started this process is often the developer.
 func discreet(h *host.Host, out io.Writer) bool {
 	remote, ok := out.(interface{ Remote() bool })
 	return h.OwnErrorText() || ok && remote.Remote()
 }
 
-// advice says what to do about an error of a store, after the error's text.
+// advice returns what to do about an error of a store, after the error's text.
 func advice(err error) string {
 	for _, a := range []struct {
 		cause error
@@ -97,7 +98,7 @@ func advice(err error) string {
 	return ""
 }
 
-// ofStore reports whether what keeps the sessions is what failed.
+// ofStore reports whether the error comes from the session store.
 func ofStore(err error) bool {
 	return slices.ContainsFunc([]error{
 		sessions.ErrFull, sessions.ErrCorrupt, sessions.ErrReadOnly, sessions.ErrVersion, sessions.ErrBusy, sessions.ErrUnavailable,

@@ -14,10 +14,12 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// MCPServers connects to the MCP servers that clients name when a session begins. Package acpmcp implements it, so that a program without MCP
-// servers links nothing of them. Its methods may be called from several goroutines.
+// MCPServers connects to the MCP servers that clients name when a session begins. Package acpmcp
+// implements it. Programs without MCP servers links nothing of them. Its methods may be called from
+// several goroutines.
 type MCPServers interface {
-	// Capabilities says which transports there are beside standard input and output. Clients are told in initialize.
+	// Capabilities returns the transports other than standard input and output. Clients are told in
+	// initialize.
 	Capabilities() acp.MCPCapabilities
 	// Open begins to connect to the servers of a session. It returns at once.
 	Open(session *deps.Session, servers []acp.MCPServer)
@@ -28,11 +30,12 @@ type MCPServers interface {
 	Close(id acp.SessionID)
 }
 
-// HostedMCPServers is implemented by [MCPServers] that can use servers which the client hosts itself. Their messages come and go on the
-// connection with the client, as mcp/message, which is not stable. It is used with [Options].Unstable.
+// HostedMCPServers is implemented by [MCPServers] that can use servers hosted by the client itself.
+// Their messages are sent over the connection with the client, as mcp/message, which is not stable.
+// It is used with [Options].Unstable.
 type HostedMCPServers interface {
 	MCPServers
-	// OpenHosted is Open for a session whose client hosts servers. It is called in place of Open.
+	// OpenHosted replaces Open for a session whose client hosts servers.
 	OpenHosted(client unstable.Peer, session *deps.Session, servers []acp.MCPServer)
 	// Message takes what a server that the client hosts has to say about a request in progress.
 	Message(ctx context.Context, client unstable.Peer, n *unstable.MessageMCPNotification)

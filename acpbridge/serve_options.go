@@ -73,7 +73,7 @@ func selectOptions(choices []view.Choice) acp.SessionConfigSelectOptions {
 	return all
 }
 
-// modes returns the mode for clients that know no options. It is nil if there are no modes.
+// modes returns the mode for clients that do not know options. It is nil without modes.
 func modes(all []view.Setting) *acp.SessionModeState {
 	i := slices.IndexFunc(all, func(one view.Setting) bool { return one.ID == host.SettingMode })
 	if i < 0 {

@@ -136,7 +136,7 @@ func (s *session) tryDirectories(made *session) error {
 	return w.Close()
 }
 
-// beginOpening reports whether nobody else is opening the session.
+// beginOpening reports whether no other request is opening the session.
 func (s *server) beginOpening(id acp.SessionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,8 @@ func (s *server) endOpening(id acp.SessionID) {
 	delete(s.opening, id)
 }
 
-// joins refuses a session that somebody else has open in other directories: its files are not those of the client.
+// joins refuses a session that another surface has open in other directories, because its files are
+// not the client's.
 func (s *session) joins() error {
 	at := SessionOf(s.hosted)
 	if at.Cwd == "" || s.worksIn(at.Cwd, at.AdditionalDirectories) {
@@ -213,7 +214,8 @@ func sessionInfo(i *sessions.Info) acp.SessionInfo {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// DeleteSession implements [acp.Agent]. A session that is open is closed before. That there is none is no error.
+// DeleteSession implements [acp.Agent]. An open session is closed first. A missing session is not
+// an error.
 func (s *server) DeleteSession(ctx context.Context, p *acp.DeleteSessionRequest) (*acp.DeleteSessionResponse, error) {
 	if !s.stored {
 		return s.UnimplementedAgent.DeleteSession(ctx, p)

@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// MethodSteering is an extension of the protocol that several agents have: the client passes a message to the turn that is running. Agents
-// announce it with {"steering": {"supported": true}} in the _meta of the answer to initialize. The parameters are those of session/prompt.
+// MethodSteering is an extension of the protocol that several agents have: the client passes a
+// message to the turn that is running. Agents announce it with {"steering": {"supported": true}} in
+// the _meta of the answer to initialize. It has the parameters of session/prompt.
 const MethodSteering = "_session/steering"
 
 // steeringMeta announces [MethodSteering].
@@ -64,7 +65,8 @@ func (s *server) steer(ctx context.Context, params json.RawMessage) (json.RawMes
 	return json.Marshal(steered{Outcome: "promptRequired", Reason: "noRunningTurn"})
 }
 
-// unread is what the user is told if the agent has not read n messages that were passed to a turn.
+// unread returns the notice for the user if the agent has not read n messages that were passed to a
+// turn.
 func unread(n int) string {
 	if n == 1 {
 		return "The turn has ended before the agent read your last message. Send it again."

@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// session is a conversation with the client: what it was made with, and the turns that are running or wait. What the agent remembers is the
-// host's.
+// session is a conversation with the client: how it was made, and the turns that are running or
+// wait. The host holds what the agent remembers.
 type session struct {
 	id      acp.SessionID
 	info    *deps.Session
@@ -55,7 +55,7 @@ type seen struct {
 
 func seenUpTo(f *view.Fold, pos uint64) seen { return seen{in: weak.Make(f), pos: pos} }
 
-// awake is what a session has while it is awake. It is the [host.Tied] of its dependencies.
+// awake holds the state of a session while it is awake. It is the [host.Tied] of its dependencies.
 type awake struct {
 	hosted    *host.Session
 	workspace *Workspace
@@ -75,7 +75,7 @@ func (s *session) waking() *awake {
 	return s.awake
 }
 
-// foreign returns the turn that somebody else has begun and that is running, or nil.
+// foreign returns the running turn that another surface began, or nil.
 func (s *session) foreign() *host.Turn {
 	if s.hosted == nil {
 		return nil
@@ -104,7 +104,7 @@ func (s *session) options() acpview.Options {
 	return o
 }
 
-// admit registers a turn, so that the next message of the session finds it.
+// admit registers a turn, to let the next message of the session find it.
 func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *session) going() []*turn {
 	return slices.DeleteFunc(slices.Clone(s.turns), func(t *turn) bool { return t.isAnswered() || t.ctx.Err() != nil })
 }
 
-// end cancels all turns and lets no more begin: prompts are answered with the given error.
+// end cancels all turns and prevents new ones: prompts are answered with the given error.
 func (s *session) end(cause, answer error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *awake) closeWork(ctx context.Context) {
 	done.Wait()
 }
 
-// own returns the workspace that the program has put in place of work, nil if it has not.
+// own returns the workspace that the program uses instead of work, or nil.
 func (a *awake) own() *workspace.Session {
 	if d, ok := a.hosted.Deps().(deps.Carrier); ok {
 		if own := d.ACP().Workspace; own != a.work {

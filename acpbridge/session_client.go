@@ -24,7 +24,7 @@ type sessionClient struct {
 	gate   gate
 	visits visits
 
-	// foreign returns the turn that somebody else has begun in the session, nil if there is none.
+	// foreign returns the turn that another surface began in the session, or nil.
 	foreign func() *host.Turn
 
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ func newSessionClient(client acp.Client) *sessionClient {
 	return &sessionClient{Client: client, gate: gate{Client: client, announcing: make(chan struct{}, 1)}}
 }
 
-// SessionUpdate implements [acp.Client]. What belongs to a turn is shown by the session.
+// SessionUpdate implements [acp.Client]. Updates of a turn are shown by the session.
 func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotification) error {
 	if turn, _ := c.now(); !belongsToTurn(&n.Update) && (n.Update.Notice == nil || turn == nil) {
 		return c.gate.SessionUpdate(ctx, n)

@@ -54,14 +54,15 @@ func (c *gate) SessionUpdate(ctx context.Context, n *acp.SessionNotification) er
 	}
 	c.mu.Unlock()
 	if turn != nil && ctx != turn {
-		// The connection refuses what comes behind a turn's answer if it can tell from ctx whose it is.
+		// The connection refuses updates after a turn's answer if it can tell the turn from ctx.
 		ctx = &turnCtx{ctx, turn}
 	}
 	return c.Client.SessionUpdate(ctx, n)
 }
 
-// announce lets updates out, those first that have come too early. It is called behind the answer to session/new, and by a turn, which
-// may be quicker: a client that prompts knows the session. It ends when ctx does.
+// announce lets updates out, beginning with those that came too early. It is called after the
+// answer to session/new, and by a turn, which may be quicker: a client that prompts knows the
+// session. It ends when ctx does.
 func (c *gate) announce(ctx context.Context) {
 	select {
 	case c.announcing <- struct{}{}:

@@ -25,7 +25,8 @@ var stdioTaken atomic.Bool
 
 var errStdioTaken = errors.New("another Serve of this process uses standard input and output: set Config.In and Config.Out")
 
-// takeStdio takes over the process's streams. The caller calls close in any case; it restores them unless somebody may still print.
+// takeStdio takes over the process's streams. The caller always calls close, which restores them
+// unless something may still print.
 func takeStdio() (*stdio, error) {
 	if !stdioTaken.CompareAndSwap(false, true) {
 		return nil, errStdioTaken

@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// withSignals returns a ctx that ends with the signals by which a process is asked to end. Then they do again what they usually do.
-// stop reports whether there was one. It may be that parent has ended by the same signal before.
+// withSignals returns a ctx that ends with the signals that ask a process to end. After that the
+// signals have their usual effect. stop reports whether one came. parent may have ended earlier by
+// the same signal.
 func withSignals(parent context.Context) (_ context.Context, stop func() (signalled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals, broken := make(chan os.Signal, 1), make(chan os.Signal, 1)

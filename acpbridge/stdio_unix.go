@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// hijackStdio works on the descriptors, so that it holds for the whole process: 0 becomes the null device and 1 a copy of 2. os.Stdin
-// and os.Stdout stay the same values and follow their descriptors.
+// hijackStdio works on the descriptors and thus for the whole process: 0 becomes the null device
+// and 1 a copy of 2. os.Stdin and os.Stdout stay the same values and follow their descriptors.
 func hijackStdio() (*stdio, error) {
 	if err := openStderr(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func keep(number int, name string) (*kept, error) {
 	return k, nil
 }
 
-// restore gives the descriptor its old meaning. The file is left to whoever uses it.
+// restore resets the descriptor. The caller owns the file.
 func (k *kept) restore() error {
 	err := dupOnto(k.fd, k.number)
 	if k.blocking {

@@ -19,12 +19,13 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ErrorKind says what went wrong. It is data.kind of every error that Serve answers with.
+// ErrorKind is the class of an error. It is data.kind of every error that Serve answers with.
 type ErrorKind string
 
 // The kinds of errors.
 const (
-	// KindSession: there is no such session (-32002; data.sessionId names it), or it cannot be made (-32602, -32603).
+	// KindSession: the session does not exist (-32002; data.sessionId names it), or it cannot be
+	// made (-32602, -32603).
 	KindSession ErrorKind = "session"
 	// KindPrompt: the prompt cannot be given to the model (-32602; data.index and data.block name the content block).
 	KindPrompt ErrorKind = "prompt"
@@ -42,13 +43,15 @@ const (
 	KindTool    ErrorKind = "tool"
 	KindOutput  ErrorKind = "output"
 	KindPrepare ErrorKind = "prepare"
-	// KindApproval: a call needs an approval or a result that nobody here can give. The conversation goes on without it.
+	// KindApproval: a call needs an approval or a result that no one here can give. The
+	// conversation continues without it.
 	KindApproval ErrorKind = "approval"
 	// KindPanic: the program's own code panicked. The log has the stack.
 	KindPanic ErrorKind = "panic"
 	// KindHeld: another program has the session (-32600; data.holder names it).
 	KindHeld ErrorKind = "held"
-	// KindStore: what keeps the sessions has failed, because a disk is full or damaged, for example (-32603). The message says what to do.
+	// KindStore: the session store failed, for example because a disk is full or damaged (-32603).
+	// The message has the remedy.
 	KindStore ErrorKind = "store"
 	// KindShutdown: the agent is ending (-32800).
 	KindShutdown ErrorKind = "shutdown"
@@ -73,7 +76,8 @@ var (
 	errShutdown      = errors.New("acpbridge: shutting down")
 )
 
-// ending is how a turn ends: with a stop reason or, if err is not nil, an error. Notice is what the user should be told beside it.
+// ending is how a turn ends: with a stop reason or, if err is not nil, an error. Notice is an
+// additional text for the user.
 type ending struct {
 	stop   acp.StopReason
 	notice string
@@ -96,7 +100,8 @@ func shuttingDown() *acp.Error {
 	return acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})
 }
 
-// endingOf says how a turn ends. A client that may not know the error is told what the host says of it.
+// endingOf returns how a turn ends. A client that may not see the error gets the host's text for
+// it.
 func (s *server) endingOf(o *host.Outcome) *ending {
 	end := endingOf(o.Err, o.Finish)
 	if _, own := errors.AsType[*acp.Error](o.Err); end.err != nil && s.discreet && !own {
@@ -105,7 +110,8 @@ func (s *server) endingOf(o *host.Outcome) *ending {
 	return end
 }
 
-// endingOf says how a turn ends whose run has ended with err, or well with a response that had the given finish reason.
+// endingOf returns how a turn ends after its run: with err, or with a response that had the given
+// finish reason.
 func endingOf(err error, finish model.FinishReason) *ending {
 	var limit *agent.LimitError
 	switch {

@@ -62,7 +62,8 @@ func (r *teller) catchUp(turn *host.Turn) {
 // show tells the client what has changed.
 func (r *teller) show() { r.report(r.client.Show(r.ctx)) }
 
-// close gives a client that is behind a little time for what is left to tell before the turn is answered, also if the turn was cancelled.
+// close gives a slow client a short time to receive the remaining updates before the turn is
+// answered, even if the turn was cancelled.
 func (r *teller) close() {
 	turn := r.ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(turn), farewell)
@@ -107,7 +108,8 @@ func (r *teller) observe(e *agent.Event) {
 	}
 }
 
-// report logs an update that could not be sent. That the turn or the connection has ended is no news.
+// report logs an update that could not be sent. The end of the turn or connection is expected and
+// not logged.
 func (r *teller) report(err error) {
 	if err != nil && r.ctx.Err() == nil && !errors.Is(err, acp.ErrClosed) {
 		r.log.Warn("acpbridge: update not sent", "session", r.session.id, "error", fmt.Sprintf("%T", err))

@@ -32,10 +32,11 @@ const (
 // Toolset returns the tools of package workspace for the user's files and terminals, and shows their calls in the editor: titles,
 // changes as diffs, commands live. A run gets the tools that its client supports, see [Workspace], and none without a client.
 //
-//   - The tools use the session in [deps.ACPDeps].Workspace. If there is none, the run gets a [Workspace] of its own, which is closed
-//     with all commands when the run ends.
-//   - write_file, edit_file and run_command need approval. [Serve] asks the user. A run without Serve needs agent.WithAsker with [Asker],
-//     otherwise these calls are left pending. For agents that nobody watches see [WithPermissions].
+//   - The tools use the session in [deps.ACPDeps].Workspace. Without one, the run gets its own
+//     [Workspace], which is closed with all commands when the run ends.
+//   - write_file, edit_file and run_command need approval. [Serve] asks the user. A run without
+//     Serve needs agent.WithAsker with [Asker], otherwise these calls are left pending. For
+//     unattended agents see [WithPermissions].
 //   - If the client answers with an error, the call fails and the model is told. If the connection ends, the run ends.
 //
 // See [workspace.Tools] for the rest.
@@ -75,7 +76,7 @@ func WithTools(opts ...workspace.ToolsOption) ToolsetOption {
 	return func(o *toolsetOptions) { o.tools = append(o.tools, opts...) }
 }
 
-// acpTools has no state of its own: what a run needs is in its session.
+// acpTools is stateless: the session has everything that a run needs.
 type acpTools[D deps.Carrier] struct {
 	options toolsetOptions
 	tools   toolset.Toolset[*workspace.Session]
@@ -109,7 +110,7 @@ func (s *acpTools[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (_ t
 	return in, nil
 }
 
-// acpToolsInstance is the toolset at work in one run. What it lists follows from the session, so it never changes.
+// acpToolsInstance is the toolset in one run. Its list follows from the session and never changes.
 type acpToolsInstance[D deps.Carrier] struct {
 	session *workspace.Session
 	listing toolset.Listing[D]

@@ -56,8 +56,8 @@ func (t *turn) cancelled() *ending {
 	return cancelled(t.ctx)
 }
 
-// isAnswered reports whether the turn's answer has gone out. Of an error's answer the connection tells nothing but that the ctx of its
-// request ends behind it.
+// isAnswered reports whether the turn's answer has been sent. For an error, the connection only
+// ends the ctx of its request afterwards.
 func (t *turn) isAnswered() bool {
 	return isClosed(t.answered) || t.isEnded() && t.failed && t.ctx.Err() != nil
 }
@@ -80,7 +80,8 @@ func (t *turn) waitAnswered(ending <-chan struct{}) {
 	}
 }
 
-// waitLeft waits for turns that were answered before their end, so that nothing they still tell is taken for this one's.
+// waitLeft waits for turns that were answered before their end. Otherwise their late updates would
+// be taken for this turn's.
 func (t *turn) waitLeft(before []*turn) {
 	for _, b := range before {
 		select {
@@ -90,8 +91,9 @@ func (t *turn) waitLeft(before []*turn) {
 	}
 }
 
-// run is the turn itself. What it returns answers the prompt. It begins, or ends if it has been cancelled meanwhile, when the turns before
-// it have been answered: none of its updates is taken for one of theirs, and prompts are answered in their order.
+// run executes the turn and returns the answer to its prompt. It begins, or ends if it was
+// cancelled while waiting, when the earlier turns have been answered. So none of its updates is
+// taken for one of theirs, and prompts are answered in order.
 func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	var end *ending
 	before := t.before
@@ -206,7 +208,7 @@ func (e *ending) answer() (*acp.PromptResponse, error) {
 	return &acp.PromptResponse{StopReason: e.stop}, nil
 }
 
-// runInput is what a prompt comes to.
+// runInput is a prompt converted for a run.
 type runInput struct {
 	prompt *acp.PromptRequest
 	parts  []model.Part

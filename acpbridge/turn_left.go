@@ -15,9 +15,9 @@ import (
 // cancelGrace is how long a turn that was cancelled may take to end before its prompt is answered without it.
 const cancelGrace = 5 * time.Second
 
-// prompted runs the turn, and returns the answer to its prompt. A turn that was cancelled is left alone if something in it ignores its
-// context: the prompt is answered, the session waits for the turn before it runs another one, and what the turn does until then is
-// recorded in its history as that of any other.
+// prompted runs the turn, and returns the answer to its prompt. A turn that was cancelled is left
+// alone if something in it ignores its context: the prompt is answered, the session waits for the
+// turn before it runs another one, and the history records the rest of the turn like any other.
 func (t *turn) prompted(s *server, in *runInput) (*acp.PromptResponse, error) {
 	type answer struct {
 		resp *acp.PromptResponse
@@ -55,7 +55,7 @@ func (t *turn) prompted(s *server, in *runInput) (*acp.PromptResponse, error) {
 	return t.cancelled().answer()
 }
 
-// leave tells the user and the log that the turn goes on behind its answer.
+// leave tells the user and the log that the turn continues after its answer.
 func (t *turn) leave(s *server) {
 	tools := t.runningTools()
 	s.log.Warn("acpbridge: a cancelled turn does not end: something ignores its context", "session", t.session.id, "tools", tools)

@@ -24,7 +24,7 @@ type unstableAgent struct {
 	server *server
 }
 
-// unstableMethods are those that unstableAgent has. They need a store.
+// unstableMethods lists the methods of unstableAgent. They need a store.
 var unstableMethods = []string{
 	unstable.MethodForkSession, unstable.MethodArchiveSession, unstable.MethodUnarchiveSession, unstable.MethodSetSessionTitle, unstable.MethodSessionStatus,
 }
@@ -241,7 +241,7 @@ func (s *server) tellUsage(ctx context.Context, used *toolset.Usage) {
 	}
 }
 
-// turnUsage is what a turn has used.
+// turnUsage is the usage of a turn.
 func turnUsage(u *toolset.Usage) *unstable.Usage {
 	count := func(n int64) uint64 { return uint64(max(n, 0)) }
 	part := func(n int64) *uint64 {

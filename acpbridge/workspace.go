@@ -17,8 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// LocalFallback says what this machine does for clients that cannot do it. The zero value is nothing: the tools that a client lacks the
-// capability for are not offered.
+// LocalFallback selects what this machine does for clients that cannot do it. With the zero value
+// it does nothing: tools are not offered if the client lacks the capability for them.
 type LocalFallback struct {
 	// Files lets files be read and written on this machine if the client cannot read, or cannot write.
 	Files bool
@@ -37,7 +37,8 @@ func (f *LocalFallback) runs(can acp.ClientCapabilities) bool {
 	return f != nil && f.Commands && (!can.Terminal || f.Prefer.Commands)
 }
 
-// Prefer says what this machine does although the client could. What is not allowed by a [LocalFallback] is done by the client all the same.
+// Prefer makes this machine do work that the client could do. What [LocalFallback] does not allow
+// is still done by the client.
 type Prefer struct {
 	// Files has files read and written on this machine.
 	Files bool
@@ -45,18 +46,20 @@ type Prefer struct {
 	Commands bool
 }
 
-// Workspace is the files and commands of an ACP session. What the client has announced is done by the client: files are read as the editor
-// has them, including unsaved changes, and commands run in its terminals. What it has not announced is done by this machine if a
-// [LocalFallback] allows that. The protocol cannot list and search files, so that is done on this machine as well, if the session's
-// directories are here; only saved text is searched.
+// Workspace is the files and commands of an ACP session. The client does what it announced: files
+// are read as the editor has them, including unsaved changes, and commands run in its terminals.
+// This machine does the rest if a [LocalFallback] allows it. The protocol cannot list and search
+// files, so that is done on this machine as well, if the session's directories are here; only saved
+// text is searched.
 //
 // Where the directories are here, a file is compared with what is on disk: see [ws.Document]. A change goes to the disk and not through the editor if
 // the editor does not show the file as it is and has nothing unsaved. Files are removed from the disk on the same condition. After a write
 // through the editor the file is read again.
 //
-// Paths are checked here, links included as far as this machine knows them. A client opens files itself, afterwards: a link that is
-// changed in between leads elsewhere. The user may type between the comparison of a file and the write, which follow each other. Of output that a client has dropped
-// nobody knows how much it was, so positions count from the beginning of what is left.
+// Paths are checked here, including the links that this machine knows. A client opens files itself,
+// later: a link that is changed in between may lead elsewhere. The user may edit the file between
+// the comparison and the write that follows it. The size of output that a client has dropped is
+// unknown, so positions count from the start of what is left.
 type Workspace struct {
 	editor   *editor
 	here     *local.Workspace // nil if the session's directories are not on this machine
@@ -77,8 +80,9 @@ var (
 // NewWorkspace returns the workspace of a session. Its features are what the client has announced and what this machine adds. Without a
 // client or a session it has none. Close must be called.
 //
-// If this machine has to do something and cannot, that is an error: a directory of the session does not exist here, or is a file (a
-// [ws.PathError]), or the sandbox cannot be had ([local.ErrSandbox]).
+// If this machine has to do something and cannot, that is an error: a directory of the session does
+// not exist here, or is a file (a [ws.PathError]), or the sandbox is not available
+// ([local.ErrSandbox]).
 func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
 	w := &Workspace{editor: newEditor(d), fallback: &f, seen: &seenFiles{}}
 	if f.Files && f.Prefer.Files {
@@ -124,9 +128,10 @@ func (w *Workspace) Close() error {
 	return w.here.Close()
 }
 
-// Local returns the files of the session's directories as this machine has them, or nil if they are not here. It is for files that the agent
-// writes for itself, such as long results that it spills: a client takes what is written by way of it for changes of the model, shows them, or asks the
-// user about them. What the model writes goes through w.
+// Local returns the files of the session's directories as this machine has them, or nil if they are
+// not here. It is for files that the agent writes for itself, such as long results that it spills.
+// A client would take those for changes by the model, show them, or ask the user about them. The
+// model's own changes go through w.
 func (w *Workspace) Local() ws.Workspace {
 	if w.here == nil {
 		return nil
@@ -158,7 +163,7 @@ func (w *Workspace) Follow(ctx context.Context, path string) (string, error) {
 	return w.editor.Follow(ctx, path)
 }
 
-// readsHere and writesHere say that this machine does what the client cannot.
+// readsHere and writesHere report whether this machine does the work for the client.
 func (w *Workspace) readsHere() bool { return w.features.Read && !w.editor.features.Read }
 
 func (w *Workspace) writesHere() bool { return w.features.Write && !w.editor.features.Write }
@@ -199,8 +204,8 @@ func (w *Workspace) Read(ctx context.Context, path string, r ws.Range) (ws.File,
 	return f, nil
 }
 
-// readLines reads a range of lines. done is false if the lines that the editor has are not those on disk, so that the whole file has to be
-// compared.
+// readLines reads a range of lines. done is false if the editor's lines differ from those on disk,
+// in which case the whole file has to be compared.
 func (w *Workspace) readLines(ctx context.Context, path string, r ws.Range) (f ws.File, done bool, err error) {
 	at, err := w.editor.begin(ctx, "read", path, w.editor.features.Read)
 	if err != nil {

@@ -22,16 +22,17 @@ type Alternative[D, O any] struct {
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	media  func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
-	// loop is how the loop hands over, prompt decodes what is not JSON alone, and over hands over to another agent, in place of
-	// make. If there is no output, the error is errNoOutput and done says why.
+	// loop is the loop's part of a hand-over, prompt decodes text that is not just JSON, and over
+	// hands over to another agent, instead of make. If there is no output, the error is errNoOutput
+	// and done has the reason.
 	loop   func() *loop.HandOver
 	prompt func(a *Alternative[D, O], text []byte, complete bool) (decoded any, repaired []byte, err error)
 	over   func(ctx context.Context, run *toolset.RunContext[D], c *engine.Call, done *engine.Done) (O, error)
-	// exact says that malformed JSON is not repaired.
+	// exact disables the repair of malformed JSON.
 	exact bool
 	// partial decodes incomplete output, or is nil if the alternative has no partial values.
 	partial func(written []byte) (O, bool)
-	// typ is what the model writes.
+	// typ is the type that the model writes.
 	typ reflect.Type
 	err error
 }

@@ -97,8 +97,9 @@ func checkJSON(data json.RawMessage, wrong string) error {
 	return nil
 }
 
-// PendingCalls returns the pending calls of a history, including those of inner runs, in the order in which the models made
-// them. It returns nil if the history does not end in a pending request.
+// PendingCalls returns the pending calls of a history, including the calls of inner runs, in the
+// order in which the models made them. It returns nil if the history does not end in a pending
+// request.
 func PendingCalls(history []*model.Message) []PendingCall {
 	n := len(history) - 1
 	if n < 0 || history[n] == nil || history[n].Kind != model.KindRequest || !history[n].Pending {
@@ -107,14 +108,15 @@ func PendingCalls(history []*model.Message) []PendingCall {
 	return slices.Clone(history[n].PendingCalls)
 }
 
-// textAgain is what a person is told who is asked about a call that may have run.
+// textAgain tells a person that the call may already have run.
 const textAgain = "This call was allowed before, but the process ended before there was a result. It is not known whether the call had any effect. " +
 	"If you allow it, it runs again, with the same idempotency key.\n"
 
-// MarkAllowed returns a history that ends with pending calls, in which the calls that results allow are marked with
-// [PendingCall.MayHaveRun]. Store it before the run that carries the results out, and give that run the history as it was. If
-// the process ends during the run, the stored history says which calls may have run: people who are asked again are told so, and so is
-// the model if a prompt takes the place of the answer.
+// MarkAllowed returns a history that ends with pending calls, in which the calls that results allow
+// are marked with [PendingCall.MayHaveRun]. Store it before the run that carries the results out,
+// and give that run the history as it was. If the process ends during the run, the stored history
+// shows which calls may have run: people who are asked again are told, and so is the model if a
+// prompt replaces the answer.
 func MarkAllowed(history []*model.Message, results DeferredResults) []*model.Message {
 	calls := PendingCalls(history)
 	changed := false

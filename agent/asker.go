@@ -53,7 +53,7 @@ func (s *seat) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// maxUnreadable bounds how often somebody is asked again because changed arguments are not JSON.
+// maxUnreadable bounds how often a person is asked again because changed arguments are not JSON.
 const maxUnreadable = 5
 
 // approve asks about a call. Arguments that are not JSON are refused at once, because they could not be recorded.
@@ -102,7 +102,8 @@ func (s *seat) ask(ctx context.Context, q toolset.Question) (toolset.Reply, erro
 	return s.asker.Answer(ctx, q)
 }
 
-// origin says which call a question is about; nil if it is about an output that is not made by a call.
+// origin identifies the call that a question is about. It is nil for an output that is not made by
+// a call.
 func (r *agentRun[D, O]) origin(c *engine.Call) toolset.Origin {
 	o := toolset.Origin{Path: r.options.outer.path, Agent: r.context.Agent, RunID: r.context.RunID, Step: r.context.Step}
 	if c == nil {

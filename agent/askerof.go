@@ -10,10 +10,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// AskerOf returns the asker of a run, for a tool that carries out something which asks for permission itself, such as another
-// program's agent. Its questions wait for their turn with the run's other questions. Their Path is what the tool gives, after the
-// ids of the calls that led to the tool. If the run has no asker, the error is [toolset.ErrNobody]. A question cannot be
-// deferred to a later run: a tool treats [toolset.VerdictDefer] as it treats nobody.
+// AskerOf returns the asker of a run, for a tool that carries out something which asks for
+// permission itself, such as another program's agent. Its questions wait for their turn with the
+// run's other questions. Their Path is the tool's own, after the ids of the calls that led to the
+// tool. If the run has no asker, the error is [toolset.ErrNobody]. A question cannot be deferred to
+// a later run: a tool treats [toolset.VerdictDefer] like [toolset.ErrNobody].
 //
 // It may be used until the tool returns.
 func AskerOf[D any](run *toolset.RunContext[D]) toolset.Asker {

@@ -9,12 +9,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Capability bundles what an agent needs for one ability, such as a skill, memory, planning or a guardrail. Its fields have
-// the meaning of those of [Config]. [Config.Capabilities] installs it.
+// Capability bundles what an agent needs for one ability, such as a skill, memory, planning or a
+// guardrail. Its fields have the same meaning as in [Config]. [Config.Capabilities] installs it.
 //
-// All fields are combined in the same order: first the agent's, then each capability's, depth first. A capability's own
-// fields come before those of the capabilities that it includes. So the agent's hooks are outermost, and of two values for
-// one setting the earlier one wins.
+// All fields are combined in the same order: first the agent's, then each capability's, depth
+// first. A capability's own fields come before the fields of the capabilities that it includes. So
+// the agent's hooks are outermost, and of two values for one setting the earlier one wins.
 //
 // A capability is immutable and holds no state, so one value can serve any number of agents and runs. Keep the state of a run
 // in the [toolset.Instance] that a toolset opens for it, and the state of a conversation in a store, under
@@ -24,7 +24,8 @@ type Capability[D any] struct {
 	// them once. Two different capabilities with one name are an error. Functions and pointers are equal only in copies of one
 	// value, so create a capability once and include that value.
 	Name string
-	// Instructions follow those of the agent, after a blank line. They are the same in every request.
+	// Instructions follow the agent's instructions, after a blank line. They are the same in every
+	// request.
 	Instructions string
 	// Dynamic instructions are made anew for every request. They follow all static instructions.
 	Dynamic []InstructionFunc[D]
@@ -84,7 +85,7 @@ func Adapt[N, D any](c Capability[N], narrow func(D) N) Capability[D] {
 	return adapted
 }
 
-// unlessNil returns f, or nil so that New finds what is missing.
+// unlessNil returns f, or nil to let New report what is missing.
 func unlessNil[F any](missing bool, f F) F {
 	if missing {
 		f = *new(F)

@@ -12,8 +12,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// detach copies the slices and settings of the configuration, so that the caller may change them after [New]. install copies
-// those that capabilities append to.
+// detach copies the slices and settings of the configuration, which the caller may change after
+// [New]. install copies those that capabilities append to.
 func (c *Config[D, O]) detach() {
 	c.Alternatives = slices.Clone(c.Alternatives)
 	c.Validators = slices.Clone(c.Validators)

@@ -51,7 +51,8 @@ func (r *agentRun[D, O]) check(ctx context.Context, checks []engine.Check) []eng
 	return results
 }
 
-// decode decodes the arguments of a call. complete says that the model had finished them: then they may be repaired.
+// decode decodes the arguments of a call. They may be repaired if complete is set: the model had
+// finished them.
 func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, repaired []byte, wrong *engine.Return) {
 	defer func() {
 		if p := recover(); p != nil {

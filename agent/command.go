@@ -13,18 +13,19 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Command is a slash command: a user types "/name arguments" in place of a prompt. A user interface lists the commands of
-// [Agent.Commands] and passes the input to [Agent.Command]. Runs do not interpret commands.
+// Command is a slash command: a user types "/name arguments" instead of a prompt. A user interface
+// lists the commands of [Agent.Commands] and passes the input to [Agent.Command]. Runs do not
+// interpret commands.
 //
 // Exactly one of Prompt and Run is set.
 type Command[D any] struct {
-	// Name is what follows the slash: 1 to 64 letters, digits, and characters of "_-.:".
+	// Name follows the slash: 1 to 64 letters, digits, and characters of "_-.:".
 	Name string
 	// Description says in a line what the command does.
 	Description string
 	// Hint tells users what to type after the name, such as "path". It is empty if the command takes no arguments.
 	Hint string
-	// Prompt is sent to the agent in place of the command. Arguments follow it after a blank line.
+	// Prompt is sent to the agent instead of the command. Arguments follow it after a blank line.
 	Prompt string
 	// Run makes the prompt, or does what the command says without a run of the agent.
 	Run func(ctx context.Context, call CommandCall[D]) (CommandResult, error)
@@ -32,9 +33,9 @@ type Command[D any] struct {
 
 // CommandCall is a command as a user gave it.
 type CommandCall[D any] struct {
-	// Deps is what a run would be given.
+	// Deps are the dependencies, as for a run.
 	Deps D
-	// Args is what was typed after the name, without the white space around it.
+	// Args is the text after the name, without the white space around it.
 	Args string
 	// Messages is the conversation so far. It is shared and must not be changed.
 	Messages []*model.Message

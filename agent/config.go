@@ -30,7 +30,7 @@ type Config[D, O any] struct {
 	Toolsets []toolset.Toolset[D]
 	// Capabilities add to the agent's own instructions, tools, hooks, history processors, settings and commands.
 	Capabilities []Capability[D]
-	// Commands are slash commands that users may type in place of a prompt. See [Agent.Command].
+	// Commands are slash commands that users may type instead of a prompt. See [Agent.Command].
 	Commands []Command[D]
 
 	// Output selects how the model returns the output. The zero value suits most types.
@@ -40,9 +40,9 @@ type Config[D, O any] struct {
 	// Validators check the decoded and validated output, in order. Each gets the result of the previous one.
 	Validators []Validator[D, O]
 
-	// Asker is asked to approve calls and to answer the questions of tools, while the run waits. [WithAsker] takes precedence. A
-	// run inside a tool without an asker uses that of the outer run. Without any asker, a call that needs approval ends the run
-	// with a [*PendingError].
+	// Asker is asked to approve calls and to answer the questions of tools, while the run waits.
+	// [WithAsker] takes precedence. A run inside a tool without an asker uses the outer run's
+	// asker. Without any asker, a call that needs approval ends the run with a [*PendingError].
 	Asker toolset.Asker
 
 	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
@@ -53,7 +53,7 @@ type Config[D, O any] struct {
 	// history keeps what the model wrote, and [Event.Repaired] has the repaired form. Responses cut off by a token limit are
 	// never completed.
 	NoRepair bool
-	// ToolTimeout bounds each call of a tool that has no timeout of its own. 0 means no bound.
+	// ToolTimeout bounds each call of a tool without its own timeout. 0 means no bound.
 	ToolTimeout time.Duration
 	// MaxParallelCalls bounds how many tool calls of a run execute at the same time. 0 means no bound.
 	MaxParallelCalls int
@@ -71,8 +71,8 @@ type Config[D, O any] struct {
 	Observer *Observer
 	// Limits bound what a run may use.
 	Limits Limits
-	// Prices are used for [Limits.Cost] and for the Cost in [Result.Usage]. An inner run without prices uses those of the outer
-	// run. Package agent/model/modelwrap has a table.
+	// Prices are used for [Limits.Cost] and for the Cost in [Result.Usage]. An inner run without
+	// prices uses the outer run's prices. Package agent/model/modelwrap has a table.
 	Prices model.PriceTable
 	// Endings decide which texts that were cut off can be outputs.
 	Endings Endings
@@ -100,7 +100,7 @@ type Endings struct {
 }
 
 // InstructionFunc returns instructions for the next request. It is called on the run's goroutine,
-// unless the run has an engine of its own. An error ends the run.
+// unless the run has its own engine. An error ends the run.
 type InstructionFunc[D any] func(ctx context.Context, run *toolset.RunContext[D]) (string, error)
 
 // Instruct returns a dynamic instruction that depends on the dependencies only.

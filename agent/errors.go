@@ -29,8 +29,8 @@ var (
 	ErrContentFilter = engine.ErrContentFilter
 	// ErrRefused means that the model refused to answer. It wraps ErrContentFilter.
 	ErrRefused = engine.ErrRefused
-	// ErrResponseFailed means that the provider reported a failure of its own in the middle of the response. The run can be
-	// resumed.
+	// ErrResponseFailed means that the provider itself reported a failure in the middle of the
+	// response. The run can be resumed.
 	ErrResponseFailed = engine.ErrResponseFailed
 	// ErrIncompleteToolCall means that the model was cut off in the middle of a tool call's arguments.
 	ErrIncompleteToolCall = engine.ErrIncompleteToolCall
@@ -76,8 +76,8 @@ type RunError = engine.RunError
 // LimitError reports that a run reached one of its [Limits], or a limit of the run or [toolset.Meter] around it.
 type LimitError = toolset.LimitError
 
-// PriceError reports that [Limits.Cost] cannot be enforced because the cost of a request is unknown. The limit is that of the
-// run, or of a run or [toolset.Meter] around it.
+// PriceError reports that [Limits.Cost] cannot be enforced because the cost of a request is
+// unknown. The limit belongs to the run, or to a run or [toolset.Meter] around it.
 type PriceError = toolset.PriceError
 
 // BudgetError reports that the model used up its retries for a tool call or for the output.
@@ -86,7 +86,8 @@ type BudgetError = engine.BudgetError
 // PanicError reports a panic in a tool, model, instruction, toolset or validator.
 type PanicError = engine.PanicError
 
-// runError is the error of a run that has ended with res. The loop's own errors say where it failed.
+// runError is the error of a run that has ended with res. The loop's own errors include where it
+// failed.
 func runError(agent string, res *loop.Result, err error) *RunError {
 	e := &RunError{Stage: StagePrepare, Err: err}
 	if at, ok := err.(*RunError); ok {

@@ -9,14 +9,14 @@ import "github.com/ponte-go/ponte/agent/engine"
 // streams to other programs.
 type Event = engine.Event
 
-// EventKind says what happened in a run. Later versions may add kinds; ignore unknown ones.
+// EventKind is the kind of an event in a run. Later versions may add kinds; ignore unknown ones.
 type EventKind = engine.EventKind
 
 // The kinds of events.
 const (
 	// EventRunStart is the first event of a run. A run that cannot start has only an EventRunEnd.
 	EventRunStart = engine.EventRunStart
-	// EventRequestStart says that a request is sent to the model.
+	// EventRequestStart reports that a request is sent to the model.
 	EventRequestStart = engine.EventRequestStart
 	// EventPartStart begins part Part of the response: PartKind, and for tool calls CallID and Tool. Parts are counted from 0 in
 	// the order in which they begin.
@@ -26,8 +26,9 @@ const (
 	// EventPartEnd completes part Part. Text and thinking are complete when another part begins; if the model continues them, a
 	// new part begins.
 	EventPartEnd = engine.EventPartEnd
-	// EventPartial has the incomplete output in Value, with the run's output type. It has not been validated. Part, Tool and
-	// CallID say where the model is writing it. Only runs with [WithPartials] have this event.
+	// EventPartial has the incomplete output in Value, with the run's output type. It has not been
+	// validated. Part, Tool and CallID identify where the model is writing it. Only runs with
+	// [WithPartials] have this event.
 	EventPartial = engine.EventPartial
 	// EventResponse has the complete response in Message.
 	EventResponse = engine.EventResponse
@@ -37,13 +38,14 @@ const (
 	// has the arguments that the tool gets, if Args had to be repaired. The calls of a response are reported in order, before any
 	// of them runs.
 	EventToolCall = engine.EventToolCall
-	// EventToolStart reports that a call starts to run: the calls that it waits for have ended, it has been approved, and
-	// [Config.MaxParallelCalls] permits it. Args are the arguments that it runs with, and Decision says who allowed it, if
-	// somebody was asked. Invalid, denied and pending calls have no such event. A call that asks for approval when it runs has
-	// two.
+	// EventToolStart reports that a call starts to run: the calls that it waits for have ended, it
+	// has been approved, and [Config.MaxParallelCalls] permits it. Args are the arguments that it
+	// runs with, and Decision names who allowed it, if a decision was needed. Invalid, denied and
+	// pending calls have no such event. A call that asks for approval when it runs has two.
 	EventToolStart = engine.EventToolStart
-	// EventToolResult reports the end of a call, in the order of completion: Result is what the model will be shown, or Err is
-	// what ended the run. Args are the model's, unless a person changed them.
+	// EventToolResult reports the end of a call, in the order of completion: Result is the result
+	// for the model, or Err is the error that ended the run. Args are the model's, unless a person
+	// changed them.
 	EventToolResult = engine.EventToolResult
 	// EventCustom has a value that a tool emitted in Value, with the tool's CallID and Tool.
 	EventCustom = engine.EventCustom
@@ -72,5 +74,6 @@ var ErrEventVersion = engine.ErrEventVersion
 // the tool call that runs the inner agent.
 type Nested = engine.Nested
 
-// OpaqueValue stands for the value of an event that was read from JSON but could not be written as JSON.
+// OpaqueValue replaces the value of an event that was read from JSON but could not be written as
+// JSON.
 type OpaqueValue = engine.OpaqueValue

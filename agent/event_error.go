@@ -41,8 +41,8 @@ const (
 	ErrorOther = engine.ErrorOther
 )
 
-// EventError describes an error in the JSON form of an [Event], and stands for the error in an event that was read from
-// JSON. [DescribeError] makes one.
+// EventError describes an error in the JSON form of an [Event], and replaces the error in an event
+// that was read from JSON. [DescribeError] makes one.
 //
 // [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrRefused], [ErrResponseFailed],
 // [ErrIncompleteToolCall], [context.Canceled] and [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].

@@ -26,10 +26,11 @@ import (
 // calls do not. The next run belongs to the outer agent again, unless the conversation stays with the other agent
 // ([Stay]).
 //
-// Its events appear in the outer stream as [Nested] with HandOver set, and its text in [Stream.Text] and [Stream.Partials]. Its
-// usage also counts as the outer run's, whose limits bound both. If it fails, the outer run fails, and the history keeps what it
-// told the user. If it has pending calls, the outer run is pending, as with [AsTool]. A prompt in place of answers goes to the
-// agent that waits.
+// Its events appear in the outer stream as [Nested] with HandOver set, and its text in
+// [Stream.Text] and [Stream.Partials]. Its usage also counts as the outer run's, whose limits bound
+// both. If it fails, the outer run fails, and the history keeps what it told the user. If it has
+// pending calls, the outer run is pending, as with [AsTool]. A prompt instead of answers goes to
+// the agent that waits.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...HandOverOption) Alternative[D, O] {
 	if inner == nil || deps == nil {
 		return Alternative[D, O]{err: fmt.Errorf("output %s: the agent or the function is nil", name)}
@@ -52,7 +53,8 @@ func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps fu
 	return a
 }
 
-// decodedPrompt decodes a text that hands over. What is around the JSON is left out, because histories cannot keep it.
+// decodedPrompt decodes a text that hands over. Text around the JSON is dropped, because histories
+// cannot keep it.
 func decodedPrompt[D, O any](a *Alternative[D, O], text []byte, complete bool) (decoded any, repaired []byte, err error) {
 	if decoded, repaired, err = a.decodedText(string(text), complete); err == nil && repaired == nil {
 		repaired, err = json.Marshal(decoded)
@@ -97,7 +99,7 @@ func HandBack[D, O any](name, description string) Alternative[D, O] {
 	})
 }
 
-// back is what a model says when it hands back.
+// back holds the arguments with which a model hands back.
 type back struct {
 	Reason string `json:"reason" jsonschema:"description=Why you hand the conversation back\\, and what the user wants" validate:"required"`
 }

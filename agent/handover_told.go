@@ -15,13 +15,14 @@ type handOverTurn struct {
 	agent string
 	// base is the history that the run began with, all what it ended with, fresh what the run added.
 	base, all, fresh []*model.Message
-	// prompt is what the user wrote in place of answers, if anything: the outer history does not have it yet.
+	// prompt is the user's text instead of answers, if any: the outer history does not have it yet.
 	prompt []model.Part
 }
 
-// told returns what the user was told, and said, as the outer history has it: without calls, results, and what only the provider
-// understands. It includes what was told by an agent that this one has handed over to and that waits. When that agent goes on, the
-// history of this one gets all of it, and told leaves out what it has returned before.
+// told returns what the user was told, and said, as the outer history has it: without calls,
+// results, and what only the provider understands. It includes the text of a waiting agent that
+// this one has handed over to. When that agent continues, the history of this one gets all of it,
+// and told leaves out what it has returned before.
 func (t *handOverTurn) told() []*model.Message {
 	var told []*model.Message
 	prompt, known := t.prompt, toldByWaiting(t.base)
@@ -113,7 +114,8 @@ func (t *handOverTurn) silent(output any) (text string, silent bool) {
 	return string(data), true
 }
 
-// handedOver returns the event of the agent that a run was handed over to, in place of the event that carries it.
+// handedOver returns the event of the agent that a run was handed over to, instead of the event
+// that carries it.
 func handedOver(e *Event) (inner Event, ok bool) {
 	nested, ok := e.Value.(Nested)
 	for ok && nested.HandOver {

@@ -37,14 +37,16 @@ type RunHook[D any] func(ctx context.Context, run *toolset.RunContext[D], next R
 // RunFunc executes a run within the remaining hooks. The summary is never nil.
 type RunFunc func(ctx context.Context) (*Summary, error)
 
-// InputHook gets the parts of a prompt, or of a message from the run's [Inbox], before anything keeps or sends them. What it
-// returns takes their place: in the history, in the journal, in events and for the model. It must not change the slice or what it
-// points to. An error ends the run. The hooks are called in order, inside the Run hooks; run has neither ids nor messages for a
-// prompt. To check a prompt before a run begins, see [Agent.Input].
+// InputHook gets the parts of a prompt, or of a message from the run's [Inbox], before anything
+// keeps or sends them. Its result replaces them in the history, in the journal, in events and for
+// the model. It must not change the slice or what it points to. An error ends the run. The hooks
+// are called in order, inside the Run hooks; run has neither ids nor messages for a prompt. To
+// check a prompt before a run begins, see [Agent.Input].
 type InputHook[D any] func(ctx context.Context, run *toolset.RunContext[D], parts []model.Part) ([]model.Part, error)
 
-// RequestHook wraps a request to the model. It may pass on another request or return another response. It also wraps the
-// requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
+// RequestHook wraps a request to the model. It may pass on another request or return another
+// response. It also wraps the requests that tools make ([toolset.RunContext.Generate]); run.Call
+// identifies the call that made it.
 type RequestHook[D any] func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error)
 
 // ApprovalHook gets the approval that a tool asks for before it runs ([toolset.Approve]), and returns the one that is asked for in its place.
@@ -54,12 +56,13 @@ type ApprovalHook[D any] func(ctx context.Context, run *toolset.RunContext[D], a
 // RequestFunc sends a request to the model within the remaining hooks.
 type RequestFunc func(ctx context.Context, req *model.Request) (*model.Message, error)
 
-// Summary says how a run ended. Output is nil if it has none, and Agent is the run's own.
+// Summary describes the end of a run. Output is nil if it has none, and Agent is the run's own.
 type Summary = Result[any]
 
-// HistoryProcessor replaces the history of a run before a request, for example to trim, summarise or redact it. The result must
-// end in a request, and may be the slice that was passed in. Messages are shared: replace them, but do not change them. A
-// processor is called on the run's goroutine, unless the run has an engine of its own. An error ends the run.
+// HistoryProcessor replaces the history of a run before a request, for example to trim, summarise
+// or redact it. The result must end in a request, and may be the slice that was passed in. Messages
+// are shared: replace them, but do not change them. A processor is called on the run's goroutine,
+// unless the run has its own engine. An error ends the run.
 type HistoryProcessor[D any] func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
 
 // Observer receives the events of an agent's runs, with or without a stream. Nil functions are skipped. The functions are

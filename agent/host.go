@@ -56,8 +56,9 @@ func (h *callHost[D, O]) Generate(ctx context.Context, call toolset.Call, req *m
 	return h.run.generate(ctx, &run, req)
 }
 
-// stepHost is the [toolset.Host] of functions on the run's goroutine: history processors, instructions, and outputs without a
-// call. It cannot ask anybody, because that would block the run, and accepts events of history processors only.
+// stepHost is the [toolset.Host] of functions on the run's goroutine: history processors,
+// instructions, and outputs without a call. It cannot ask questions, because that would block the
+// run, and accepts events of history processors only.
 type stepHost[D, O any] agentRun[D, O]
 
 // Emit implements [toolset.Host].

@@ -10,8 +10,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Inbox passes messages to a run while it is going on. The zero value is ready to use. An Inbox is safe for concurrent use and
-// serves one run at a time; a second run fails with [ErrInboxInUse]. See [WithInbox].
+// Inbox passes messages to a run in progress. The zero value is ready to use. An Inbox is safe for
+// concurrent use and serves one run at a time; a second run fails with [ErrInboxInUse]. See
+// [WithInbox].
 type Inbox struct {
 	inUse atomic.Bool
 	mu    sync.Mutex

@@ -19,9 +19,10 @@ type Input struct {
 	used toolset.Usage
 }
 
-// Input passes a prompt through the [Hooks].Input of the agent before a run begins. Programs that record or show a prompt ahead of its
-// run call it first, keep only what it returns, and run the agent with [WithInput]. opts are the options of the run; those about its
-// history and journal are not used. The error is what a run with this prompt would end with.
+// Input passes a prompt through the [Hooks].Input of the agent before a run begins. Programs that
+// record or show a prompt ahead of its run call it first, keep only its result, and run the agent
+// with [WithInput]. opts are the options of the run; those about its history and journal are not
+// used. The error is what a run with this prompt would end with.
 func (a *Agent[D, O]) Input(ctx context.Context, deps D, parts []model.Part, opts ...RunOption) (_ *Input, err error) {
 	r := new(agentRun[D, O])
 	r.begin(ctx, a, deps, opts)
@@ -54,8 +55,8 @@ func negative(u toolset.Usage) toolset.Usage {
 	}
 }
 
-// WithInput runs an agent with a prompt that has passed its Input hooks, which are not called for it again. What they have used counts as
-// the run's.
+// WithInput runs an agent with a prompt that has passed its Input hooks, which are not called for
+// it again. Their usage counts as the run's.
 func WithInput(in *Input) RunOption {
 	return runOption(func(o *runOptions) {
 		if o.input = in; in != nil {

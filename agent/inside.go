@@ -22,10 +22,12 @@ type HistoryStore interface {
 	Get(ctx context.Context, id string) ([]*model.Message, error)
 }
 
-// WithHistoryStore stores the histories of pending inner runs ([AsTool], [HandOver]) in s, so that the history of the run holds
-// only their ids. Without a store, the history of the run contains them until their calls are answered. The same holds for the
-// messages that an agent adds to its own history while a conversation stays with it ([Stay]). The id is unique: it is made of the ids of
-// the run, its step and the call. The run that resumes needs the same store. Inner runs inherit s.
+// WithHistoryStore stores the histories of pending inner runs ([AsTool], [HandOver]) in s, so that
+// the history of the run holds only their ids. Without a store, the history of the run contains
+// them until their calls are answered. The same holds for the messages that an agent adds to its
+// own history while a conversation stays with it ([Stay]). The id is unique: it consists of the ids
+// of the run, its step and the call. The run that resumes needs the same store. Inner runs inherit
+// s.
 //
 // The run never removes anything from s. The application may do so when the outer run has ended.
 func WithHistoryStore(s HistoryStore) RunOption {
@@ -48,12 +50,12 @@ var errInside = errors.New("inner run")
 type insideState struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Ref      string           `json:"ref,omitempty"`
-	// More says that the messages follow those of the hand-over's turn before.
+	// More reports that the messages follow the messages of the hand-over's turn before.
 	More bool `json:"more,omitempty"`
 }
 
-// placeOf returns the id under which the history of a run inside a call is stored. It is that of this execution of the call: histories of
-// earlier ones may be in use.
+// placeOf returns the id under which the history of a run inside a call is stored. It belongs to
+// this execution of the call, because histories of earlier ones may be in use.
 func placeOf(run *toolset.RunInfo, call string) string {
 	return run.RunID + "/" + strconv.Itoa(run.Step) + "/" + model.EscapeID(call)
 }

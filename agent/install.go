@@ -12,7 +12,7 @@ import (
 // installation adds capabilities to what an agent has itself.
 type installation[D any] struct {
 	own Capability[D] // what the agent has itself, and then all that is installed
-	// sets are all toolsets, named so that errors say whose they are.
+	// sets are all toolsets, with names that tell their owners in errors.
 	sets []toolset.Toolset[D]
 	labels
 	installed []*installed[D]
@@ -32,7 +32,7 @@ const theAgent = "the agent"
 // labels name functions in errors, by index.
 type labels struct{ dynamic, history []string }
 
-// label says which of its owner's functions one is.
+// label names one of an owner's functions.
 //
 //go:noinline
 func label(what string, i int, owner string, isAgent bool) string {
@@ -42,8 +42,8 @@ func label(what string, i int, owner string, isAgent bool) string {
 	return fmt.Sprintf("%s %d of %s", what, i, owner)
 }
 
-// install merges the capabilities into the configuration and returns the toolsets of the agent. The configuration gets
-// slices of its own.
+// install merges the capabilities into the configuration and returns the toolsets of the agent. The
+// configuration gets its own slices.
 func (c *Config[D, O]) install() ([]toolset.Toolset[D], labels, error) {
 	in := installation[D]{}
 	in.add(theAgent, &Capability[D]{

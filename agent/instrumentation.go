@@ -39,9 +39,9 @@ func SetInstrumentation(hooks ...Hooks[any]) {
 	instrumentation.Store(newInstruments(hooks))
 }
 
-// WithInstrumentation returns a context whose hooks wrap runs, instead of those of [SetInstrumentation] and of an outer
-// WithInstrumentation. Without hooks, runs in the context are not instrumented. Inner runs inherit the context and with it
-// the hooks.
+// WithInstrumentation returns a context whose hooks wrap runs, instead of the hooks of
+// [SetInstrumentation] and of an outer WithInstrumentation. Without hooks, runs in the context are
+// not instrumented. Inner runs inherit the context and with it the hooks.
 func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
 	return context.WithValue(ctx, instrumentationKey{}, newInstruments(hooks))
 }
@@ -63,7 +63,8 @@ func instrumentsOf(ctx context.Context) *instruments {
 	return instrumentation.Load()
 }
 
-// instrument sets the hooks of the run: those of the program or the context around the agent's own.
+// instrument sets the hooks of the run: the hooks of the program or the context around the agent's
+// own.
 func (r *agentRun[D, O]) instrument(ctx context.Context) {
 	r.hooks = r.agent.config.Hooks
 	if outer := instrumentsOf(ctx); outer != nil && len(outer.hooks) > 0 {

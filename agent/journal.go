@@ -20,8 +20,8 @@ import (
 // model requests and tool calls are not made again. [WithRunID] identifies the run. Without it, the journal starts a new run.
 // Nil means no journal. Package journal describes what must stay the same when a run is resumed, and what is done again.
 //
-// Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the ids of the run, its step and the call. A failure
-// of the journal ends the run with a [*journal.Error].
+// Runs inside tools ([AsTool], [HandOver], [Within]) have their own records, under the ids of the
+// run, its step and the call. A failure of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) {
 		o.journal, o.runOn = nil, nil
@@ -133,5 +133,5 @@ func (o *output[D, O]) typeOf(name string) reflect.Type {
 	return nil
 }
 
-// isJournalError reports whether a run could not go on for its journal.
+// isJournalError reports whether the journal ended a run.
 func isJournalError(err error) bool { return errs.As(err, new(*journal.Error)) }

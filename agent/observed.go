@@ -2,23 +2,23 @@
 
 package agent
 
-// thrown is what an observer panicked with.
+// thrown is the value of an observer's panic.
 type thrown struct{ value any }
 
-// again goes on with the panic, if there was one.
+// again continues the panic, if there was one.
 func (t *thrown) again() {
 	if t != nil {
 		panic(t.value)
 	}
 }
 
-// watch is what became of the observers of a run.
+// watch is the state of the observers of a run.
 type watch struct {
-	// left says that the observer of the stream has left.
+	// left reports that the observer of the stream has left.
 	left bool
-	// telling says that an observer is being told of something.
+	// telling reports that an observer is being called.
 	telling bool
-	// thrown is what an observer panicked with, once it has.
+	// thrown is the value of an observer's panic, once it has panicked.
 	thrown *thrown
 }
 
@@ -31,7 +31,8 @@ func (w *watch) told() {
 	w.left, w.thrown = true, &thrown{recover()} // nil if the goroutine is ended, and nobody will ask
 }
 
-// Emit implements [loop.Observer]. It tells the observers of an event and reports whether the run may go on.
+// Emit implements [loop.Observer]. It passes an event to the observers and reports whether the run
+// may continue.
 func (r *agentRun[D, O]) Emit(e *Event) bool {
 	if r.thrown != nil {
 		return false

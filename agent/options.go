@@ -48,7 +48,7 @@ func (o *runOptions) prompt(text string) []model.Part {
 	return append([]model.Part{model.User(text)}, o.parts...)
 }
 
-// template is what the requests of the run begin as, or nil.
+// template is the first version of the run's requests, or nil.
 func (o *runOptions) template() *model.Message {
 	if o.metadata == nil {
 		return nil
@@ -115,7 +115,8 @@ func WithMetadata(metadata map[string]string) RunOption {
 	return runOption(func(o *runOptions) { o.metadata = metadata })
 }
 
-// WithConversationID sets the id of the conversation. The default is that of the history, or a new one.
+// WithConversationID sets the id of the conversation. The default is the history's id, or a new
+// one.
 func WithConversationID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.conversationID = id })
 }
@@ -126,8 +127,8 @@ func WithMeter(m *toolset.Meter) RunOption {
 	return runOption(func(o *runOptions) { o.meter = m })
 }
 
-// WithToolRetries sets how often the model may retry a call of a tool that has no setting of its own. The run fails if n is
-// negative.
+// WithToolRetries sets how often the model may retry a call of a tool without its own setting. The
+// run fails if n is negative.
 func WithToolRetries(n int) RunOption {
 	return runOption(func(o *runOptions) { o.toolRetries = &n })
 }

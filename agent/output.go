@@ -22,7 +22,8 @@ import (
 type Output struct {
 	// Mode selects how the model returns the output.
 	Mode OutputMode
-	// Name and Description are those of the output tool or of the schema. The default name is "final_result".
+	// Name and Description belong to the output tool or to the schema. The default name is
+	// "final_result".
 	Name, Description string
 }
 
@@ -61,7 +62,7 @@ type output[D, O any] struct {
 	// media turns media and their text into an output, or is nil if media are not an output.
 	media      func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
 	validators []Validator[D, O]
-	// over is how runs are handed over; nil if there is no hand-over.
+	// over hands runs over; nil if there is no hand-over.
 	over *loop.HandOver
 }
 

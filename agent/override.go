@@ -12,7 +12,7 @@ import (
 
 // Overrides replace parts of an agent within a context. See [Agent.Override]. Nil fields replace nothing.
 type Overrides[D any] struct {
-	// Model replaces the agent's model and that of [WithModel].
+	// Model replaces the agent's model and the model of [WithModel].
 	Model model.Model
 	// Deps replaces the caller's dependencies.
 	Deps *D

@@ -11,17 +11,18 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// Partials runs the agent and yields the output while the model writes it. Each value differs from the one before. Only the last
-// one, the run's output, has been validated; in the others, fields that have not been written yet are zero. If the run fails,
-// there is no validated value, and Result returns the error. For plain text each value is the text so far. Outputs of
-// [OutputFunc] are yielded only when they are complete.
+// Partials runs the agent and yields the output while the model writes it. Each value differs from
+// the one before. Only the last one, the run's output, has been validated; in the others, fields
+// that have not been written yet are zero. If the run fails, no value is validated, and Result
+// returns the error. For plain text each value is the text so far. Outputs of [OutputFunc] are
+// yielded only when they are complete.
 //
 // The conversion of an [As] alternative is called with each of these values. If it panics on an incomplete value, that value is
 // skipped and the run continues.
 //
 // Large outputs are decoded less often as they grow, which keeps the total cost proportional to their size.
 //
-// If the run is handed over, the values are those of the agent that takes over ([HandOver]).
+// If the run is handed over, the values come from the agent that takes over ([HandOver]).
 //
 // [WithPartials] adds the same values to [Stream.Events].
 func (s *Stream[O]) Partials() iter.Seq[O] {
@@ -64,8 +65,8 @@ func (o *output[D, O]) withPartials(emit func(*Event) bool) func(*Event) bool {
 
 // partialWriter collects an incomplete output from the events of a run.
 type partialWriter[O any] struct {
-	// decode decodes the incomplete arguments of an output tool, or text if tool is empty. bound says that the text is bound to
-	// the output's schema.
+	// decode decodes the incomplete arguments of an output tool, or text if tool is empty. bound
+	// reports that the text must match the output's schema.
 	decode func(tool string, bound bool, written []byte) (O, bool)
 	bound  bool
 	active bool
@@ -134,8 +135,8 @@ func (o *output[D, O]) partial(tool string, bound bool, written []byte) (out O, 
 	return a.partial(written)
 }
 
-// partially decodes what has been written of a T, leniently. Types that decode themselves and the conversion may expect
-// values that have been validated; where they panic there is no value yet.
+// partially decodes what has been written of a T, leniently. Types that decode themselves and the
+// conversion may expect validated values. Where they panic there is no value yet.
 func partially[T, O any](typ *schema.Type, convert func(T) O) func(written []byte) (O, bool) {
 	return func(written []byte) (out O, ok bool) {
 		defer func() {
@@ -146,7 +147,8 @@ func partially[T, O any](typ *schema.Type, convert func(T) O) func(written []byt
 		}()
 		var value T
 		if complete := partial.Complete(written); complete != nil {
-			// What does not fit is left at its zero value; the validation of the whole reports it.
+			// Parts that do not fit are left at their zero value; the validation of the whole
+			// reports them.
 			typ.DecodePartial(complete, &value)
 		}
 		return convert(value), true

@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// prepare makes what the next request offers the model. What it is made of are functions of their own, because their frames together
-// would make the stack of every run grow.
+// prepare makes what the next request offers the model. Its steps are separate functions to keep
+// their frames, and so the stack of every run, small.
 func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
 	if err := r.enterStep(ctx, t, l, done); err != nil {
 		return err
@@ -39,7 +39,8 @@ func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.L
 	return err
 }
 
-// enterStep sets what user code may see of the step, and has the history processed if the task says so.
+// enterStep sets what user code may see of the step, and processes the history if the task asks for
+// it.
 func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
 	r.context.RunInfo, r.offer.History = *t.Info, nil
 	r.prepareMeter(t.Info)
@@ -108,15 +109,16 @@ func refusedText(messages []*model.Message) bool {
 	})
 }
 
-// offered is what an agent last offered to a model: the offer that goes with a list of tools and a mode of output.
+// offered is the last offer of an agent to a model: the offer for a list of tools and a mode of
+// output.
 type offered[D any] struct {
 	tools []*toolset.Tool[D]
 	mode  OutputMode
 	offer engine.Offer
 }
 
-// makeOffer sets the offer for a list of tools. Static toolsets give the same list to every run, so that the offer is there
-// already.
+// makeOffer sets the offer for a list of tools. Static toolsets give the same list to every run, so
+// the offer is usually cached.
 func (r *agentRun[D, O]) makeOffer(tools []*toolset.Tool[D]) error {
 	history := r.offer.History
 	if r.options.toolRetries != nil {
@@ -171,7 +173,7 @@ func sameTools[D any](a, b []*toolset.Tool[D]) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// instructions joins static instructions, the dynamic ones, those of the toolsets and those of the output.
+// instructions joins the static instructions, the dynamic ones, the toolsets' and the output's.
 func (r *agentRun[D, O]) instructions(ctx context.Context, tools string) (string, error) {
 	static := r.agent.config.Instructions
 	for _, more := range r.options.instructions {

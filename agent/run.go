@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Result is what a run that ended well gives back. It can be stored as JSON.
+// Result is the result of a successful run. It can be stored as JSON.
 type Result[O any] = engine.Result[O]
 
 // Run asks the model and returns its output. Without a prompt it continues the history given by [WithHistory] where that
@@ -28,8 +28,8 @@ func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...Ru
 	return res, err
 }
 
-// run is the one way in which an agent runs; emit is nil if nobody watches. If the observer panicked, the run has ended and
-// the caller throws again.
+// run is the only entry point. emit is nil if the run is not streamed. If the observer panicked,
+// the run has ended and the caller panics again.
 func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*Event) bool) (*Result[O], *thrown, error) {
 	r := new(agentRun[D, O])
 	r.emit, r.stream = emit, emit != nil
@@ -227,10 +227,11 @@ type agentRun[D, O any] struct {
 	options runOptions
 	emit    func(*Event) bool
 	stream  bool
-	// offering says that offer was made, claimed that the run has its inbox to itself.
+	// offering reports that offer was made, claimed that the run has its inbox to itself.
 	offering, claimed bool
 	watch
-	// asking is where the run's questions go; nil if there is nobody. It is &place or belongs to the run around it.
+	// asking handles the run's questions; nil without an asker. It is &place or belongs to the run
+	// around it.
 	asking *seat
 	place  seat
 	// emits takes what history processors emit; nil if none have run.
@@ -239,16 +240,16 @@ type agentRun[D, O any] struct {
 	steps int
 	meter toolset.Meter
 	model model.Info
-	// context is what user code of the current step may see. Tasks copy it.
+	// context holds what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
-	// hooks are those of the program and the agent, outermost first.
+	// hooks are the program's and the agent's, outermost first.
 	hooks   []Hooks[D]
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]
 	// mode is how the output is asked for in the offer.
 	mode OutputMode
-	// offer is what the step offers the model, once offering is set.
+	// offer is the step's offer to the model, once offering is set.
 	offer engine.Offer
 }
 
@@ -263,7 +264,7 @@ func (r *agentRun[D, O]) end(err error) {
 	}
 }
 
-// close gives up the inbox, and closes the tools if they are open.
+// close releases the inbox, and closes the tools if they are open.
 func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 	defer recovered(&err)
 	if r.claimed {

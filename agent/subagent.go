@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// task is what the model gives an inner agent.
+// task holds the arguments for an inner agent.
 type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with all the context needed to do it" validate:"required"`
 }
@@ -21,10 +21,11 @@ type task struct {
 // AsTool makes a tool of an agent: the model calls it with a prompt and gets the agent's output. deps derives the inner agent's
 // dependencies from the outer run's.
 //
-// The inner run's usage also counts as the outer run's, and the limits of both bound the inner run. The inner agent's own limits do
-// not bound the outer run. Its events appear in the outer stream as [Nested]. It starts without the outer history. If it fails, or
-// reaches a limit of its own, the tool call fails and the outer model is told. If the outer run is cancelled, or a limit that bounds
-// it is reached, the outer run ends.
+// The inner run's usage also counts as the outer run's, and the limits of both bound the inner run.
+// The inner agent's own limits do not bound the outer run. Its events appear in the outer stream as
+// [Nested]. It starts without the outer history. If it fails, or reaches its own limit, the tool
+// call fails and the outer model is told. If the outer run is cancelled, or a limit that bounds it
+// is reached, the outer run ends.
 //
 // If calls of the inner run are pending, the outer run is pending as well: its [PendingError] lists them with their path. When
 // the outer run is resumed with their answers, the inner run is resumed too, with a new id. Until then its history is part of the
@@ -84,8 +85,8 @@ var textCut = map[model.FinishReason]string{
 	model.FinishContentFilter: "This answer is not complete: it was cut off by a content filter.",
 }
 
-// observedInside runs an agent inside a call, until the observer of the outer run leaves. What the inner run would still say then is not
-// shown any more, so it must not be kept either.
+// observedInside runs an agent inside a call until the observer of the outer run leaves. Later
+// events of the inner run are not shown, so they must not be kept either.
 func observedInside[O any](ctx context.Context, s *Stream[O], tell func(Event)) (*Result[O], error) {
 	for e := range s.Events() {
 		if tell(e); ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrStopped) {

@@ -14,13 +14,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Worker executes the tasks of an agent's runs, which may go on in other processes: see package agent/engine. It needs nothing but the
-// tasks: tools are found by their names, and arguments are decoded again. [NewWorker] makes one. It is safe for concurrent use.
+// Worker executes the tasks of an agent's runs, which may continue in other processes: see package
+// agent/engine. It needs only the tasks: tools are found by their names, and arguments are decoded
+// again. [NewWorker] makes one. It is safe for concurrent use.
 //
 // The worker opens the agent's toolsets for a run when a task needs them, and keeps them open for the next tasks of the run, until
 // End or Close.
 type Worker struct {
-	// These are those of the tasks of an agent, whose type parameters would make every program link them.
+	// Function fields instead of a generic type keep programs without workers from linking the code
+	// of tasks.
 	do    func(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done)
 	end   func(ctx context.Context, runID string) error
 	close func(ctx context.Context) error
@@ -41,18 +43,18 @@ func (w *Worker) Close(ctx context.Context) error { return w.close(ctx) }
 // tasks is the typed side of a [Worker].
 type tasks[D, O any] struct {
 	begin func(ctx context.Context) *agentRun[D, O]
-	// remote says that the runs are not this process's own.
+	// remote reports that the runs belong to another process.
 	remote bool
 
 	mu   sync.Mutex
 	runs map[string]*workerRun[D]
 }
 
-// workerRun is what a worker keeps of a run.
+// workerRun is a worker's state of a run.
 type workerRun[D any] struct {
 	mu    sync.Mutex
 	tools toolset.Instance[D]
-	// listing is what the tools offered in a step.
+	// listing is the list of tools in a step.
 	listing toolset.Listing[D]
 	step    int
 	place   seat
@@ -135,8 +137,9 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 	done.Used = new(info.Meter.Own())
 }
 
-// prepay counts ahead what runs inside a task have recorded, in case the task was executed before. The returned function takes back what
-// they do not use. It has no type parameters, because those of a run are in every program.
+// prepay counts ahead what runs inside a task have recorded, in case the task was executed before.
+// The returned function takes back what they do not use. It has no type parameters, because the
+// code of a generic run is in every program.
 func prepay(ctx context.Context, j journal.Journal, t *engine.Task) (takeBack func()) {
 	p, ok := j.(prepayer)
 	if !ok || t.Op != engine.OpTool && t.Op != engine.OpOutput {

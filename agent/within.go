@@ -8,11 +8,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// outer is what a run has of the run around it.
+// outer holds what a run needs of the run around it.
 type outer struct {
-	// asking is where questions go if the run has no asker of its own; nil if there is nobody.
+	// asking handles questions if the run does not have its own asker; it may be nil.
 	asking *seat
-	// behind answers the questions that nobody there does; it may be nil.
+	// behind answers the questions that asking does not; it may be nil.
 	behind engine.Answerer
 	// path has the ids of the calls that led to the run, the outermost first.
 	path []string
@@ -20,11 +20,12 @@ type outer struct {
 	store HistoryStore
 }
 
-// Within makes a run part of the run that called the tool. Tools that run another agent pass it to that agent's Run. The inner
-// run counts on the outer run's meter and is bounded by its limits. It uses the outer run's asker, unless it has its own. If the
-// outer run has a journal, the inner run is recorded there, under the ids of the outer run, its step and the call. If a call runs several
-// agents, "/~2", "/~3" and so on are appended in the order of the calls of Within, so that order must be the same each time. Later options
-// can override all of these.
+// Within makes a run part of the run that called the tool. Tools that run another agent pass it to
+// that agent's Run. The inner run counts on the outer run's meter and is bounded by its limits. It
+// uses the outer run's asker, unless it has its own. If the outer run has a journal, the inner run
+// is recorded there, under the ids of the outer run, its step and the call. If a call runs several
+// agents, "/~2", "/~3" and so on are appended in the order of the calls of Within, which must be
+// the same each time. Later options can override all of these.
 //
 //	res, err := researcher.Run(ctx, deps, in.Question, agent.Within(run))
 //
@@ -61,9 +62,9 @@ type outerRun struct {
 	journal journal.Journal
 	runOn   runFunc
 	runID   string
-	// streams says that the outer run is streamed, partials that its stream has partial outputs.
+	// streams reports that the outer run is streamed, partials that its stream has partial outputs.
 	streams, partials bool
-	// returns says that the outer run can be handed back, handedOver that the inner one can.
+	// returns reports that the outer run can be handed back, handedOver that the inner one can.
 	returns, handedOver bool
 }
 

@@ -21,7 +21,7 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	defer recovered(&done.Err)
 	switch t.Op {
 	case engine.OpModel:
-		// Runs spend their time in here: what is on the stack is what a waiting run costs.
+		// Runs spend their time in here, so this stack is what a waiting run costs.
 		if r.options.runOn != nil {
 			r.meteredRequest(ctx, t, l, done)
 			return
@@ -99,7 +99,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	}
 }
 
-// meteredRequest is a request that says what it has used, which a record of the task must have.
+// meteredRequest is a request with its usage, which a record of the task must have.
 //
 //go:noinline
 func (r *agentRun[D, O]) meteredRequest(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
@@ -145,7 +145,7 @@ func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
 	return nil
 }
 
-// approve asks whoever there is about a call.
+// approve passes a call to the asker, if there is one.
 func (r *agentRun[D, O]) approve(ctx context.Context, t *engine.Task) engine.Done {
 	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: loop.ArgsJSON(t.Call.Args), Invalid: t.Text}
 	if t.Approval != nil {

@@ -56,21 +56,23 @@ type AGUIOptions struct {
 //
 // The text and the files of the last message, if it is the user's, and the answers to interrupts
 // that the store knows to be open. A run without either shows the thread as it is and follows a
-// running turn: this is what a reloaded page needs. A last message that the thread has already is
+// running turn, which a reloaded page needs. If the thread already has the last message, it is
 // answered anew: the session is taken back to before it. History, state, context, tools and
 // forwarded properties have no effect. Results of tools count for the external tools that
 // [AGUIOptions].Results names; clients cannot define tools.
 //
 // # Output
 //
-// A run begins with RUN_STARTED, MESSAGES_SNAPSHOT, in which messages have the ids of the store, and STATE_SNAPSHOT. The state has session, plan and
-// usage. Responses of the model are steps with text messages, reasoning and tool calls; agents inside tool calls are subagents, with tool
-// calls of their own. Notices, commands, compactions, files and sources are activities. An answer that is not whole has an activity ENDED,
-// with a status and a text for people.
+// A run begins with RUN_STARTED, MESSAGES_SNAPSHOT, in which messages have the ids of the store,
+// and STATE_SNAPSHOT. The state has session, plan and usage. Responses of the model are steps with
+// text messages, reasoning and tool calls; agents inside tool calls are subagents, with tool calls.
+// Notices, commands, compactions, files and sources are activities. An incomplete answer has an
+// activity ENDED, with a status and a text for people.
 //
-// Calls that need approval, and questions of tools, end the run with interrupts. The payload that answers an approval has approved, and optionally reason and
-// editedArgs, which replace the arguments; that of a question is the form. The id of an interrupt holds for exactly what it asks. A turn that is
-// cancelled ends with the outcome cancelled, one that fails with RUN_ERROR.
+// Calls that need approval, and questions of tools, end the run with interrupts. The payload that
+// answers an approval has approved, and optionally reason and editedArgs, which replace the
+// arguments; the payload of a question is the form. An interrupt's id covers exactly that question.
+// A turn that is cancelled ends with the outcome cancelled, one that fails with RUN_ERROR.
 func AGUI(o AGUIOptions) Protocol {
 	o.Path = strings.TrimSuffix(cmp.Or(o.Path, "/api/agui"), "/")
 	return &aguiProtocol{o: o}

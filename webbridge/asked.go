@@ -12,11 +12,11 @@ import (
 
 // Asked is a question about a tool call, for a [Protocol] that has its own form of approvals.
 type Asked struct {
-	// ID is the digest of the question: see [view.Entity]. If anything that it shows changes, so does the ID. An answer to an ID that is not
-	// that of an open question has no effect.
+	// ID is the digest of the question: see [view.Entity]. If anything that it shows changes, so
+	// does the ID. An answer to another ID has no effect.
 	ID string
-	// Question is the entity of the question. Call is that of the call that the run itself has made: the question may be about it, or about a call
-	// of an agent inside it.
+	// Question is the entity of the question. Call is the entity of the run's own call: the
+	// question may be about it, or about a call of an agent inside it.
 	Question, Call *view.Entity
 	// Inside is set if it is about a call of an agent inside.
 	Inside bool

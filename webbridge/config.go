@@ -90,10 +90,10 @@ type Limits struct {
 	UserTurns int
 	// UserPrompts bounds the prompts of a user in a minute: 120.
 	UserPrompts int
-	// UserTokens and UserCost bound what the runs of a user may use within a Window, in tokens and in the currency of
-	// the agent's prices. The default is no limit, and a Window of a day. A turn that reaches a bound is cancelled
-	// after the response that does. Counts are in the memory of each process. Package spend bounds spending over all
-	// processes.
+	// UserTokens and UserCost bound what the runs of a user may use within a Window, in tokens and
+	// in the currency of the agent's prices. By default they are unlimited, and Window is a day. A
+	// turn that reaches a bound is cancelled after the response that does. Counts are in the memory
+	// of each process. Package spend bounds spending over all processes.
 	UserTokens int64
 	UserCost   float64
 	Window     time.Duration

@@ -9,7 +9,7 @@
 //	http.ListenAndServe("127.0.0.1:8080", h)
 //
 // Sessions belong to package host, so a conversation that began in an editor continues in a browser
-// if both use the same store. What a session shows is entities and their changes: see package view.
+// if both use the same store. A session is shown as entities and their changes: see package view.
 // [OpenAPI] describes the API; docs/web.md shows how to mount a handler.
 //
 // # Protocols

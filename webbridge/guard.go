@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// policy is the Content-Security-Policy of the page: scripts and styles of its own, pictures of its own and in data URLs, nothing from
-// elsewhere, and no frames.
+// policy is the Content-Security-Policy of the page: only its own scripts and styles, its own
+// pictures and data URLs, nothing from elsewhere, and no frames.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -161,7 +161,8 @@ func (h *Handler) origin(header http.Header, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "":
-		// Old browsers send neither. A navigation to the page is fine from anywhere, as is what is not from a page.
+		// Old browsers send neither. A navigation to the page is fine from anywhere, and so is a
+		// request that is not from a page.
 		switch site := r.Header.Get("Sec-Fetch-Site"); {
 		case site == "", site == "same-origin", site == "none":
 			return nil

@@ -63,8 +63,8 @@ func New[D, O any](c Config[D, O]) (*Handler, error) {
 	return newHandler(on, o, true), nil
 }
 
-// On returns a handler for a host that the program has, and closes. The host's own options stay: what it makes of prompts that come while a turn
-// is running, for example.
+// On returns a handler for a host that the program has made and closes. The host's own options stay
+// in effect, such as Busy for prompts during a turn.
 func On(h *host.Host, o Options) (*Handler, error) {
 	if h == nil {
 		return nil, errors.New("webbridge: the host is nil: make one with host.New")

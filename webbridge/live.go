@@ -161,7 +161,7 @@ func (h *Handler) retire(l *live) {
 	}
 }
 
-// leaveAll leaves the sessions of a host that goes on.
+// leaveAll leaves the sessions of a host that stays open.
 func (h *Handler) leaveAll(ctx context.Context) {
 	if !h.host.Keeps() { // closing them would remove them
 		return

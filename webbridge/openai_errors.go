@@ -36,7 +36,7 @@ func (e *openaiAPIError) kind() string {
 	return "invalid_request_error"
 }
 
-// body is the error as JSON. What is not known is null.
+// body is the error as JSON. Unknown fields are null.
 func (e *openaiAPIError) body() map[string]any {
 	or := func(s string) any {
 		if s == "" {

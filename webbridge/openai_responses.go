@@ -48,7 +48,7 @@ type openaiItemWriter struct {
 	text     strings.Builder
 }
 
-// response is the whole response, as far as it is there.
+// response is the whole response, or the part that exists so far.
 func (w *openaiItemWriter) response(status string, u *toolset.Usage) openaiObject {
 	output := w.output
 	if output == nil {
@@ -135,7 +135,7 @@ func (w *openaiItemWriter) at(i int) openaiObject {
 	return openaiObject{"output_index": i, "item_id": w.output[i]["id"]}
 }
 
-// add adds an item, and returns its index. What is sent later of the item is another object.
+// add adds an item, and returns its index. Later events of the item use another object.
 func (w *openaiItemWriter) add(item openaiObject) int {
 	w.output = append(w.output, item)
 	w.send("response.output_item.added", openaiObject{"output_index": len(w.output) - 1, "item": item})

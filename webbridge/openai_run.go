@@ -21,7 +21,7 @@ type openaiWriter interface {
 	finish(reason string, u *toolset.Usage)
 	// fail ends a stream that has begun with an error.
 	fail(e *openaiAPIError)
-	// stream is the stream, once there is something to tell. It is nil if the answer is no stream.
+	// stream is set once there is something to send. It is nil if the answer is not streamed.
 	stream() *Stream
 }
 

@@ -33,27 +33,32 @@ type OpenAIOptions struct {
 //		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{webbridge.OpenAI(webbridge.OpenAIOptions{})}},
 //	})
 //
-// A client sets its base URL to that of the server with /v1, its API key to the token, and its model to a name that /v1/models lists.
+// A client sets its base URL to the server's URL with /v1, its API key to the token, and its model
+// to a name that /v1/models lists.
 //
-// # What a client is believed
+// # Trust
 //
-// A client sends its whole conversation with each request. Each request has a session of its own, in memory, which is gone with the answer.
-// What the client says that the user and the assistant have said is text that nobody can vouch for: the session is seeded with it as claimed,
-// see [host.Session.Seed]. The last messages, which must be the user's, are the prompt.
+// A client sends its whole conversation with each request. Each request has its own session, in
+// memory, which ends with the answer. The messages of the user and the assistant are unverified
+// claims: the session is seeded with them as claimed, see [host.Session.Seed]. The last messages,
+// which must be the user's, are the prompt.
 //
-// System and developer messages, and the parameter instructions, are left out: the agent has its own instructions. So are reasoning and
-// calls that a client sends back. The answer says what was left out, in "warnings". Results of tools, tools of the client, approvals, and
-// whatever else would make the answer another one, such as response_format or previous_response_id, are refused by name. Remote files
-// are not loaded.
+// System and developer messages, and the parameter instructions, are left out: the agent has its
+// own instructions. So are reasoning and calls that a client sends back. The answer lists the
+// omitted parts in "warnings". Results of tools, tools of the client, approvals, and whatever else
+// would make the answer another one, such as response_format or previous_response_id, are refused
+// by name. Remote files are not loaded.
 //
 // Nobody can be asked: a call that needs approval is denied, unless a mode of the agent or another policy allows it. See [OpenAIOptions].Settings.
 //
-// # What a client is told
+// # Answers
 //
-// The texts of all responses of the model are the answer, in order. If the output of the agent is not text, its JSON follows. The agent's own
-// calls are not for the client to carry out: /v1/responses has them as items of the type mcp_call, which are complete and have their results;
-// /v1/chat/completions does not have them. Usage counts the whole run, and has its cost if there are prices. A request that the client gives up
-// is cancelled. A failed run is not to be tried again by itself, because tools may have run: x-should-retry says so.
+// The texts of all responses of the model are the answer, in order. If the output of the agent is
+// not text, its JSON follows. The agent's own calls are not for the client to carry out:
+// /v1/responses has them as items of the type mcp_call, which are complete and have their results;
+// /v1/chat/completions does not have them. Usage counts the whole run, and has its cost if there
+// are prices. A request that the client aborts is cancelled. Clients should not retry a failed run
+// automatically, because tools may have run: x-should-retry is false.
 func OpenAI(o OpenAIOptions) Protocol {
 	o.Name = cmp.Or(o.Name, "agent")
 	o.MaxTokens = cmp.Or(o.MaxTokens, 32_768)
@@ -125,7 +130,7 @@ func (p *openaiProtocol) getModel(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// names returns the names of the models, that of the agent first.
+// names returns the names of the models, the agent's first.
 func (p *openaiProtocol) names() []string {
 	all := []string{p.o.Name}
 	for _, name := range openaiSorted(p.o.Models) {

@@ -58,7 +58,8 @@ func (h *Handler) parts(in []Upload) (parts []model.Part, shown []view.Content, 
 	return parts, shown, nil
 }
 
-// Parts converts the parts of a prompt, for the model and for showing them. Files are checked like those of the API.
+// Parts converts the parts of a prompt, for the model and for display. Files are checked as in the
+// API.
 func (h *Handler) Parts(in []Upload) (parts []model.Part, shown []view.Content, err error) {
 	return h.parts(in)
 }

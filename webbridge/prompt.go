@@ -84,7 +84,7 @@ type Turn struct {
 	// Busy determines what happens to the prompt while another turn is running.
 	Busy host.Busy
 	// NoQuestions denies calls that need approval instead of asking. Defer ends the run pending at
-	// once where a call needs approval, in place of waiting for [Options].Patience: its questions
+	// once where a call needs approval, instead of waiting for [Options].Patience: its questions
 	// are answered with [Session.Resolve]. Questions of tools wait all the same.
 	NoQuestions, Defer bool
 	// Began is told the id of the turn when it begins, Observe each event of the run, which is valid during the call. Nil is fine. They must

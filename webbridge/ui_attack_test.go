@@ -160,7 +160,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 	}
 	text := uiObject{"type": "text", "text": "hello"}
 	for want, body := range map[string]any{
-		"is not a valid chat":                       "[1]",
+		"is not a valid chat":                         "[1]",
 		"messages is empty":                           uiObject{"id": "x"},
 		"use 1 to 256":                                uiObject{"messages": message("user", text)},
 		"without control characters":                  uiObject{"id": "a\nb", "messages": message("user", text)},

@@ -71,8 +71,8 @@ type uiUserPart struct {
 
 // UIApproval is the approvalDescriptor of a call that needs approval: what a person must see before deciding.
 type UIApproval struct {
-	// Question is the id of the question in the API of webbridge, which takes edited arguments and "always" too. Choices and Digest are those of
-	// the question.
+	// Question is the id of the question in the API of webbridge, which takes edited arguments and
+	// "always" too. Choices and Digest are the question's.
 	Question string        `json:"question"`
 	Digest   string        `json:"digest"`
 	Choices  []view.Choice `json:"choices,omitempty"`

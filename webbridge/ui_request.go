@@ -142,8 +142,9 @@ func uiDataOf(text string) (string, error) {
 	return base64.StdEncoding.EncodeToString([]byte(plain)), nil
 }
 
-// target returns the prompt that the last message stands for, which is the user's: the one with its id, or the one after the last answer that the
-// client has before it. It is empty if there is none: then the message was never taken.
+// target returns the user's prompt for the last message: the one with its id, or the one after the
+// last answer that the client has before it. It is empty if there is none: then the message was
+// never accepted.
 func (r *uiRequest) target(s *view.Snapshot) (string, error) {
 	if r.Trigger == "regenerate-message" {
 		if prompt, ok := uiPromptOf(r.MessageID); ok && prompt != "" && s.Get(prompt) != nil {

@@ -34,8 +34,9 @@ type UIStreamOptions struct {
 	Results []string
 }
 
-// UIStream returns a protocol, for [Options].Protocols, that lets pages that use the Vercel AI SDK talk to the agent. It
-// speaks the SDK's UI message stream, version v1, so that useChat works unchanged with its default transport.
+// UIStream returns a protocol, for [Options].Protocols, that lets pages that use the Vercel AI SDK
+// talk to the agent. It speaks the SDK's UI message stream, version v1. useChat works unchanged
+// with its default transport.
 //
 //	h, err := webbridge.New(webbridge.Config[Deps, string]{
 //		Host:    host.Config[Deps, string]{Agent: a, Store: store},

@@ -21,7 +21,7 @@ func (e *AnswerError) Error() string {
 	return show.Received("acp: the peer sent a malformed answer: " + e.Problem)
 }
 
-// fate is what became of an answer.
+// fate is the outcome of an answer.
 type fate uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// answer is what a call ends with.
+// answer is the outcome of a call.
 type answer struct {
 	result []byte
 	err    error
@@ -170,8 +170,9 @@ func (c *conn) unregister(id RequestID) bool {
 	return ok
 }
 
-// holdLane notes that a handler which holds its lane waits for the peer, so that the reader goes on whatever its backlog. release
-// takes that back; holds is false if the ctx is not that of such a handler.
+// holdLane notes that a handler which holds its lane waits for the peer, so the reader continues
+// whatever its backlog. release undoes that; holds is false if the ctx does not belong to such a
+// handler.
 func (c *conn) holdLane(ctx context.Context) (release func(), holds bool) {
 	in := incomingOf(ctx)
 	if in == nil || in.conn != c {
@@ -191,7 +192,8 @@ func (c *conn) holdLane(ctx context.Context) (release func(), holds bool) {
 	}, true
 }
 
-// sendCancel tells the peer that nobody waits for the answer any more. It does not wait for room: the caller's ctx has ended.
+// sendCancel tells the peer that the answer is no longer needed. It does not wait for room: the
+// caller's ctx has ended.
 func (c *conn) sendCancel(id RequestID) {
 	e := beginNotification(MethodCancelRequest)
 	e.message(&CancelRequestNotification{RequestID: id})

@@ -34,8 +34,8 @@ func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// ofProtocol reports whether p points to a value of the protocol. Those are the types with a codec
-// of their own, and the structs whose fields all have the tags that make a [shape].
+// ofProtocol reports whether p points to a value of the protocol. Those are the types with their
+// own codec, and the structs whose fields all have the tags that make a [shape].
 func ofProtocol(p any) bool {
 	if _, ok := p.(ownCodec); ok {
 		return !reflect.ValueOf(p).IsNil()

@@ -44,7 +44,7 @@ func (v *SessionConfigSelectOptions) decode(d *decoder) {
 	}
 }
 
-// ElicitationContentValue is what the user put into one field of a form. Exactly one field is set.
+// ElicitationContentValue is the user's input in one field of a form. Exactly one field is set.
 type ElicitationContentValue struct {
 	String      *string  // of a text field, or the choice of a single select
 	Integer     *int64   // of an integer field

@@ -14,8 +14,9 @@ import (
 
 // conn is a JSON-RPC 2.0 peer over lines of JSON. [AgentConn] and [ClientConn] give it a role.
 //
-// Locks: mu guards what the reader and the handlers share; out has a lock of its own. Neither is held while a handler, a hook other
-// than Tap, or the streams are called, and out's may be taken with mu held, never the other way round.
+// Locks: mu guards the state shared by the reader and the handlers; out has its own lock. Neither
+// is held while a handler, a hook other than Tap, or the streams are called, and out's may be taken
+// with mu held, never the other way round.
 type conn struct {
 	r    io.Reader
 	w    io.Writer
@@ -47,7 +48,7 @@ type conn struct {
 	drain  bool  // the peer has ended its side: what it wrote before is still handled
 }
 
-// role is what a side of the protocol handles.
+// role handles the messages of one side of the protocol.
 type role interface {
 	serve(ctx context.Context, method string, params json.RawMessage) (result message, ok bool, err error)
 	notify(ctx context.Context, method string, params json.RawMessage) (ok bool, err error)
@@ -57,7 +58,7 @@ type role interface {
 // closeGrace is how long the end of the connection waits for a read or a write to notice that its stream has been closed.
 const closeGrace = 100 * time.Millisecond
 
-// gate says whether requests are let in. A client's is always open.
+// gate decides whether requests are let in. A client's is always open.
 type gate uint8
 
 const (
@@ -134,7 +135,8 @@ func (c *conn) start(base context.Context) error {
 	return nil
 }
 
-// end begins the end of the connection. The first cause stays. drain says that what has been read is still to be handled.
+// end begins the end of the connection. The first cause stays. drain keeps handling messages that
+// were already read.
 func (c *conn) end(cause error, drain bool) {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -183,8 +185,9 @@ func (c *conn) result() error {
 	return c.cause
 }
 
-// Close begins the end of the connection and returns at once, so that a handler may call it too; Done tells when it is over. What is
-// queued is still written. Without Serve it closes the streams. Its error is always nil.
+// Close begins the end of the connection and returns at once. A handler may call it too; Done
+// reports the end. Queued messages are still written. Without Serve it closes the streams. Its
+// error is always nil.
 func (c *conn) Close() error {
 	c.end(nil, false)
 	c.mu.Lock()

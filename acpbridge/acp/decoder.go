@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// decoder pulls values out of JSON that is known to be valid, so that it never meets a syntax error. The first error sticks and
-// ends every loop. What it returns shares no memory with data.
+// decoder reads values from JSON that is known to be valid, so there are no syntax errors. The
+// first error sticks and ends every loop. Its results share no memory with data.
 type decoder struct {
 	data []byte
 	pos  int
@@ -39,7 +39,7 @@ func decodeValid(data []byte, m message) error {
 	return d.err
 }
 
-// next passes over white space and returns the byte behind it.
+// next skips white space and returns the next byte.
 func (d *decoder) next() byte {
 	for d.pos < len(d.data) {
 		switch c := d.data[d.pos]; c {
@@ -52,8 +52,8 @@ func (d *decoder) next() byte {
 	return 0
 }
 
-// object moves to the next member and sets key; it returns false behind the last one. Before the first member the next byte is an
-// opening brace, between two of them never, so no state is needed.
+// object moves to the next member and sets key; it returns false after the last one. Before the
+// first member the next byte is an opening brace, between two of them never, so no state is needed.
 func (d *decoder) object() bool {
 	if d.err != nil {
 		return false

@@ -6,9 +6,10 @@
 //
 // # Roles
 //
-// [Agent] and [Client] are the two sides. Each interface serves three purposes: the author of a side implements it; the connection of
-// the other side implements it, by calling the peer; and a fake implements it in a test that needs no connection. Embed
-// [UnimplementedAgent] or [UnimplementedClient], and implementations go on compiling as the protocol grows.
+// [Agent] and [Client] are the two sides. Each interface serves three purposes: the author of a
+// side implements it; the connection of the other side implements it, by calling the peer; and a
+// fake implements it in a test that needs no connection. Embed [UnimplementedAgent] or
+// [UnimplementedClient] to keep implementations compiling as the protocol grows.
 //
 //	conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(client *acp.AgentConn) acp.Agent {
 //		return &myAgent{client: client}
@@ -19,25 +20,29 @@
 //
 // Serve reads on one goroutine, the reader, and writes on another. Handlers run on neither:
 //
-//   - The messages of a session, which are those with the same params.sessionId, are handled one after another in the order in which
-//     the peer wrote them: they share a lane. Messages without a session share a lane too. Lanes do not wait for each other. A lane
-//     is a goroutine while it has something to do, and nothing at all otherwise.
-//   - A handler that takes long calls [Async] once it has registered what the next message of the session must find. Then that one is
-//     handled while it goes on. A prompt has to do that, or modes could not be changed during a turn; on the client's side whatever
+//   - The messages of a session, identified by params.sessionId, are handled one after another in
+//     the order in which the peer wrote them: they share a lane. Messages without a session share a
+//     lane too. Lanes do not wait for each other. A lane is a goroutine while it has something to
+//     do, and nothing at all otherwise.
+//   - A handler that takes long calls [Async] once it has registered what the next message of the
+//     session must find. Then that one is handled while the handler still runs. A prompt has to do
+//     that, or modes could not be changed during a turn; on the client's side every handler that
 //     waits for the user or for a process has to, or the updates of the session wait with it.
 //   - Answers to our calls and cancellations are handled by the reader at once, whatever the lanes do; only the answers to a client's
 //     Prompt and LoadSession are returned when the updates before them have been handled. session/cancel ends the ctx of
 //     every prompt of the session that has been read and not answered, even if its handler has not been started, with the cause
 //     [ErrTurnCancelled]; [Agent].Cancel is called as well, in the lane's order. $/cancel_request ends the ctx of one request with
 //     the cause [ErrRequestCancelled].
-//   - Requests before initialize are refused; those written behind it wait until it has been answered. A client has no such gate.
+//   - Requests before initialize are refused; later ones wait until it has been answered. A client
+//     has no such gate.
 //
 // # Answers
 //
-// What a handler sends before it returns goes out before its answer, and nothing that is sent with its ctx goes out behind it:
-// that fails with [ErrAnswered]. [AfterResponse] is for what has to follow the answer. A handler's error is answered as [ToError]
-// says; its panic as -32603. A prompt that was cancelled by session/cancel is answered with the stop reason "cancelled" whatever
-// error its handler returns, as the protocol demands.
+// Messages that a handler sends before it returns go out before its answer. Sending with its ctx
+// after the answer fails with [ErrAnswered]. [AfterResponse] is for messages that must follow the
+// answer. A handler's error is answered as [ToError] says; its panic as -32603. A prompt that was
+// cancelled by session/cancel is answered with the stop reason "cancelled" whatever error its
+// handler returns, as the protocol demands.
 //
 // # Sending
 //
@@ -48,8 +53,8 @@
 //
 // # Limits
 //
-// A line that is too long, is not JSON, or is no message gets an error as its answer, and the connection goes on; see [ConnOptions]
-// for the limits. Nothing of what is sent or received is ever logged.
+// A line that is too long, is not JSON or is not a message is answered with an error, and the
+// connection continues; see [ConnOptions] for the limits. Messages are never logged.
 //
 // A malformed answer never leaves a call waiting: the call fails with an [AnswerError]. If a bad message may have been an answer, the
 // error that is sent back has no id, because the id may be one of ours.

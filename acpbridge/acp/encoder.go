@@ -96,7 +96,8 @@ func (e *encoder) float(v float64) {
 	e.b = strconv.AppendFloat(e.b, v, format, -1, 64)
 }
 
-// unescaped marks the bytes that stand for themselves in a JSON string, given that the string is valid UTF-8.
+// unescaped marks the bytes that need no escape in a JSON string, given that the string is valid
+// UTF-8.
 var unescaped = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'

@@ -84,7 +84,7 @@ func (e *encoder) object(s *shape, v reflect.Value) {
 	e.close()
 }
 
-// members appends the members of an object, and those of the variant that is set.
+// members appends the members of an object, and the members of its variant.
 func (e *encoder) members(s *shape, v reflect.Value, set *variant) {
 	for _, m := range s.members {
 		field := v.Field(m.index)

@@ -60,8 +60,8 @@ func same(t *testing.T, v any) {
 	require.NoError(t, err)
 	require.JSONEq(t, string(data), text, "%T", v)
 	want := reflect.New(reflect.TypeOf(v).Elem()).Interface()
-	require.NoError(t, acp.Unmarshal(data, want))
-	require.Equal(t, want, got, "%s", data)
+	require.NoError(t, acp.Unmarshal([]byte(text), want))
+	require.Equal(t, want, got, "%s", text)
 	byValue, err := acp.Marshal(reflect.ValueOf(v).Elem().Interface())
 	require.NoError(t, err)
 	require.Equal(t, string(data), string(byValue))
@@ -75,7 +75,9 @@ func TestEncodingJSONReadsNullInOptionalMembersAsAConnectionDoes(t *testing.T) {
 		text, err := acp.Marshal(v.Interface())
 		require.NoError(t, err)
 		var whole map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(text, &whole))
+		if json.Unmarshal(text, &whole) != nil {
+			return // it is a list or a scalar
+		}
 		for name, value := range whole {
 			whole[name] = json.RawMessage("null")
 			doc, err := json.Marshal(whole)

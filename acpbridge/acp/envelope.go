@@ -2,7 +2,7 @@
 
 package acp
 
-// envelope is a message as far as the reader has to understand it. Slices share memory with the line.
+// envelope holds the parts of a message that the reader needs. Slices share memory with the line.
 type envelope struct {
 	id      RequestID
 	hasID   bool
@@ -111,7 +111,7 @@ func (env *envelope) answerTo() (id RequestID, ok bool) {
 	return env.id, env.hasID
 }
 
-// answer is what a response says.
+// answer is the content of a response.
 func (env *envelope) answer() answer {
 	switch {
 	case env.problem != "":

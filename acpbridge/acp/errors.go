@@ -24,7 +24,7 @@ const (
 	CodeRequestCancelled = -32800
 )
 
-// Errors by code, for errors.Is. [Errorf] makes one with a message of its own.
+// Errors by code, for errors.Is. [Errorf] makes one with another message.
 var (
 	ErrParse            = &Error{Code: CodeParseError, Message: "parse error"}
 	ErrInvalidRequest   = &Error{Code: CodeInvalidRequest, Message: "invalid request"}
@@ -46,8 +46,8 @@ var (
 	// ErrClosed is the error of everything that the connection can no longer do. It comes wrapped with the reason.
 	ErrClosed = errors.New("acp: connection closed")
 
-	// ErrAnswered is the error of a message sent with the ctx of a request that has been answered: no update of a turn goes out
-	// behind the turn's answer.
+	// ErrAnswered is the error of a message sent with the ctx of a request that has been answered:
+	// no update of a turn goes out after the turn's answer.
 	ErrAnswered = errors.New("acp: the request has been answered")
 )
 
@@ -76,7 +76,8 @@ func (e *Error) WithData(data any) *Error {
 	return &out
 }
 
-// Error implements error, on one line. Characters that control terminals, or that nobody sees, are written out, as in ⟨ESC⟩.
+// Error implements error, on one line. Characters that control terminals or are invisible are
+// written out, as in ⟨ESC⟩.
 func (e *Error) Error() string { return show.Received(fmt.Sprintf("acp: %s (%d)", e.Message, e.Code)) }
 
 // Is reports whether target is an Error of the same code. A cancelled request is a [context.Canceled] too.

@@ -76,8 +76,8 @@ func (c *conn) invoke(in *incoming) (result message, err error) {
 	return (*rawMessage)(&raw), err
 }
 
-// awaitTurnBefore waits until the turn that was read before this one has been answered, so that none of its updates comes behind the
-// answer to this one.
+// awaitTurnBefore waits until the turn that was read before this one has been answered. Otherwise
+// its updates could follow the answer to this one.
 func (c *conn) awaitTurnBefore(in *incoming) {
 	if in.before == nil {
 		return

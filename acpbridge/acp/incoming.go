@@ -53,9 +53,10 @@ func incomingOf(ctx context.Context) *incoming {
 	return in
 }
 
-// Async lets the next message of the session be handled while the calling handler is still running. A handler that takes long, such
-// as that of a prompt, calls it with its ctx after registering what the next message must find. Until then, no later message of the
-// session is handled. Calling it twice, or with a ctx that is not a handler's, does nothing.
+// Async lets the next message of the session be handled while the calling handler is still running.
+// A handler that takes long, such as a prompt's, calls it with its ctx after registering what the
+// next message must find. Until then, no later message of the session is handled. Calling it twice,
+// or with a ctx that is not a handler's, does nothing.
 func Async(ctx context.Context) {
 	if in := incomingOf(ctx); in != nil {
 		in.conn.release(in)
@@ -67,7 +68,8 @@ func Async(ctx context.Context) {
 // announces the commands of a session that the client must know first. Functions are called in the order of their registration, and
 // not at all if the response is an error or the connection has ended.
 //
-// If ctx is not that of a request handler, as in a test without a connection, f is not called, and ok is false.
+// If ctx is not a request handler's, as in a test without a connection, f is not called, and ok is
+// false.
 func AfterResponse(ctx context.Context, f func(ctx context.Context)) (ok bool) {
 	in := incomingOf(ctx)
 	if in == nil || !in.request {

@@ -62,7 +62,8 @@ func (c *conn) nextOf(l *lane) *incoming {
 	return in
 }
 
-// finish notes that the handler has returned, so that a late Async does nothing, and reports whether it had released its lane.
+// finish notes that the handler has returned, which makes a late Async do nothing, and reports
+// whether it had released its lane.
 func (c *conn) finish(in *incoming) (released bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -248,7 +248,7 @@ func (o *outbox) end(err error) {
 	o.fail(err)
 }
 
-// close takes no more messages. The writer ends when what is queued has been written.
+// close accepts no further messages. The writer ends when the queue has been written.
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -23,9 +23,10 @@ func Pair(
 // pipeSize is how much a pipe holds: as much as an operating system's.
 const pipeSize = 64 << 10
 
-// Pipe returns the ends of a pipe in memory. Like an operating system's pipe, and unlike [io.Pipe], it holds 64 KiB, so that a writer
-// blocks only when the reader is that far behind. Closing the write end lets the reader read what is left, and then [io.EOF];
-// closing the read end makes writes fail with [io.ErrClosedPipe].
+// Pipe returns the ends of a pipe in memory. Like an operating system's pipe, and unlike [io.Pipe],
+// it holds 64 KiB: a writer blocks only when the reader is that far behind. Closing the write end
+// lets the reader read the rest, and then [io.EOF]; closing the read end makes writes fail with
+// [io.ErrClosedPipe].
 func Pipe() (r io.ReadCloser, w io.WriteCloser) {
 	p := new(pipe)
 	p.change.L = &p.mu
@@ -99,7 +100,8 @@ func (w *pipeWriter) Write(b []byte) (n int, err error) {
 	}
 }
 
-// append adds what there is room for, moving what is left to the front first, so that the array does not grow.
+// append adds as much as fits. It first moves the rest to the front, to keep the array from
+// growing.
 func (p *pipe) append(b []byte) {
 	if p.start > 0 && len(p.data)+len(b) > cap(p.data) {
 		p.data = p.data[:copy(p.data, p.data[p.start:])]

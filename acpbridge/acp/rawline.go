@@ -22,9 +22,10 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{newLineReader(r, limit)}
 }
 
-// Next returns the next line without its end, in memory of its own. A last line without an end counts. A line that is longer than the limit
-// is skipped without being held in memory: its error is a [*LongLineError], and the next call returns the next line. All other errors are
-// those of the stream, and final.
+// Next returns the next line without its end, in new memory. A last line without an end counts. A
+// line that is longer than the limit is skipped without being held in memory: its error is a
+// [*LongLineError], and the next call returns the next line. All other errors come from the stream
+// and are final.
 func (l *LineReader) Next() ([]byte, error) {
 	line, long, err := l.lines.next()
 	if long == nil {
@@ -46,7 +47,7 @@ func (l *LineReader) Next() ([]byte, error) {
 type LongLineError struct {
 	// Limit is the most bytes that a line may have.
 	Limit int
-	// Kind is what the line seems to be. [KindResponse] stands for errors too.
+	// Kind is the apparent kind of the line. [KindResponse] includes errors.
 	Kind Kind
 	// ID is its id, null if it is not known.
 	ID RequestID
@@ -56,9 +57,10 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("acp: a %s is longer than %d bytes", e.Kind, e.Limit)
 }
 
-// Header is what can be said of a message without decoding its parameters or its result. Its slices share memory with the line.
+// Header is the information about a message that does not require decoding its parameters or
+// result. Its slices share memory with the line.
 type Header struct {
-	// Kind is what the message is.
+	// Kind is the kind of the message.
 	Kind Kind
 	// ID is the id of a request, or of the request that a response answers.
 	ID RequestID
@@ -150,8 +152,9 @@ func (s *scanner) uniqueValue(depth int, problem *string) bool {
 	return s.value(depth)
 }
 
-// SetParam returns a line with a member of its parameters replaced by what edit makes of its JSON, nil if it is absent. All other bytes stay as
-// they are. It fails if the line is not a message with an object of parameters, or is [Ambiguous].
+// SetParam returns a line in which edit has replaced the JSON of one member of the parameters, nil
+// if it is absent. All other bytes stay as they are. It fails if the line is not a message with an
+// object of parameters, or is [Ambiguous].
 func SetParam(line []byte, name string, edit func(old json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
 	if problem := Ambiguous(line); problem != "" {
 		return nil, fmt.Errorf("acp: the message cannot be changed: %s", problem)

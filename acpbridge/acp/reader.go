@@ -26,8 +26,8 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{r: r, max: limit, buf: make([]byte, readSize)}
 }
 
-// next returns the next line, without its end, in memory of its own; or, for a line over the limit, what could be found out about
-// it. A last line that has no end counts. The error comes alone.
+// next returns the next line, without its end, in new memory; or, for a line over the limit, what
+// could be found out about it. A last line that has no end counts. The error comes alone.
 func (l *lineReader) next() (line []byte, long *longLine, err error) {
 	for {
 		chunk := l.buf[l.start:l.end]

@@ -218,7 +218,8 @@ func (c *conn) cancelRequest(params []byte) {
 	}
 }
 
-// openGate is called when initialize has been answered: what was written behind it is now let in, or refused with it.
+// openGate is called when initialize has been answered: later requests are now let in, or refused
+// with it.
 func (c *conn) openGate(ok bool) {
 	c.mu.Lock()
 	held := c.held

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// RequestID is the id of a JSON-RPC request: an integer, a string, or null, which the zero value is. It is kept as it was written,
-// so that integers of any size come back unchanged.
+// RequestID is the id of a JSON-RPC request: an integer, a string, or null, which is the zero
+// value. It is kept as it was written. Integers of any size come back unchanged.
 type RequestID struct {
 	raw string // JSON; "" is null
 }
@@ -74,7 +74,7 @@ func parseID(raw []byte) (id RequestID, ok bool) {
 	return RequestID{}, false
 }
 
-// canonical returns the id with every spelling of a string made the same, so that two equal ids compare equal.
+// canonical returns the id with one spelling for all strings. Equal ids then compare equal.
 func (id RequestID) canonical() RequestID {
 	for i := range len(id.raw) {
 		if id.raw[i] == '\\' {
@@ -107,7 +107,7 @@ func (id RequestID) shortened() string {
 	return strings.ToValidUTF8(id.raw[:enough], "") + "…"
 }
 
-// wholeID returns the id that a number such as 5.0 stands for: languages without integers write ours that way.
+// wholeID returns the id for a number such as 5.0: languages without integers write ours that way.
 func wholeID(raw []byte) (id RequestID, ok bool) {
 	const exact = 1 << 53
 	f, ok := integral(raw)

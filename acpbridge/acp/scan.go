@@ -53,7 +53,7 @@ func (s *scanner) accept(c byte) bool {
 	return true
 }
 
-// value passes over one value. There is no white space before it.
+// value skips one value, which must not be preceded by white space.
 func (s *scanner) value(depth int) bool {
 	switch c := s.peek(); c {
 	case '{':

@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// Printing or logging a message shows no values of headers and variables, and addresses without what may be secret in them. JSON has
-// all of it, because that is what is sent: so a message in a structure of another package must not be logged as JSON.
+// Printing or logging a message shows no values of headers and variables, and addresses without
+// what may be secret in them. JSON has all of it, because it is what is sent. A message inside a
+// structure of another package must not be logged as JSON.
 
 type shownHTTPHeader HTTPHeader
 

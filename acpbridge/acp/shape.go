@@ -11,12 +11,13 @@ import (
 	"sync"
 )
 
-// shape says how the values of a Go type are written in JSON. It is derived once from the type and
-// the tags of its fields, which are the table of the protocol. The encoder and the decoder walk it.
+// shape describes how the values of a Go type are written in JSON. It is derived once from the type
+// and the tags of its fields, which are the table of the protocol. The encoder and the decoder walk
+// it.
 //
 // A field with a json tag is a member. With omitzero it is optional: null means absent, and a value
 // that does not decode, or such an element of a list, is dropped. Without, it is required: its
-// value has to decode. The acp tag says what else there is:
+// value has to decode. The acp tag has the other rules:
 //
 //	strict     optional, but its value has to decode
 //	lenient    required, but a list that does not decode is empty, and such an element is dropped

@@ -14,9 +14,6 @@ type AgentAuthCapabilities struct {
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AgentCapabilities is what the agent can do, announced in the answer to initialize.
 type AgentCapabilities struct {
 	LoadSession         bool                       `json:"loadSession" acp:"default"`
@@ -27,9 +24,6 @@ type AgentCapabilities struct {
 	Meta                map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AgentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AgentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // Annotations are hints on how to show a content block.
 type Annotations struct {
 	Audience     []Role                     `json:"audience,omitzero"`
@@ -37,9 +31,6 @@ type Annotations struct {
 	Priority     *float64                   `json:"priority,omitzero"`
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v Annotations) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Annotations) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AudioContent is the type of variant Audio of ContentBlock.
 type AudioContent struct {
@@ -49,17 +40,11 @@ type AudioContent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AudioContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AudioContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthCapabilities is the type of ClientCapabilities.Auth.
 type AuthCapabilities struct {
 	Terminal bool                       `json:"terminal" acp:"default"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v AuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthMethod is a way to authenticate that the agent offers. Exactly one of the variants, or Unknown, is set.
 type AuthMethod struct {
@@ -80,9 +65,6 @@ type AuthMethodAgent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthMethodAgent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthMethodAgent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthMethodTerminal is the type of variant Terminal of AuthMethod.
 type AuthMethodTerminal struct {
 	ID          AuthMethodID               `json:"id"`
@@ -93,25 +75,16 @@ type AuthMethodTerminal struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthMethodTerminal) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthMethodTerminal) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthenticateRequest holds the parameters of authenticate.
 type AuthenticateRequest struct {
 	MethodID AuthMethodID               `json:"methodId"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthenticateRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthenticateRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthenticateResponse is the result of authenticate.
 type AuthenticateResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v AuthenticateResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthenticateResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AvailableCommand is a slash command that the user may type.
 type AvailableCommand struct {
@@ -120,9 +93,6 @@ type AvailableCommand struct {
 	Input       *AvailableCommandInput     `json:"input,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v AvailableCommand) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AvailableCommand) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AvailableCommandInput says what may follow the name of a slash command. Exactly one of the variants, or Unknown, is set.
 type AvailableCommandInput struct {
@@ -151,17 +121,9 @@ type BlobResourceContents struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v BlobResourceContents) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *BlobResourceContents) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // BooleanConfigOptionCapabilities announces a capability by its presence: SessionConfigOptionsCapabilities.Boolean.
 type BooleanConfigOptionCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
-}
-
-func (v BooleanConfigOptionCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *BooleanConfigOptionCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // BooleanPropertySchema is the type of variant Boolean of ElicitationPropertySchema.
@@ -172,26 +134,17 @@ type BooleanPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v BooleanPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *BooleanPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CancelNotification holds the parameters of session/cancel.
 type CancelNotification struct {
 	SessionID SessionID                  `json:"sessionId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CancelNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CancelNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CancelRequestNotification holds the parameters of $/cancel_request.
 type CancelRequestNotification struct {
 	RequestID RequestID                  `json:"requestId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v CancelRequestNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CancelRequestNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ClientCapabilities is what the client can do, announced in initialize. An agent calls nothing else.
 type ClientCapabilities struct {
@@ -203,9 +156,6 @@ type ClientCapabilities struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ClientCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ClientSessionCapabilities is the type of ClientCapabilities.Session.
 type ClientSessionCapabilities struct {
 	Compaction    *CompactionCapabilities           `json:"compaction,omitzero"`
@@ -214,32 +164,20 @@ type ClientSessionCapabilities struct {
 	Meta          map[string]json.RawMessage        `json:"_meta,omitzero"`
 }
 
-func (v ClientSessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ClientSessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CloseSessionRequest holds the parameters of session/close.
 type CloseSessionRequest struct {
 	SessionID SessionID                  `json:"sessionId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CloseSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CloseSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CloseSessionResponse is the result of session/close.
 type CloseSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CloseSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CloseSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CompactionCapabilities announces a capability by its presence: ClientSessionCapabilities.Compaction.
 type CompactionCapabilities struct {
 }
-
-func (v CompactionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CompactionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompactionSummaryChunk is the type of variant CompactionSummaryChunk of SessionUpdate.
 type CompactionSummaryChunk struct {
@@ -247,9 +185,6 @@ type CompactionSummaryChunk struct {
 	Content      ContentBlock               `json:"content"`
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v CompactionSummaryChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CompactionSummaryChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompactionUpdate reports that the context is being compacted, for clients that announced it.
 type CompactionUpdate struct {
@@ -269,11 +204,6 @@ type CompleteElicitationNotification struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CompleteElicitationNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *CompleteElicitationNotification) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
-}
-
 // ConfigOptionUpdate is the type of variant ConfigOptionUpdate of SessionUpdate.
 type ConfigOptionUpdate struct {
 	ConfigOptions []SessionConfigOption      `json:"configOptions" acp:"lenient"`
@@ -288,9 +218,6 @@ type Content struct {
 	Content ContentBlock               `json:"content"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v Content) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Content) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ContentBlock is a piece of a prompt or of a message. Exactly one of the variants, or Unknown, is set.
 type ContentBlock struct {
@@ -313,18 +240,12 @@ type ContentChunk struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ContentChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ContentChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // Cost is an amount of money, cumulative over the session.
 type Cost struct {
 	Amount   float64                    `json:"amount"`
 	Currency string                     `json:"currency"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v Cost) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Cost) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CreateElicitationRequest holds the parameters of elicitation/create: a form to fill in, or a URL to visit. Exactly one of the variants, or Unknown, is set.
 type CreateElicitationRequest struct {
@@ -358,18 +279,8 @@ func (v *CreateElicitationResponse) UnmarshalJSON(data []byte) error { return un
 type CreateElicitationResponseCancel struct {
 }
 
-func (v CreateElicitationResponseCancel) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *CreateElicitationResponseCancel) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
-}
-
 // CreateElicitationResponseDecline is the type of variant Decline of CreateElicitationResponse.
 type CreateElicitationResponseDecline struct {
-}
-
-func (v CreateElicitationResponseDecline) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *CreateElicitationResponseDecline) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // CreateTerminalRequest holds the parameters of terminal/create.
@@ -383,17 +294,11 @@ type CreateTerminalRequest struct {
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CreateTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CreateTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // CreateTerminalResponse is the result of terminal/create.
 type CreateTerminalResponse struct {
 	TerminalID TerminalID                 `json:"terminalId"`
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v CreateTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CreateTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CurrentModeUpdate is the type of variant CurrentModeUpdate of SessionUpdate.
 type CurrentModeUpdate struct {
@@ -401,25 +306,16 @@ type CurrentModeUpdate struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v CurrentModeUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *CurrentModeUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // DeleteSessionRequest holds the parameters of session/delete.
 type DeleteSessionRequest struct {
 	SessionID SessionID                  `json:"sessionId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v DeleteSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *DeleteSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // DeleteSessionResponse is the result of session/delete.
 type DeleteSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v DeleteSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *DeleteSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Diff is a change to a file, shown with a tool call.
 type Diff struct {
@@ -429,16 +325,10 @@ type Diff struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v Diff) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Diff) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ElicitationAcceptAction is the type of variant Accept of CreateElicitationResponse.
 type ElicitationAcceptAction struct {
 	Content map[string]ElicitationContentValue `json:"content,omitzero" acp:"strict"`
 }
-
-func (v ElicitationAcceptAction) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationAcceptAction) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationCapabilities is the type of ClientCapabilities.Elicitation.
 type ElicitationCapabilities struct {
@@ -447,16 +337,10 @@ type ElicitationCapabilities struct {
 	Meta map[string]json.RawMessage   `json:"_meta,omitzero"`
 }
 
-func (v ElicitationCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ElicitationFormCapabilities announces a capability by its presence: ElicitationCapabilities.Form.
 type ElicitationFormCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ElicitationFormCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationFormCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationFormMode is the type of variant Form of CreateElicitationRequest. Exactly one of the variants is set.
 type ElicitationFormMode struct {
@@ -488,9 +372,6 @@ type ElicitationRequestScope struct {
 	RequestID RequestID `json:"requestId"`
 }
 
-func (v ElicitationRequestScope) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationRequestScope) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ElicitationSchema is the type of ElicitationFormMode.RequestedSchema.
 type ElicitationSchema struct {
 	Type        ElicitationSchemaType                `json:"type" acp:"default=object"`
@@ -510,16 +391,10 @@ type ElicitationSessionScope struct {
 	ToolCallID ToolCallID `json:"toolCallId,omitzero"`
 }
 
-func (v ElicitationSessionScope) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationSessionScope) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ElicitationURLCapabilities announces a capability by its presence: ElicitationCapabilities.URL.
 type ElicitationURLCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ElicitationURLCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ElicitationURLCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationURLMode is the type of variant URL of CreateElicitationRequest. Exactly one of the variants is set.
 type ElicitationURLMode struct {
@@ -540,9 +415,6 @@ type EmbeddedResource struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v EmbeddedResource) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *EmbeddedResource) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // EmbeddedResourceResource is the contents of an embedded resource. Exactly one of the variants, or Unknown, is set.
 type EmbeddedResourceResource struct {
 	Text *TextResourceContents `acp:"has text"`
@@ -562,18 +434,12 @@ type EnumOption struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v EnumOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *EnumOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // EnvVariable is the type of CreateTerminalRequest.Env, MCPServerStdio.Env.
 type EnvVariable struct {
 	Name  string                     `json:"name"`
 	Value string                     `json:"value"`
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v EnvVariable) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *EnvVariable) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // FileSystemCapabilities is the type of ClientCapabilities.FS.
 type FileSystemCapabilities struct {
@@ -582,18 +448,12 @@ type FileSystemCapabilities struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v FileSystemCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *FileSystemCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // HTTPHeader is a header to send to an MCP server.
 type HTTPHeader struct {
 	Name  string                     `json:"name"`
 	Value string                     `json:"value"`
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v HTTPHeader) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *HTTPHeader) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ImageContent is the type of variant Image of ContentBlock.
 type ImageContent struct {
@@ -604,9 +464,6 @@ type ImageContent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ImageContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ImageContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // Implementation names a client or agent and its version.
 type Implementation struct {
 	Name    string                     `json:"name"`
@@ -615,9 +472,6 @@ type Implementation struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v Implementation) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Implementation) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // InitializeRequest holds the parameters of initialize.
 type InitializeRequest struct {
 	ProtocolVersion    ProtocolVersion            `json:"protocolVersion"`
@@ -625,9 +479,6 @@ type InitializeRequest struct {
 	ClientInfo         *Implementation            `json:"clientInfo,omitzero"`
 	Meta               map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v InitializeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // InitializeResponse is the result of initialize.
 type InitializeResponse struct {
@@ -651,9 +502,6 @@ type IntegerPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v IntegerPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *IntegerPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // KillTerminalRequest holds the parameters of terminal/kill.
 type KillTerminalRequest struct {
 	SessionID  SessionID                  `json:"sessionId"`
@@ -661,16 +509,10 @@ type KillTerminalRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v KillTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *KillTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // KillTerminalResponse is the result of terminal/kill.
 type KillTerminalResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v KillTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *KillTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsRequest holds the parameters of session/list.
 type ListSessionsRequest struct {
@@ -678,9 +520,6 @@ type ListSessionsRequest struct {
 	Cursor *string                    `json:"cursor,omitzero" acp:"strict"`
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ListSessionsRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsResponse is the result of session/list.
 type ListSessionsResponse struct {
@@ -711,32 +550,20 @@ type LoadSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v LoadSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *LoadSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // LogoutCapabilities announces a capability by its presence: AgentAuthCapabilities.Logout.
 type LogoutCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v LogoutCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *LogoutCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LogoutRequest holds the parameters of logout.
 type LogoutRequest struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v LogoutRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *LogoutRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // LogoutResponse is the result of logout.
 type LogoutResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v LogoutResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *LogoutResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPCapabilities is the type of AgentCapabilities.MCPCapabilities.
 type MCPCapabilities struct {
@@ -744,9 +571,6 @@ type MCPCapabilities struct {
 	SSE  bool                       `json:"sse" acp:"default"`
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v MCPCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServer is an MCP server that the client wants the agent to connect to. Exactly one of the variants, or Unknown, is set.
 type MCPServer struct {
@@ -816,9 +640,6 @@ type MultiSelectPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MultiSelectPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MultiSelectPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // NewSessionRequest holds the parameters of session/new.
 type NewSessionRequest struct {
 	Cwd                   string                     `json:"cwd"`
@@ -838,9 +659,6 @@ type NewSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v NewSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *NewSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // Notice is a message to the user that is no part of the conversation, for clients that announced it.
 type Notice struct {
 	Severity    NoticeSeverity             `json:"severity"`
@@ -849,15 +667,9 @@ type Notice struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v Notice) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Notice) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // NoticeCapabilities announces a capability by its presence: ClientSessionCapabilities.Notices.
 type NoticeCapabilities struct {
 }
-
-func (v NoticeCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *NoticeCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NumberPropertySchema is the type of variant Number of ElicitationPropertySchema.
 type NumberPropertySchema struct {
@@ -869,9 +681,6 @@ type NumberPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v NumberPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *NumberPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // PermissionOption is a choice offered to the user by session/request_permission.
 type PermissionOption struct {
 	OptionID PermissionOptionID         `json:"optionId"`
@@ -879,9 +688,6 @@ type PermissionOption struct {
 	Kind     PermissionOptionKind       `json:"kind"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v PermissionOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PermissionOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Plan is the agent's whole plan; each one replaces the one before.
 type Plan struct {
@@ -900,9 +706,6 @@ type PlanEntry struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanEntry) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanEntry) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // PromptCapabilities is the type of AgentCapabilities.PromptCapabilities.
 type PromptCapabilities struct {
 	Image           bool                       `json:"image" acp:"default"`
@@ -910,9 +713,6 @@ type PromptCapabilities struct {
 	EmbeddedContext bool                       `json:"embeddedContext" acp:"default"`
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v PromptCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PromptCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PromptRequest holds the parameters of session/prompt.
 type PromptRequest struct {
@@ -930,9 +730,6 @@ type PromptResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PromptResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ReadTextFileRequest holds the parameters of fs/read_text_file.
 type ReadTextFileRequest struct {
 	SessionID SessionID                  `json:"sessionId"`
@@ -942,17 +739,11 @@ type ReadTextFileRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ReadTextFileRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ReadTextFileRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ReadTextFileResponse is the result of fs/read_text_file.
 type ReadTextFileResponse struct {
 	Content string                     `json:"content"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ReadTextFileResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ReadTextFileResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ReleaseTerminalRequest holds the parameters of terminal/release.
 type ReleaseTerminalRequest struct {
@@ -961,16 +752,10 @@ type ReleaseTerminalRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ReleaseTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ReleaseTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ReleaseTerminalResponse is the result of terminal/release.
 type ReleaseTerminalResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ReleaseTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ReleaseTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RequestPermissionOutcome is the user's choice, or that the turn was cancelled before there was one. Exactly one of the variants, or Unknown, is set.
 type RequestPermissionOutcome struct {
@@ -985,11 +770,6 @@ func (v *RequestPermissionOutcome) UnmarshalJSON(data []byte) error { return unm
 
 // RequestPermissionOutcomeCancelled is the type of variant Cancelled of RequestPermissionOutcome.
 type RequestPermissionOutcomeCancelled struct {
-}
-
-func (v RequestPermissionOutcomeCancelled) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *RequestPermissionOutcomeCancelled) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // RequestPermissionRequest holds the parameters of session/request_permission.
@@ -1009,9 +789,6 @@ type RequestPermissionResponse struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v RequestPermissionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *RequestPermissionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ResourceLink is the type of variant ResourceLink of ContentBlock.
 type ResourceLink struct {
 	Annotations *Annotations               `json:"annotations,omitzero"`
@@ -1024,9 +801,6 @@ type ResourceLink struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ResourceLink) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ResourceLink) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ResumeSessionRequest holds the parameters of session/resume.
 type ResumeSessionRequest struct {
 	SessionID             SessionID                  `json:"sessionId"`
@@ -1036,9 +810,6 @@ type ResumeSessionRequest struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ResumeSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ResumeSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ResumeSessionResponse is the result of session/resume.
 type ResumeSessionResponse struct {
 	Modes         *SessionModeState          `json:"modes,omitzero"`
@@ -1046,28 +817,15 @@ type ResumeSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ResumeSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ResumeSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SelectedPermissionOutcome is the type of variant Selected of RequestPermissionOutcome.
 type SelectedPermissionOutcome struct {
 	OptionID PermissionOptionID         `json:"optionId"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SelectedPermissionOutcome) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SelectedPermissionOutcome) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionAdditionalDirectoriesCapabilities announces a capability by its presence: SessionCapabilities.AdditionalDirectories.
 type SessionAdditionalDirectoriesCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
-}
-
-func (v SessionAdditionalDirectoriesCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalJSON(&v)
-}
-func (v *SessionAdditionalDirectoriesCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // SessionCapabilities is the type of AgentCapabilities.SessionCapabilities.
@@ -1080,24 +838,15 @@ type SessionCapabilities struct {
 	Meta                  map[string]json.RawMessage                `json:"_meta,omitzero"`
 }
 
-func (v SessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionCloseCapabilities announces a capability by its presence: SessionCapabilities.Close.
 type SessionCloseCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionCloseCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionCloseCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionConfigBoolean is the type of variant Boolean of SessionConfigOption.
 type SessionConfigBoolean struct {
 	CurrentValue bool `json:"currentValue"`
 }
-
-func (v SessionConfigBoolean) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionConfigBoolean) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigOption is a setting of a session that the user can change. Exactly one of the variants, or Unknown, is set.
 type SessionConfigOption struct {
@@ -1122,19 +871,11 @@ type SessionConfigOptionsCapabilities struct {
 	Meta    map[string]json.RawMessage       `json:"_meta,omitzero"`
 }
 
-func (v SessionConfigOptionsCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *SessionConfigOptionsCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
-}
-
 // SessionConfigSelect is the type of variant Select of SessionConfigOption.
 type SessionConfigSelect struct {
 	CurrentValue SessionConfigValueID       `json:"currentValue"`
 	Options      SessionConfigSelectOptions `json:"options"`
 }
-
-func (v SessionConfigSelect) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionConfigSelect) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigSelectGroup is part of the protocol.
 type SessionConfigSelectGroup struct {
@@ -1155,16 +896,10 @@ type SessionConfigSelectOption struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionConfigSelectOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionConfigSelectOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionDeleteCapabilities announces a capability by its presence: SessionCapabilities.Delete.
 type SessionDeleteCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionDeleteCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionDeleteCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionInfo describes a session in a list.
 type SessionInfo struct {
@@ -1176,9 +911,6 @@ type SessionInfo struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionInfoUpdate changes what a client shows of a session; absent fields keep their value.
 type SessionInfoUpdate struct {
 	Title     Patch                      `json:"title,omitzero"`
@@ -1186,16 +918,10 @@ type SessionInfoUpdate struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionInfoUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionInfoUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionListCapabilities announces a capability by its presence: SessionCapabilities.List.
 type SessionListCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionListCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionListCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionMode is a way of working that a session can be set to.
 type SessionMode struct {
@@ -1204,9 +930,6 @@ type SessionMode struct {
 	Description *string                    `json:"description,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionMode) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionModeState is the type of LoadSessionResponse.Modes, NewSessionResponse.Modes, ResumeSessionResponse.Modes.
 type SessionModeState struct {
@@ -1225,16 +948,10 @@ type SessionNotification struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionResumeCapabilities announces a capability by its presence: SessionCapabilities.Resume.
 type SessionResumeCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionResumeCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionResumeCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionUpdate is a change of a session that the client shows. Exactly one of the variants, or Unknown, is set.
 type SessionUpdate struct {
@@ -1281,19 +998,9 @@ type SetSessionConfigOptionRequestBoolean struct {
 	Value bool `json:"value"`
 }
 
-func (v SetSessionConfigOptionRequestBoolean) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *SetSessionConfigOptionRequestBoolean) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
-}
-
 // SetSessionConfigOptionRequestValueID is the type of variant ValueID of SetSessionConfigOptionRequest.
 type SetSessionConfigOptionRequestValueID struct {
 	Value SessionConfigValueID `json:"value"`
-}
-
-func (v SetSessionConfigOptionRequestValueID) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *SetSessionConfigOptionRequestValueID) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // SetSessionConfigOptionResponse is the result of session/set_config_option.
@@ -1314,16 +1021,10 @@ type SetSessionModeRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetSessionModeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetSessionModeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SetSessionModeResponse is the result of session/set_mode.
 type SetSessionModeResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SetSessionModeResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetSessionModeResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // StringMultiSelectItems is the type of variant String of MultiSelectItems.
 type StringMultiSelectItems struct {
@@ -1348,17 +1049,11 @@ type StringPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v StringPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *StringPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // Terminal is the type of variant Terminal of ToolCallContent.
 type Terminal struct {
 	TerminalID TerminalID                 `json:"terminalId"`
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v Terminal) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Terminal) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TerminalExitStatus is the type of TerminalOutputResponse.ExitStatus.
 type TerminalExitStatus struct {
@@ -1367,18 +1062,12 @@ type TerminalExitStatus struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v TerminalExitStatus) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *TerminalExitStatus) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // TerminalOutputRequest holds the parameters of terminal/output.
 type TerminalOutputRequest struct {
 	SessionID  SessionID                  `json:"sessionId"`
 	TerminalID TerminalID                 `json:"terminalId"`
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v TerminalOutputRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *TerminalOutputRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TerminalOutputResponse is the result of terminal/output.
 type TerminalOutputResponse struct {
@@ -1388,18 +1077,12 @@ type TerminalOutputResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v TerminalOutputResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *TerminalOutputResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // TextContent is the type of variant Text of ContentBlock.
 type TextContent struct {
 	Annotations *Annotations               `json:"annotations,omitzero"`
 	Text        string                     `json:"text"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v TextContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *TextContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TextResourceContents is the type of variant Text of EmbeddedResourceResource.
 type TextResourceContents struct {
@@ -1408,9 +1091,6 @@ type TextResourceContents struct {
 	URI      string                     `json:"uri"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v TextResourceContents) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *TextResourceContents) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TitledMultiSelectItems is the type of variant Titled of MultiSelectItems.
 type TitledMultiSelectItems struct {
@@ -1435,9 +1115,6 @@ type ToolCall struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ToolCall) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ToolCall) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ToolCallContent is something that a tool call has produced. Exactly one of the variants, or Unknown, is set.
 type ToolCallContent struct {
 	Content  *Content  `acp:"type=content"`
@@ -1457,9 +1134,6 @@ type ToolCallLocation struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ToolCallLocation) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ToolCallLocation) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ToolCallUpdate changes a tool call; absent fields keep their value, Content and Locations are replaced as a whole.
 type ToolCallUpdate struct {
 	ToolCallID ToolCallID                 `json:"toolCallId"`
@@ -1474,17 +1148,11 @@ type ToolCallUpdate struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ToolCallUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ToolCallUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // UnstructuredCommandInput is the type of variant Unstructured of AvailableCommandInput.
 type UnstructuredCommandInput struct {
 	Hint string                     `json:"hint"`
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v UnstructuredCommandInput) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *UnstructuredCommandInput) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // UsageUpdate reports the tokens in the context, the context window's size, and the cost so far.
 type UsageUpdate struct {
@@ -1494,9 +1162,6 @@ type UsageUpdate struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UsageUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *UsageUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // WaitForTerminalExitRequest holds the parameters of terminal/wait_for_exit.
 type WaitForTerminalExitRequest struct {
 	SessionID  SessionID                  `json:"sessionId"`
@@ -1504,18 +1169,12 @@ type WaitForTerminalExitRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v WaitForTerminalExitRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *WaitForTerminalExitRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // WaitForTerminalExitResponse is the result of terminal/wait_for_exit.
 type WaitForTerminalExitResponse struct {
 	ExitCode *uint32                    `json:"exitCode,omitzero"`
 	Signal   *string                    `json:"signal,omitzero"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v WaitForTerminalExitResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *WaitForTerminalExitResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // WriteTextFileRequest holds the parameters of fs/write_text_file.
 type WriteTextFileRequest struct {
@@ -1525,13 +1184,7 @@ type WriteTextFileRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v WriteTextFileRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *WriteTextFileRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // WriteTextFileResponse is the result of fs/write_text_file.
 type WriteTextFileResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v WriteTextFileResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *WriteTextFileResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }

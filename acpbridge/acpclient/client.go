@@ -17,8 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Config says what a client offers its agent. The zero value offers nothing and allows nothing, which many agents that bring their own
-// tools can work with.
+// Config configures a client. The zero value offers nothing to the agent and allows nothing, which
+// many agents that bring their own tools can work with.
 type Config struct {
 	// Name and Version are what the client says it is.
 	Name, Version string
@@ -26,8 +26,9 @@ type Config struct {
 	Permission PermissionFunc
 	// Elicitation answers the agent's forms, and opens its addresses. The agent is told that it may ask if it is not nil.
 	Elicitation ElicitationFunc
-	// Workspace is the files and commands that are served to the agent, as far as its [workspace.Features] go. Nil serves none. A session
-	// may have another one, see [SessionConfig]. The client does not close it.
+	// Workspace is the files and commands that are served to the agent, within its
+	// [workspace.Features]. Nil serves none. A session may have another one, see [SessionConfig].
+	// The client does not close it.
 	Workspace workspace.Workspace
 	// TerminalLogin tells the agent that the user can log in by [Client.Login].
 	TerminalLogin bool
@@ -190,7 +191,8 @@ func (c *Client) Conn() *acp.ClientConn { return c.conn }
 // Done is closed when the connection has ended, by Close or by the agent.
 func (c *Client) Done() <-chan struct{} { return c.served }
 
-// Err returns nil while the connection is open. Afterwards it is [ErrClosed], or says how the agent ended.
+// Err returns nil while the connection is open. Afterwards it is [ErrClosed] or describes how the
+// agent ended.
 func (c *Client) Err() error {
 	if c.conn.Err() == nil {
 		return nil
@@ -239,7 +241,7 @@ func (c *Client) watch() {
 	}
 }
 
-// lost says why there is no answer.
+// lost returns the reason why a call has no answer.
 func (c *Client) lost(method string, err error) error {
 	c.mu.Lock()
 	closed := c.closed
@@ -316,7 +318,7 @@ func (c *Client) trace(next func(acp.Event)) func(acp.Event) {
 	}
 }
 
-// tap keeps lines that are no messages.
+// tap keeps lines that are not messages.
 func (c *Client) tap(next func(acp.Direction, []byte)) func(acp.Direction, []byte) {
 	return func(d acp.Direction, line []byte) {
 		if d == acp.Received {

@@ -19,7 +19,7 @@
 //	}
 //	fmt.Println(turn.Text())
 //
-// # What is shown
+// # Entities
 //
 // The updates of a session become entities of package view: messages, thoughts, tool calls, the plan, slash commands,
 // options, usage. [Session.Snapshot] returns the current ones, and [Session.Subscribe] follows them.
@@ -44,7 +44,8 @@
 //
 // # Agents by name
 //
-// [Open] starts an agent by its name. The names are in the format of the ACP registry, which also says how agents are installed:
+// [Open] starts an agent by its name. The names are in the format of the ACP registry, which also
+// describes how to install agents:
 //
 //	agents, err := acpclient.LoadRegistry()
 //	if err != nil {
@@ -60,15 +61,18 @@
 //	}
 //	command, err := store.Command(a)
 //
-// [BuiltinRegistry] is a copy of part of the registry, pinned to the versions that this package was tested with. [LoadRegistry] adds the user's file, see
-// [RegistryFile]. Its entries win over those of the copy. It may be the registry's own file, or the user's selection of it. Nothing is fetched.
+// [BuiltinRegistry] is a copy of part of the registry, pinned to the versions that this package was
+// tested with. [LoadRegistry] adds the user's file, see [RegistryFile]. Its entries replace entries
+// of the copy. It may be the registry's own file, or the user's selection of it. Nothing is
+// fetched.
 //
 // Find, Load and [AgentStore.Command] download nothing and run nothing. [AgentStore.Install] runs npm or uv, or downloads the archive of a binary over
 // HTTPS and checks its SHA-256. It is called by the program, never by this package. Every package must name its exact version.
 //
-// A registry's file says what runs, so what this package does not understand in it is an error: paths that leave the archive, packages without
-// a version or from an address, environment variables that make other code run, anything unknown in a distribution. Unknown members of the
-// file and of an agent's entry only describe it, and are ignored.
+// A registry's file determines what runs, so unknown parts of it are errors: paths that leave the
+// archive, packages without a version or from an address, environment variables that make other
+// code run, anything unknown in a distribution. Unknown members of the file and of an agent's entry
+// only describe it, and are ignored.
 //
 // # Agents inside agents
 //

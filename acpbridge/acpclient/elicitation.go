@@ -33,11 +33,11 @@ type Elicitation struct {
 	ID  acp.ElicitationID
 }
 
-// Answer is what a person did about an [Elicitation].
+// Answer is a person's answer to an [Elicitation].
 type Answer struct {
 	// Action is accept, decline or cancel. The empty one cancels.
 	Action toolset.Action
-	// Content is what was put into the form, by the names of its fields.
+	// Content holds the values of the form, by the names of its fields.
 	Content map[string]acp.ElicitationContentValue
 }
 
@@ -46,7 +46,8 @@ type Answer struct {
 // [Client.Problems]. It may be called for several sessions at once.
 type ElicitationFunc func(ctx context.Context, e *Elicitation) (Answer, error)
 
-// AnswerWith asks an asker, such as that of a run, the agent's questions. With nobody to ask, they are cancelled.
+// AnswerWith passes the agent's questions to an asker, such as a run's. Without anyone to ask, they
+// are cancelled.
 func AnswerWith(asker toolset.Asker) ElicitationFunc {
 	return func(ctx context.Context, e *Elicitation) (Answer, error) {
 		q := toolset.Question{Message: show.ReceivedText(e.Message), URL: e.URL, ID: string(e.ID)}

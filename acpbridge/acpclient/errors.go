@@ -16,7 +16,8 @@ import (
 var (
 	// ErrClosed is the error of everything that is done with a client or a session after it has been closed.
 	ErrClosed = errors.New("acpclient: closed")
-	// ErrBusy is the error of a prompt that is sent while the session's turn goes on, or while the agent has not ended a cancelled one.
+	// ErrBusy is the error of a prompt that is sent during the session's turn, or before the agent
+	// has ended a cancelled one.
 	ErrBusy = errors.New("acpclient: the session has a turn in progress")
 	// ErrNoAnswer is the cause of a call that was ended because the agent did not answer in time.
 	ErrNoAnswer = errors.New("the agent has not answered")
@@ -26,11 +27,12 @@ var (
 
 // AgentError is an error that the agent answered with.
 type AgentError struct {
-	// Method is what was asked of the agent.
+	// Method is the name of the call.
 	Method string
 	// Code is the error's code, such as [acp.CodeInternal]. errors.Is compares it with errors of package acp, such as [acp.ErrAuthRequired].
 	Code int
-	// Message says what was wrong, in one line. Details says more; agents put into it what a model's provider answered. It may be empty.
+	// Message is the error in one line. Details has more, such as a model provider's answer. It may
+	// be empty.
 	Message, Details string
 	// Data is all that the agent added.
 	Data json.RawMessage
@@ -91,9 +93,10 @@ func (e *UnsupportedError) Unwrap() error { return errors.ErrUnsupported }
 // ProtocolError reports that the agent broke the protocol. It is the error of a call whose answer cannot be used, and what
 // [Client.Problems] has.
 type ProtocolError struct {
-	// Method is the call or the agent's message; it is empty for what is no message.
+	// Method is the call or the agent's message; it is empty for lines that are not messages.
 	Method string
-	// Problem says what is wrong, in one line. It has no content of messages, but for the beginning of lines that are not messages.
+	// Problem describes the error in one line. It has no content of messages, except for the
+	// beginning of lines that are not messages.
 	Problem string
 
 	err error
@@ -114,12 +117,14 @@ type ProcessError struct {
 	Command string
 	// Method is the call that was waiting, if there was one.
 	Method string
-	// Ended says that the process has ended. ExitCode is its exit code, or -1 if Signal ended it.
+	// Ended reports that the process has ended. ExitCode is its exit code, or -1 if Signal ended
+	// it.
 	Ended    bool
 	ExitCode int
 	Signal   string
-	// Stderr are the last lines of its standard error, and Garbage the last lines of its standard output that are no messages. Both
-	// are bounded, and values of environment variables that look like secrets are taken out.
+	// Stderr holds the last lines of its standard error, and Garbage the last lines of its standard
+	// output that are not messages. Both are bounded, and values of environment variables that look
+	// like secrets are taken out.
 	Stderr, Garbage []string
 
 	err error

@@ -78,7 +78,7 @@ func (h *handler) WriteTextFile(ctx context.Context, r *acp.WriteTextFileRequest
 	return &acp.WriteTextFileResponse{}, nil
 }
 
-// write writes a file, if somebody has allowed exactly that.
+// write writes a file if exactly that was allowed.
 func (s *Session) write(ctx context.Context, path, content string) error {
 	at, err := workspace.Locate(s.workspace.Roots(), path)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Session) askPerson(ctx context.Context, tool string, a *toolset.Approva
 	return toolset.VerdictAllow
 }
 
-// workspaceError is what the agent is told of an error.
+// workspaceError returns an error as the agent sees it.
 func workspaceError(ctx context.Context, op, path string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

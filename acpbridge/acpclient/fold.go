@@ -140,7 +140,8 @@ func (f *folder) replace(known, e *view.Entity) {
 	f.put(e)
 }
 
-// entityCost is what an entity takes besides its content, roughly, and entryCost what an entry of one of its lists does.
+// entityCost is the approximate size of an entity without its content, and entryCost the size of an
+// entry of one of its lists.
 const (
 	entityCost = 512
 	entryCost  = 64
@@ -269,7 +270,7 @@ func (f *folder) beginTurn(prompt []acp.ContentBlock) {
 	f.echo, f.heard = f.view.Get(id).Text(), 0
 }
 
-// steered shows a message that was passed to the turn. What the agent is saying goes on after it.
+// steered shows a message that was passed to the turn. The agent's message continues after it.
 func (f *folder) steered(message []acp.ContentBlock) {
 	if len(message) == 0 {
 		return
@@ -281,7 +282,8 @@ func (f *folder) steered(message []acp.ContentBlock) {
 	f.echo, f.heard = f.view.Get(id).Text(), 0
 }
 
-// endTurn ends a turn and returns the agent's messages. status is that of an answer that is not whole.
+// endTurn ends a turn and returns the agent's messages. status is the status of an incomplete
+// answer.
 func (f *folder) endTurn(status view.Status) []string {
 	all := f.messages
 	if n := len(all); n > 0 && status != "" {

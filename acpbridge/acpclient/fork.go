@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 )
 
-// ForkSession opens a new session that begins with the conversation of another one, which stays as it is. What was said before is not shown.
-// It returns an [*UnsupportedError] if the agent does not announce session/fork, an unstable part of the protocol.
+// ForkSession opens a new session that begins with the conversation of another one, which stays
+// unchanged. Earlier messages are not shown. It returns an [*UnsupportedError] if the agent does
+// not announce session/fork, an unstable part of the protocol.
 func (c *Client) ForkSession(ctx context.Context, id acp.SessionID, config SessionConfig) (*Session, error) {
 	if !c.forks {
 		return nil, c.unsupported(unstable.MethodForkSession)

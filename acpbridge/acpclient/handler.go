@@ -9,7 +9,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// handler is what the agent talks to.
+// handler serves the agent's requests.
 type handler struct {
 	acp.UnimplementedClient
 	client *Client
@@ -74,7 +74,7 @@ func (s *Session) endFull(t *turn) {
 	}
 }
 
-// applyLocked folds an update. It says what is wrong with it. The caller holds s.mu.
+// applyLocked folds an update, and returns an error if it is invalid. The caller holds s.mu.
 func (s *Session) applyLocked(u *acp.SessionUpdate) (problem string) {
 	if s.ended {
 		return "an update of a session that has been closed"

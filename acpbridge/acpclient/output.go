@@ -34,7 +34,8 @@ type output struct {
 	told    bool
 }
 
-// more shows what is new. over says that nothing more will come; exit is nil then if the command was released.
+// more shows new output. over reports that the output is complete; exit is nil then if the command
+// was released.
 func (o *output) more() (exit *workspace.Exit, over bool) {
 	const atOnce, rounds = 256 << 10, 16
 	for range rounds {
@@ -92,7 +93,7 @@ func (o *output) cut(n int) {
 	o.tail = append(o.tail[:0], o.tail[n:]...)
 }
 
-// finish shows the end, and says what is missing before it.
+// finish shows the end, preceded by a note about missing output.
 func (o *output) finish() {
 	tail := o.tail
 	if o.dropped > 0 || len(tail) > shownTail {

@@ -23,13 +23,13 @@ type PermissionRequest struct {
 	Session *Session
 	// Call is the tool call as it is known. It is nil if the client asks.
 	Call *view.Entity
-	// Approval says what would be done: a title, and previews of the changes and the command, as far as they are known. If Unasked is set,
-	// they are exactly what will be done.
+	// Approval describes the action: a title, and previews of the changes and the command, if they
+	// are known. If Unasked is set, they are exactly what will be done.
 	Approval toolset.Approval
 	// Options are the answers that are offered. The agent's come in any order, and need not have every kind.
 	Options []acp.PermissionOption
-	// Unasked says that the agent did not ask: it is about to write a file or to run a command of the workspace, and the client asks in its
-	// place.
+	// Unasked reports that the agent did not ask: it is about to write a file or to run a command
+	// of the workspace, and the client asks instead.
 	Unasked bool
 	// Tool is "write_file" or "run_command" if Unasked is set, and the name of the agent's tool, if it has told one, otherwise.
 	Tool string
@@ -62,10 +62,11 @@ func RejectAll(_ context.Context, r *PermissionRequest) (acp.PermissionOptionID,
 	return r.Option(acp.PermissionOptionKindRejectOnce), nil
 }
 
-// AskWith asks an asker, such as that of a run, or one of package approval with policies before it. The source of the approvals is the agent,
-// so decisions about tools of the program, or of another agent, do not cover them. Decisions that hold always choose an
-// "always" option if there is one. With nobody to ask, the answer is no. A decision that defers withdraws the question, because an agent's
-// question cannot wait for a later run.
+// AskWith passes questions to an asker, such as a run's, or one of package approval with policies
+// before it. The source of the approvals is the agent, so decisions about tools of the program, or
+// of another agent, do not cover them. Decisions that hold always choose an "always" option if
+// there is one. Without anyone to ask, the answer is no. A decision that defers withdraws the
+// question, because an agent's question cannot wait for a later run.
 func AskWith(asker toolset.Asker) PermissionFunc {
 	return func(ctx context.Context, r *PermissionRequest) (acp.PermissionOptionID, error) {
 		req := toolset.ApprovalRequest{
@@ -187,7 +188,7 @@ func allows(o *acp.PermissionOption) bool {
 	return o.Kind == acp.PermissionOptionKindAllowOnce || o.Kind == acp.PermissionOptionKindAllowAlways
 }
 
-// approvalOf describes a call of the agent's tool, as far as it is known.
+// approvalOf describes a call of the agent's tool with its known fields.
 func approvalOf(call *view.Entity) toolset.Approval {
 	a := toolset.Approval{Title: call.Title}
 	for i := range call.Content {

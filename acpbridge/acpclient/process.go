@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// Command says how to start an agent.
+// Command is the command that starts an agent.
 type Command struct {
 	// Path is the program: a path, or a name that is looked up in PATH.
 	Path string
@@ -28,7 +28,7 @@ type Command struct {
 	// Env are variables to add to the environment of this process, each as NAME=value. If OnlyEnv is set, they are all that the agent gets.
 	Env     []string
 	OnlyEnv bool
-	// Dir is the directory to start it in. The default is that of this process.
+	// Dir is the directory to start it in. The default is this process's directory.
 	Dir string
 }
 
@@ -81,7 +81,7 @@ func (c *Command) environment() []string {
 	return append(os.Environ(), c.Env...)
 }
 
-// What is kept of what a process prints.
+// Bounds of the output that is kept.
 const (
 	keptLines = 12
 	keptBytes = 400 // of a line

@@ -47,8 +47,9 @@ func RegistryFile() (string, error) {
 	return filepath.Join(dir, "ponte", "agents.json"), nil
 }
 
-// LoadRegistry returns the agents of [BuiltinRegistry] and of the user's file, whose entries replace those with one of their names.
-// The file need not exist. If other users can write it, that is an error, because it says what runs.
+// LoadRegistry returns the agents of [BuiltinRegistry] and of the user's file, whose entries
+// replace those with one of their names. The file need not exist. If other users can write it, that
+// is an error, because it determines what runs.
 func LoadRegistry() (*Registry, error) {
 	name, err := RegistryFile()
 	if err != nil { // a user without a configuration directory has no file in it
@@ -156,9 +157,10 @@ func (r *Registry) unknown(name string) error {
 	return e
 }
 
-// UnknownAgentError reports that there is no agent with a name.
+// UnknownAgentError reports an unknown agent name.
 type UnknownAgentError struct {
-	// Name is what was asked for, and Near are the ids of agents that may have been meant, the nearest one first.
+	// Name is the given name, and Near are the ids of agents that may have been meant, the nearest
+	// one first.
 	Name string
 	Near []string
 }

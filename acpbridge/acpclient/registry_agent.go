@@ -36,13 +36,13 @@ type RegistryAgent struct {
 	Website    string   `json:"website,omitempty"`
 	Authors    []string `json:"authors,omitempty"`
 	License    string   `json:"license,omitempty"`
-	// Distribution says how to get it.
+	// Distribution describes how to install and start it.
 	Distribution RegistryDistribution `json:"distribution"`
-	// User says that the entry comes from the user's file.
+	// User reports that the entry comes from the user's file.
 	User bool `json:"-"`
 }
 
-// RegistryDistribution says how an agent can be installed and started. At least one field is set.
+// RegistryDistribution describes how to install and start an agent. At least one field is set.
 type RegistryDistribution struct {
 	// NPX is a package of npm, and UVX one of PyPI.
 	NPX *RegistryPackage `json:"npx,omitempty"`
@@ -106,7 +106,7 @@ var (
 	pypiForm    = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9._,-]+\])?(?:==|@)[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?$`)
 )
 
-// platforms are those of the registry.
+// platforms are the registry's names of platforms.
 var platforms = []string{"darwin-aarch64", "darwin-x86_64", "linux-aarch64", "linux-x86_64", "windows-aarch64", "windows-x86_64"}
 
 // check reports what is wrong with an entry.

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// format returns the ending that says how an archive is packed, or "" for a program as it is.
+// format returns the file ending for the format of an archive, or "" for a plain program.
 func format(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	for _, ending := range []string{".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2"} {
@@ -36,7 +36,7 @@ type unpacker struct {
 	left    int64 // bytes
 }
 
-// unpack unpacks a file of a format, or copies it to program if it is no archive.
+// unpack unpacks a file of a format, or copies it to program if it is not an archive.
 func unpack(ctx context.Context, format string, file *os.File, size int64, to *os.Root, program string) error {
 	u := &unpacker{ctx: ctx, to: to, left: maxUnpacked}
 	switch format {

@@ -29,8 +29,9 @@ import (
 //   - binary downloads the archive over HTTPS and unpacks it. Its checksum is verified before anything is unpacked. A binary for which the
 //     registry has no checksum is refused unless [AgentStore.AllowUnverified] is set.
 //
-// Versions of what a package depends on are chosen by npm and uv. Their settings, such as a mirror or a proxy, are those of the user.
-// out gets what npm and uv print; it may be nil. When ctx ends, so does the installation, and nothing half installed is used later.
+// npm and uv choose the versions of a package's dependencies, with the user's settings, such as a
+// mirror or a proxy. out gets what npm and uv print; it may be nil. When ctx ends, so does the
+// installation, and nothing half installed is used later.
 //
 // An agent that the user has installed, see [RegistryDistribution.Command], has nothing to install.
 func (s AgentStore) Install(ctx context.Context, a *RegistryAgent, out io.Writer) error {

@@ -20,8 +20,9 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// AgentStore is where agents are installed: each version of an agent has a directory of its own in it. The zero value is the user's store. A Store
-// is safe for concurrent use, and so is its directory for several processes.
+// AgentStore is a directory of installed agents, with a directory for each version of an agent. The
+// zero value is the user's store. A Store is safe for concurrent use, and so is its directory for
+// several processes.
 type AgentStore struct {
 	// Dir is the directory; empty means ponte/agents in the user's cache directory. See [os.UserCacheDir].
 	Dir string
@@ -72,7 +73,7 @@ func (s AgentStore) Command(a *RegistryAgent) (Command, error) {
 
 // NotInstalledError reports that an agent is not installed.
 type NotInstalledError struct {
-	// Agent and Version say what is not installed, and Dir where it would be.
+	// Agent and Version name the missing agent, and Dir is the directory that it would be in.
 	Agent, Version, Dir string
 	// Command is a line for a shell that installs it. [AgentStore.Install] does the same.
 	Command string
@@ -132,7 +133,8 @@ func (s AgentStore) ways(a *RegistryAgent) ([]*way, error) {
 	}
 	var all []*way
 	add := func(w *way, what string) {
-		// What is installed depends on the package or the archive, not only on the version that an entry claims.
+		// The installed files depend on the package or the archive, not only on the version that an
+		// entry claims.
 		w.dir = filepath.Join(root, fmt.Sprintf("%s-%s-%x", a.ID, a.Version, sha256.Sum256([]byte(what)))[:len(a.ID)+len(a.Version)+2+12])
 		all = append(all, w)
 	}

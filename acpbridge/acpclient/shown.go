@@ -13,14 +13,15 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// grant is what the agent has asked for in this turn and was allowed to do: some changes of files, or a command. It is used up by
-// being done.
+// grant is an action that the agent has asked for in this turn and was allowed to do: some changes
+// of files, or a command. It is used once.
 type grant struct {
 	changes []view.FileChange
 	command *toolset.CommandLine
 }
 
-// Tools that the client asks about by itself. They have the names of those of package workspace, so that rules about them apply.
+// Tools that the client itself asks about. They have the same names as in package workspace, to
+// make rules about them apply.
 const (
 	toolWrite = workspace.ToolWriteFile
 	toolRun   = workspace.ToolRunCommand
@@ -101,8 +102,9 @@ func same(roots []string, named, path string) bool {
 	return err == nil && at.Path == path
 }
 
-// apply returns what the changes make of a file, and how many there are of it. A change is of the whole file, or of a part that is in
-// the file once. What was shown as a new file covers no file that has a content: nobody has seen what would be lost.
+// apply applies the changes to a file and returns the result, and how many of them concern it. A
+// change covers the whole file, or a part that occurs once. A change that was shown as a new file
+// does not cover a file with content, because the user has not seen what would be lost.
 func (g *grant) apply(roots []string, path string, old *string) (after string, n int) {
 	if old != nil {
 		after = *old
@@ -147,8 +149,8 @@ func sameCommand(a, b toolset.CommandLine) bool {
 	return a.Dir == b.Dir && shellLine(a) == shellLine(b) && slices.Equal(slices.Sorted(slices.Values(a.Env)), slices.Sorted(slices.Values(b.Env)))
 }
 
-// shellLine returns a command as a line for a shell. A shell of the system that is told to run a line is that line. A program of the same name
-// elsewhere is not: nobody has seen its path.
+// shellLine returns a command as a line for a shell. A shell of the system that is told to run a
+// line is that line. A program of the same name elsewhere is not, because its path was not shown.
 func shellLine(c toolset.CommandLine) string {
 	const blanks = " \t\n" // what sh skips: other white space is part of words, and blanks at the end may be escaped
 	if c.Line != "" {

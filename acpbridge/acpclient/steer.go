@@ -13,7 +13,7 @@ import (
 // methodSteering is an extension of the protocol that several agents have. They announce it in the _meta of the answer to initialize.
 const methodSteering = "_session/steering"
 
-// steeringMeta has the agent ask for a prompt if there is no turn, in place of beginning one.
+// steeringMeta makes the agent ask for a prompt if no turn is running, instead of beginning one.
 var steeringMeta = map[string]json.RawMessage{"steering": json.RawMessage(`{"idleBehavior":"promptRequired"}`)}
 
 // steers reports whether an agent has announced that it takes messages for the turn in progress.
@@ -24,9 +24,10 @@ func steers(hello *acp.InitializeResponse) bool {
 	return json.Unmarshal(hello.Meta["steering"], &steering) == nil && steering.Supported
 }
 
-// Steer passes a message to the turn in progress: the agent reads it with its next request to the model. It reports false if there is no such
-// turn, because none has begun or it has ended or is being cancelled. The message is then sent with [Session.Prompt]. A message that was
-// passed on is shown at once.
+// Steer passes a message to the turn in progress: the agent reads it with its next request to the
+// model. It reports false without such a turn, because none has begun or it has ended or is being
+// cancelled. The message is then sent with [Session.Prompt]. A message that was passed on is shown
+// at once.
 //
 // It returns an [*UnsupportedError] if the agent does not announce the extension _session/steering.
 func (s *Session) Steer(ctx context.Context, message ...acp.ContentBlock) (bool, error) {

@@ -132,7 +132,7 @@ func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (a
 	return id, nil
 }
 
-// reserve takes the place of a terminal, so that their number is bounded while questions are open.
+// reserve reserves a terminal, to bound their number while questions are open.
 func (t *terminals) reserve() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -307,7 +307,7 @@ func (t *terminals) release(one *terminal) {
 	_ = one.process.Close(ctx)
 }
 
-// releaseAll releases what the agent has not, and lets no more be created.
+// releaseAll releases the remaining terminals, and prevents new ones.
 func (t *terminals) releaseAll() {
 	t.mu.Lock()
 	all := t.byID

@@ -17,13 +17,13 @@ import (
 type Turn struct {
 	// StopReason says why the agent ended the turn.
 	StopReason acp.StopReason
-	// Snapshot is what the session showed at the end of the turn.
+	// Snapshot shows the session at the end of the turn.
 	Snapshot *view.Snapshot
 	// Messages are the ids of the agent's messages of this turn.
 	Messages []string
 	// Usage are the tokens of the turn. It is nil unless the agent has told them, as an unstable part of the protocol lets it.
 	Usage *TurnUsage
-	// Meta is what the agent added to its answer.
+	// Meta is the metadata of the agent's answer.
 	Meta map[string]json.RawMessage
 }
 
@@ -72,8 +72,9 @@ func (s *Session) Say(ctx context.Context, text string) (*Turn, error) {
 // Prompt sends a prompt and waits for the end of the turn. The agent's updates have been folded then. A turn that was cancelled by
 // [Session.Cancel] has the stop reason "cancelled".
 //
-// When ctx ends, Prompt cancels the turn and returns at once. The next prompt waits for the agent to end that turn, for at most
-// [Config.CancelGrace]. While a turn that nobody has cancelled goes on, a prompt is [ErrBusy].
+// When ctx ends, Prompt cancels the turn and returns at once. The next prompt waits for the agent
+// to end that turn, for at most [Config.CancelGrace]. During a turn that was not cancelled, a
+// prompt fails with [ErrBusy].
 func (s *Session) Prompt(ctx context.Context, prompt ...acp.ContentBlock) (*Turn, error) {
 	if err := s.check(prompt); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (s *Session) begin(ctx context.Context, prompt []acp.ContentBlock) (*turn, 
 
 // run carries the turn out.
 func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
-	// The call itself goes on after a cancellation, until the agent has ended the turn.
+	// The call itself continues after a cancellation, until the agent has ended the turn.
 	var raw json.RawMessage
 	err := s.client.conn.Call(s.client.ctx, acp.MethodPrompt, &acp.PromptRequest{SessionID: s.id, Prompt: prompt, Meta: t.meta}, &raw)
 	var resp acp.PromptResponse
@@ -232,7 +233,7 @@ func (s *Session) Cancel(ctx context.Context) error {
 	return nil
 }
 
-// abandon cancels a turn that nobody waits for. It does not wait.
+// abandon cancels a turn that has no waiting caller. It does not wait.
 func (s *Session) abandon(t *turn, cause error) {
 	s.mu.Lock()
 	told := t.told

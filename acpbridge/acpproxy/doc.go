@@ -16,7 +16,7 @@
 //   - The requests that open a session, if [Config.MCPServers] has servers to add: one member changes, all else stays.
 //   - Requests of the agent that [Config.Policy] decides.
 //   - Lines that are longer than [Config.MaxLine]: they are dropped, and a request without an answer gets an error.
-//   - With a policy, messages by which the agent could bypass it: see [Policy].
+//   - With a policy, messages that could let the agent bypass it: see [Policy].
 //
 // Each direction has a bounded queue. A side that does not read holds up only the other one.
 //

@@ -26,8 +26,9 @@ type Request struct {
 	Read     *acp.ReadTextFileRequest
 	Write    *acp.WriteTextFileRequest
 	Terminal *acp.CreateTerminalRequest
-	// Approval describes the request as far as the agent has, with the names of tools that rules of package approval have: "read_file",
-	// "write_file" and "run_command" for files and commands, and the agent's own name for the tool of a question.
+	// Approval describes the request with the details that the agent gave, and the tool names of
+	// package approval's rules: "read_file", "write_file" and "run_command" for files and commands,
+	// and the agent's own name for the tool of a question.
 	Approval toolset.ApprovalRequest
 }
 
@@ -47,15 +48,17 @@ type Verdict struct {
 //     never chooses "always".
 //   - A request for a file or a command that is denied is answered with an error. An allowed one is passed on to the editor like any other.
 //
-// The editor never sees a request that was answered. Methods that this package does not know are not decided about. What an agent does by itself,
-// without asking, does not pass through the proxy.
+// The editor never sees a request that was answered. Policies do not see methods that this package
+// does not know. Actions of an agent by itself, without asking, does not pass through the proxy.
 //
-// With a policy, messages of the agent that readers could understand differently do not pass: lines that are not a message, batches, requests with
-// a member twice, and those of the requests above that have no id. Line separators within a message that some readers take for its end are written as escapes.
+// With a policy, messages of the agent that readers could understand differently do not pass: lines
+// that are not a message, batches, requests with a duplicate member, and such requests without an
+// id. Line separators within a message that some readers take for its end are written as escapes.
 type Policy func(r *Request) Verdict
 
-// Layers returns a policy that consults layers of package approval, as [approval.Layered] does: a denial of any layer wins, then the first layer
-// that decides does. What no layer decides, and what one wants a person asked about, goes on to the editor. An error denies.
+// Layers returns a policy that consults layers of package approval, as [approval.Layered] does: a
+// denial of any layer wins, then the first layer that decides does. Undecided requests, and those
+// for which a layer wants a person, are passed to the editor. An error denies.
 func Layers(layers ...approval.Layer) Policy {
 	asker := approval.Layered(nil, layers...)
 	return func(r *Request) Verdict {

@@ -173,8 +173,8 @@ func (p *proxy) agentEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// pump carries the lines of one direction. handle returns the line to pass on, or nil. The error is nil at the end of the stream, and
-// otherwise that of a stream.
+// pump carries the lines of one direction. handle returns the line to pass on, or nil. The error is
+// nil at the end of the stream, and otherwise a stream's error.
 func (p *proxy) pump(from io.Reader, to *queue, who Side, handle func(line []byte, h *acp.Header) []byte) error {
 	lines := acp.NewLineReader(from, p.config.MaxLine)
 	for {

@@ -15,8 +15,9 @@ import (
 	"github.com/ponte-go/ponte/internal/guard"
 )
 
-// Run starts an agent and serves it to an editor that writes to in and reads out, as [Serve] does. The agent's standard error is that of this
-// process. The agent ends with Run, and with this process, however that ends. So does everything that the agent has started. An agent that has
+// Run starts an agent and serves it to an editor that writes to in and reads out, as [Serve] does.
+// The agent shares the standard error of this process. The agent ends with Run, and with this
+// process, however that ends. So does everything that the agent has started. An agent that has
 // ended with an exit code other than 0, or by a signal, is an [*acpclient.ProcessError].
 func Run(ctx context.Context, in io.Reader, out io.Writer, agent acpclient.Command, config Config) error {
 	config.Grace = cmp.Or(max(config.Grace, 0), 5*time.Second)

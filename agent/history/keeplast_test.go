@@ -89,7 +89,7 @@ func TestWrongConfigurationFailsWheneverItIsUsed(t *testing.T) {
 		"history: TokenBudget: Max is 0":       history.TokenBudget[deps](history.Budget{}),
 		"history: TokenBudget: Max is 10":      history.TokenBudget[deps](history.Budget{Max: 10, Target: 11}),
 		"ReturnBytes 1; want":                  history.TokenBudget[deps](history.Budget{Max: 10, ReturnBytes: 1}),
-		"history: Summarise: no model":   history.Summarise[deps](history.Summary{Threshold: 1000}),
+		"history: Summarise: no model":         history.Summarise[deps](history.Summary{Threshold: 1000}),
 		"history: Summarise: Threshold is 999": history.Summarise[deps](history.Summary{Model: m, Threshold: 999}),
 		"KeepTurns -1, KeepSteps 5":            history.Summarise[deps](history.Summary{Model: m, Threshold: 1000, KeepTurns: -1}),
 		"history: Redact: rule 0 (x) has no":   history.Redact[deps](history.Rule{Name: "x"}),

@@ -29,7 +29,7 @@ func StaleAfter(d time.Duration) map[string]json.RawMessage {
 	return map[string]json.RawMessage{staleValue: data}
 }
 
-// stale reports whether an internal session is no longer needed.
+// stale reports whether an internal session can be removed.
 func stale(i *Info, now time.Time) bool {
 	var text string
 	if !Internal(i) || json.Unmarshal(i.Values[staleValue], &text) != nil {

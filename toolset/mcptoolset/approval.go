@@ -16,8 +16,9 @@ import (
 // maxPreview bounds what a person is shown of a server's description.
 const maxPreview = 1000
 
-// approvalOf describes a call to a person. What the server claims is named as such. Invisible characters are written as escapes, also those
-// of the arguments, where they are valid JSON and mean the same.
+// approvalOf describes a call to a person. The server's claims are labelled as such. Invisible
+// characters are written as escapes, including those of the arguments, where they are valid JSON
+// and mean the same.
 func approvalOf(d *Definition, args json.RawMessage) *toolset.Approval {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server: %s\nTool: %s\nArguments:\n%s", d.Server, visible(d.Name, 200), shownJSON(args))
@@ -38,7 +39,7 @@ func approvalOf(d *Definition, args json.RawMessage) *toolset.Approval {
 	}
 }
 
-// scope is what "always" covers: the tool, as it is defined.
+// scope covers the tool as it is defined now.
 func (d *Definition) scope() string {
 	return fmt.Sprintf("mcp:%s/%s#%s", d.Server, visible(d.Name, 200), d.Digest)
 }

@@ -31,7 +31,7 @@ type authGuard struct {
 // public allows public addresses only.
 var public fetch.Policy
 
-// errAuthAddress says that a server names an address for signing in that is not used.
+// errAuthAddress reports a sign-in address that may not be used.
 var errAuthAddress = errors.New("the server names a sign-in address that is not allowed")
 
 // authClient returns the client for the requests of a sign-in with a server.
@@ -101,7 +101,7 @@ func (g *authGuard) route(r *http.Request) (http.RoundTripper, error) {
 	return g.next, nil
 }
 
-// checkAuthURL checks an address by itself. near says that the server is not public.
+// checkAuthURL checks an address by itself. near reports that the server is not public.
 func checkAuthURL(u *url.URL, near bool) error {
 	if u.Scheme == "https" && u.Host != "" && u.User == nil || near && u.Scheme == "http" && isLoopback(u.Hostname()) {
 		return nil

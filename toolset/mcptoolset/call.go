@@ -24,20 +24,23 @@ type caller struct {
 	title string // of the tool, for people
 }
 
-// flight is a call in progress. What the server asks for meanwhile is answered on behalf of its run.
+// flight is a call in progress. The server's requests during the call are answered on behalf of its
+// run.
 type flight struct {
 	caller
 	link  *link
 	token string
 	ctx   context.Context
 	end   context.CancelFunc
-	// work is what the server has asked for. The call waits for it, because the run can be turned to only until the call returns.
+	// work counts the server's requests. The call waits for them, because the run can answer only
+	// until the call returns.
 	work sync.WaitGroup
 
 	mu    sync.Mutex
 	over  bool
 	asked int
-	// event is the last event that has not been emitted. Newer ones replace it, so that a server cannot pile them up.
+	// event is the last event that has not been emitted. Newer ones replace it, to bound the memory
+	// a server can use.
 	event    any
 	emitting bool
 }
@@ -59,7 +62,7 @@ func (l *link) depart(ctx context.Context, c caller) *flight {
 	return f
 }
 
-// arrive ends a call. answered says that the server has nothing more to do for it.
+// arrive ends a call. answered reports that the server is done with it.
 func (f *flight) arrive(answered bool) {
 	f.end()
 	f.mu.Lock()

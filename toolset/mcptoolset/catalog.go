@@ -15,26 +15,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// catalog is what a server offers, as last listed. It does not change.
+// catalog holds a server's tools, resources and prompts, as last listed. It does not change.
 type catalog struct {
 	tools    []*Definition
 	byName   map[string]*Definition // by the server's name
 	problems []Problem
-	// instructions is what the server says about itself.
+	// instructions is the server's own description.
 	instructions string
-	// resources and prompts say whether the server has some.
+	// resources and prompts report whether the server has any.
 	resources, prompts bool
-	// until is when the list has to be made again, if the server says so.
+	// until is when the server wants the list to be renewed, if it does.
 	until time.Time
 }
 
-// Definition is a tool as a server defines it. All of it is what the server claims. It is shared and must not be changed.
+// Definition is a tool as a server defines it. All of it is the server's claim. It is shared and
+// must not be changed.
 type Definition struct {
 	// Server is the server's name, and Name the tool's name on the server. Name may hold any characters.
 	Server, Name string
 	// Title and Description are what the server says about the tool. Description is limited ([Limits.Description]).
 	Title, Description string
-	// Schema is the JSON schema of the arguments. Output is that of structured results, or nil.
+	// Schema is the JSON schema of the arguments. Output is the schema of structured results, or
+	// nil.
 	Schema, Output json.RawMessage
 	// ReadOnly, Destructive, Idempotent and OpenWorld are the server's hints. They are shown to people and decide nothing.
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
@@ -43,7 +45,7 @@ type Definition struct {
 
 	// offered is the tool's name for models.
 	offered string
-	// check checks structured results. It is nil if there is no schema that can be checked.
+	// check checks structured results. It is nil without a schema that can be checked.
 	check *outputCheck
 }
 
@@ -119,7 +121,7 @@ func (c *catalog) add(server string, t *mcp.Tool, limits *Limits) {
 		d.Schema, err = objectSchema(verbatimSchema(t, "inputSchema", t.InputSchema), limits)
 	}
 	if err == nil && t.OutputSchema != nil {
-		// A bad output schema harms nobody: results are shown as they are.
+		// A bad output schema does no harm: results are shown as they are.
 		if d.Output, _ = boundedSchema(verbatimSchema(t, "outputSchema", t.OutputSchema), limits); d.Output != nil {
 			d.check = newOutputCheck(d.Output)
 		}
@@ -140,7 +142,8 @@ func (c *catalog) problem(tool string, err error) {
 	}
 }
 
-// digest identifies a definition by everything that the model, a person or the server makes of it.
+// digest identifies a definition by everything that the model, a person or the server may depend
+// on.
 func digest(t *mcp.Tool, d *Definition) string {
 	h := sha256.New()
 	data, err := json.Marshal([]any{d.Server, t.Name, d.Title, t.Description, d.Schema, d.Output, d.ReadOnly, d.Destructive, d.Idempotent, d.OpenWorld})
@@ -230,7 +233,8 @@ func (c *catalog) equal(o *catalog) bool {
 	return true
 }
 
-// adopt makes a catalog the current one. Equal ones are not replaced, so that a reconnect changes nothing for models. The caller holds mu.
+// adopt makes a catalog the current one. An equal one is dropped: a reconnect changes nothing for
+// models. The caller holds mu.
 func (s *Server) adopt(cat *catalog) {
 	if s.known != nil && cat.equal(s.known) {
 		same := *s.known

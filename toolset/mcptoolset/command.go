@@ -30,7 +30,7 @@ type Command struct {
 	Env []string
 	// Inherit lists names of further variables to pass on. "*" stands for any text.
 	Inherit []string
-	// Dir is the working directory. If empty, it is that of this program.
+	// Dir is the working directory. The default is this program's.
 	Dir string
 	// Stderr receives what the server writes to its standard error, line by line, if it is not nil. Characters that control terminals
 	// are written out, as in ⟨ESC⟩, and the values of Env and Inherit are left out. It is called from one goroutine. The last lines also
@@ -89,7 +89,7 @@ func (c Command) LogValue() slog.Value { return slog.StringValue(c.String()) }
 // MarshalText lets encoders write what a log shows, without the environment.
 func (c Command) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Format implements [fmt.Formatter], so that no verb prints the environment.
+// Format implements [fmt.Formatter]. No verb prints the environment.
 func (c Command) Format(f fmt.State, verb rune) { format(f, verb, c) }
 
 func format(f fmt.State, verb rune, t interface{ String() string }) {
@@ -167,8 +167,8 @@ type process struct {
 	stopped bool // by us
 }
 
-// Read reads what the server writes. It is called from one goroutine. What was written before the deadline is read after it, on a busy
-// machine.
+// Read reads the server's output. It is called from one goroutine. Output from before the deadline
+// is read after it on a busy machine.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) && !p.late {
@@ -193,7 +193,8 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the server's input, which asks it to end. What it has written can be read for a moment, for errors. The rest is done by end.
+// Close ends the server's input, which asks it to end. Its last output can be read for a moment,
+// for errors. The rest is done by end.
 func (p *process) Close() error {
 	p.mu.Lock()
 	p.stopped = true
@@ -265,7 +266,8 @@ func (p *process) readErrors() {
 	}
 }
 
-// why says how the process has ended, with the last line of its standard error. It is nil if the process was stopped, or runs.
+// why returns how the process has ended, with the last line of its standard error. It is nil if the
+// process was stopped, or runs.
 func (p *process) why() error {
 	select {
 	case <-p.guarded.Exited():

@@ -24,7 +24,7 @@ type ServerConfig struct {
 	Name string
 	// Transport is a [Command], [HTTP] or [SSE].
 	Transport Transport
-	// Disabled says that the file turns the server off.
+	// Disabled reports that the file turns the server off.
 	Disabled bool
 }
 
@@ -36,7 +36,7 @@ func (c ServerConfig) String() string {
 	return c.Name + " (" + c.Transport.String() + ")"
 }
 
-// Format implements [fmt.Formatter], so that no verb prints secrets.
+// Format implements [fmt.Formatter]. No verb prints secrets.
 func (c ServerConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // LogValue implements [slog.LogValuer].
@@ -45,7 +45,7 @@ func (c ServerConfig) LogValue() slog.Value { return slog.StringValue(c.String()
 // MarshalJSON returns what String does. The file is not written back, because the variables in it have been replaced by secrets.
 func (c ServerConfig) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// serverJSON is a server as it stands in files.
+// serverJSON is a server's entry in a file.
 type serverJSON struct {
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`

@@ -18,11 +18,12 @@
 //
 // # Trust
 //
-// What a server says is data. Every call of its tools needs approval unless a policy of the program allows it
-// ([Options.Policy]). The server's hints, such as "only reads", are shown to the user and decide nothing, and all
-// tools are of kind [toolset.KindOther]. A remembered approval covers a tool as it is defined: if the server changes
-// the tool, the user is asked again. A tool that changes between the approval and its call is not called. Text of a
-// server is shown with invisible characters escaped. Sizes are limited ([Limits]).
+// All output of a server is data. Every call of its tools needs approval unless a policy of the
+// program allows it ([Options.Policy]). The server's hints, such as "only reads", are shown to the
+// user and decide nothing, and all tools are of kind [toolset.KindOther]. A remembered approval
+// covers a tool as it is defined: if the server changes the tool, the user is asked again. A tool
+// that changes between the approval and its call is not called. Text of a server is shown with
+// invisible characters escaped. Sizes are limited ([Limits]).
 //
 // # Failures
 //
@@ -32,10 +33,12 @@
 //
 // # Requests of servers
 //
-// A server may ask the person of a run a question (elicitation), and use the run's model (sampling), while it runs a call of that run. It does so
-// through the run: questions go to the run's asker, and requests to the model count toward its limits. Until protocol version 2025-11-25
-// a request does not say which call it belongs to. It is then refused if calls of several runs are in progress on the connection, or if the
-// server has left a call of another run unanswered. Give each user a Server of their own where that matters.
+// A server may ask the person of a run a question (elicitation), and use the run's model
+// (sampling), while it runs a call of that run. It does so through the run: questions go to the
+// run's asker, and requests to the model count toward its limits. Until protocol version 2025-11-25
+// a request does not identify its call. It is then refused if calls of several runs are in progress
+// on the connection, or if the server has left a call of another run unanswered. Where that
+// matters, give each user a separate Server.
 //
 // # Exporting tools and agents
 //

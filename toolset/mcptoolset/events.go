@@ -21,7 +21,7 @@ type Progress struct {
 	// Progress grows. Total is its final value, or 0 if that is not known.
 	Progress float64 `json:"progress"`
 	Total    float64 `json:"total,omitempty"`
-	// Message is what the server says, with invisible characters written out.
+	// Message is the server's message, with invisible characters written out.
 	Message string `json:"message,omitempty"`
 }
 

@@ -15,11 +15,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ExportConfig says what a server is and how it runs tools.
+// ExportConfig describes a server and how it runs tools.
 type ExportConfig[D any] struct {
 	// Name and Version tell clients who the server is. Name is required.
 	Name, Version string
-	// Instructions tells the client's model how to use the server. What the toolset says is added to it.
+	// Instructions tells the client's model how to use the server. The toolset's instructions are
+	// appended.
 	Instructions string
 	// Deps makes the dependencies of a call. Nil uses the zero value.
 	Deps func(ctx context.Context) (D, error)

@@ -17,9 +17,10 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// AgentTool says how an agent is offered.
+// AgentTool describes an agent as a tool.
 type AgentTool struct {
-	// Name is the tool's name, and Description says what the agent is for. Both are required.
+	// Name is the tool's name, and Description tells models when to use the agent. Both are
+	// required.
 	Name, Description string
 	// Options are the options of each run. Its approvals are decided by [ExportConfig.Approve].
 	Options []agent.RunOption
@@ -28,9 +29,10 @@ type AgentTool struct {
 // maxProgress bounds the text of a progress message.
 const maxProgress = 200
 
-// ExportAgent returns a server with one tool, which runs an agent with a prompt and returns its output: text as it is, anything else as JSON and
-// as structured content if it is an object. Each call is a conversation of its own. The client is told about the agent's text and tool calls as
-// progress, if it asks for that.
+// ExportAgent returns a server with one tool, which runs an agent with a prompt and returns its
+// output: text as it is, anything else as JSON and as structured content if it is an object. Each
+// call is a new conversation. The client is told about the agent's text and tool calls as progress,
+// if it asks for that.
 func ExportAgent[D, O any](a *agent.Agent[D, O], tool AgentTool, config ExportConfig[D]) (*mcp.Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err

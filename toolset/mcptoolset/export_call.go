@@ -224,12 +224,12 @@ func report(ctx context.Context, r *mcp.CallToolRequest, p Progress) {
 	}
 }
 
-// Ask implements [toolset.Host]. There is nobody to ask.
+// Ask implements [toolset.Host]. A server has no one to ask.
 func (exportHost) Ask(context.Context, toolset.Call, toolset.Question) (toolset.Reply, error) {
 	return toolset.Reply{}, toolset.ErrNobody
 }
 
-// Generate implements [toolset.Host]. There is no model.
+// Generate implements [toolset.Host]. A server does not have a model.
 func (exportHost) Generate(context.Context, toolset.Call, *model.Request) (*model.Message, error) {
 	return nil, toolset.ErrNobody
 }

@@ -29,8 +29,8 @@ type HTTP struct {
 	Client *http.Client
 }
 
-// SSE connects to a server at an address, with the transport of protocol version 2024-11-05, which newer servers do not have. The fields are those of
-// [HTTP].
+// SSE connects to a server at an address, with the transport of protocol version 2024-11-05, which
+// newer servers do not have. It has the same fields as [HTTP].
 type SSE struct {
 	URL     string            // the address of the stream
 	Headers map[string]string // added to each request
@@ -114,10 +114,10 @@ func (h HTTP) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // MarshalText lets encoders write what a log shows, without the headers.
 func (s SSE) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Format implements [fmt.Formatter], so that no verb prints the headers.
+// Format implements [fmt.Formatter]. No verb prints the headers.
 func (h HTTP) Format(f fmt.State, verb rune) { format(f, verb, h) }
 
-// Format implements [fmt.Formatter], so that no verb prints the headers.
+// Format implements [fmt.Formatter]. No verb prints the headers.
 func (s SSE) Format(f fmt.State, verb rune) { format(f, verb, s) }
 
 func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {

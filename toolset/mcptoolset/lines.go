@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// maxSkippedLines and maxSkippedBytes are how much that is no message a server may write before and between messages.
+	// maxSkippedLines and maxSkippedBytes bound the output that a server may write before and
+	// between messages.
 	maxSkippedLines = 10_000
 	maxSkippedBytes = 1 << 20
 	// shownLines and shownLine bound what of it errors show.
@@ -28,8 +29,9 @@ var errNoMessages = errors.New("the server keeps writing lines that are not mess
 // maxLine is the length of a line that is looked at as a whole. Of a longer one, only so much is.
 const maxLine = 64 << 10
 
-// lineReader reads lines and returns what each makes of them. Of a line that is longer than the limit, each gets the beginning, without a
-// line break at its end. If it returns that as it is, the rest of the line follows; otherwise the line is left out.
+// lineReader reads lines and returns the results of each. For a line that is longer than the limit,
+// each gets the beginning, without a line break at its end. If it returns that unchanged, the rest
+// of the line follows; otherwise the line is dropped.
 type lineReader struct {
 	from  *bufio.Reader
 	limit int
@@ -115,7 +117,8 @@ func (m *messages) Read(b []byte) (int, error) {
 // Close implements [io.Closer].
 func (m *messages) Close() error { return m.process.Close() }
 
-// note says what was skipped. A process that ends at once is noticed before its output has been read, so note waits for that.
+// note describes the skipped output. A process that ends at once is noticed before its output has
+// been read, so note waits for that.
 func (m *messages) note(ctx context.Context) string {
 	timer := time.NewTimer(2 * drainTime)
 	defer timer.Stop()
@@ -127,12 +130,12 @@ func (m *messages) note(ctx context.Context) string {
 	return m.skipped.note()
 }
 
-// skipped is what a server has written that is no message.
+// skipped is a server's output that is not a message.
 type skipped struct {
 	mu    sync.Mutex
 	lines int      // in all
 	shown []string // the first of them
-	// row and bytes are those since the last message.
+	// row and bytes count since the last message.
 	row, bytes int
 }
 
@@ -181,7 +184,7 @@ func beginsMessage(text []byte) bool {
 	return ok && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(`"`))
 }
 
-// note says what was skipped, for an error. It is empty if there was nothing.
+// note describes the skipped output, for an error. It is empty if there was none.
 func (s *skipped) note() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,8 @@ type link struct {
 	gone    chan struct{} // closed when the session has ended
 	closing sync.Once
 
-	// stale says that the tools must be listed again. listed and nextList pace that; the server's listing guards them.
+	// stale reports that the tools must be listed again. listed and nextList pace that; the
+	// server's listing guards them.
 	stale    atomic.Bool
 	listed   int
 	nextList time.Time

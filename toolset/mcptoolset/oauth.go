@@ -50,12 +50,12 @@ type SignIn interface {
 	Authorize(ctx context.Context, url string) (Authorization, error)
 }
 
-// Authorization is what the user comes back with: the parameters "code", "state" and "iss" of the redirect.
+// Authorization is the result of the redirect: its parameters "code", "state" and "iss".
 type Authorization struct {
 	Code, State, Issuer string // as they are in the address
 }
 
-// TokenStore keeps what is needed to use a server without signing in again. What it keeps is secret.
+// TokenStore stores the secrets that let a program use a server without signing in again.
 type TokenStore interface {
 	// Load returns what was saved under a key, or nil if there is nothing.
 	Load(ctx context.Context, key string) ([]byte, error)
@@ -78,7 +78,7 @@ func (o *OAuth) check() error {
 // String implements [fmt.Stringer].
 func (o OAuth) String() string { return "mcptoolset.OAuth" }
 
-// Format implements [fmt.Formatter], so that no verb prints the secret.
+// Format implements [fmt.Formatter]. No verb prints the secret.
 func (o OAuth) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
 
 // LogValue implements [slog.LogValuer].
@@ -92,7 +92,7 @@ func (a Authorization) String() string {
 	return "mcptoolset.Authorization(" + visible(a.Issuer, 200) + ")"
 }
 
-// Format implements [fmt.Formatter], so that no verb prints the code.
+// Format implements [fmt.Formatter]. No verb prints the code.
 func (a Authorization) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, a.String()) }
 
 // LogValue implements [slog.LogValuer].
@@ -101,7 +101,7 @@ func (a Authorization) LogValue() slog.Value { return slog.StringValue(a.String(
 // MarshalText lets encoders write what a log shows, without the code.
 func (a Authorization) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// kept is what is kept of a sign-in.
+// kept is the stored form of a sign-in.
 type kept struct {
 	ClientID     string        `json:"client_id"`
 	ClientSecret string        `json:"client_secret,omitempty"`

@@ -15,7 +15,7 @@ import (
 const (
 	// maxOutputNodes bounds the size of an output schema with its references put in their places.
 	maxOutputNodes = 1000
-	// maxOutputWork bounds nodes times bytes of a result. What is larger is not checked.
+	// maxOutputWork bounds nodes times bytes of a result. Larger results are not checked.
 	maxOutputWork = 1 << 25
 )
 
@@ -25,8 +25,9 @@ type outputCheck struct {
 	nodes  int
 }
 
-// newOutputCheck returns nil if the schema cannot be checked with bounded work: because it refers to itself or to something elsewhere, is too
-// large, or is no schema. The validator follows references without end.
+// newOutputCheck returns nil if the schema cannot be checked with bounded work: because it refers
+// to itself or to something elsewhere, is too large, or is not a schema. The validator follows
+// references without end.
 func newOutputCheck(schema json.RawMessage) *outputCheck {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
@@ -47,7 +48,7 @@ func newOutputCheck(schema json.RawMessage) *outputCheck {
 	return &outputCheck{resolved, w.nodes}
 }
 
-// errForm says that a result does not have the form that was declared.
+// errForm reports a result that does not have the declared form.
 var errForm = errors.New("it does not have the form that the server declares")
 
 // check checks structured content of a number of bytes. A nil check finds nothing wrong.

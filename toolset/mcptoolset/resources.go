@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Names of the tools for resources and prompts, behind the server's prefix.
+// Names of the tools for resources and prompts, after the server's prefix.
 const (
 	listResources = "list_resources"
 	readResource  = "read_resource"

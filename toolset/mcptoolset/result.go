@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Meta is what [toolset.Result.Meta] holds of a result with structured content, as JSON. Models do not see it.
+// Meta is the value of [toolset.Result.Meta] for a result with structured content, as JSON. Models
+// do not see it.
 type Meta struct {
 	// Server and Tool are the server's name, and its name for the tool.
 	Server string `json:"mcp_server"`
@@ -77,7 +78,7 @@ type contentWriter struct {
 }
 
 func (w *contentWriter) line(format string, args ...any) {
-	// The text is cut later. There is no need to collect more of it.
+	// The text is cut later. More of it is not needed.
 	if w.text.Len() > w.limits.Result {
 		return
 	}

@@ -30,8 +30,8 @@ type Config struct {
 	// Eager connects when the server is made. Otherwise the first run does.
 	Eager bool
 
-	// ConnectTimeout limits an attempt to connect, including the first list of tools. 0 means 30 s. With [HTTP.OAuth] it is at least 5
-	// minutes, so that a user can sign in.
+	// ConnectTimeout limits an attempt to connect, including the first list of tools. 0 means 30 s.
+	// With [HTTP.OAuth] it is at least 5 minutes, which gives a user time to sign in.
 	ConnectTimeout time.Duration
 	// Wait limits how long a run waits for a server that has not been connected yet, counted from the start of the attempt. The run
 	// then begins without the server's tools and gets them in the step after they are known. 0 means 10 s, a negative value means
@@ -83,7 +83,7 @@ var (
 const (
 	defaultConnectTimeout = 30 * time.Second
 	defaultWait           = 10 * time.Second
-	// signInTimeout is what a user has to sign in, at least.
+	// signInTimeout is the minimum time that a user has to sign in.
 	signInTimeout = 5 * time.Minute
 	// closeTimeout bounds how long a server may take to end its connection politely.
 	closeTimeout = time.Second

@@ -43,7 +43,7 @@ type Status struct {
 type Problem struct {
 	// Tool is the name that the server gave the tool. Invisible characters are written out.
 	Tool string
-	// Err says what is wrong.
+	// Err is the reason.
 	Err error
 }
 

@@ -13,7 +13,7 @@ import (
 // maxStderrLine is the length of a line that is passed on as a whole. A longer one is passed on in parts.
 const maxStderrLine = 8 << 10
 
-// stderrLines passes on what a server writes to its standard error, line by line, so that it can be shown on a terminal.
+// stderrLines passes on a server's standard error, line by line, for display on a terminal.
 type stderrLines struct {
 	to      io.Writer
 	secrets []string

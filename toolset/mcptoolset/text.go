@@ -57,7 +57,7 @@ func head(text string, limit int) string {
 	return text[:limit]
 }
 
-// shortened returns at most limit bytes of a text that a model reads, and says what was left out.
+// shortened returns at most limit bytes of a text for a model, with a note about the rest.
 func shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text

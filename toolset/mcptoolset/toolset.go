@@ -14,18 +14,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Options says how the tools of a server are offered. The zero value asks for approval of every call.
+// Options configures the tools of a server. The zero value asks for approval of every call.
 type Options[D any] struct {
-	// Policy decides about a call before a person is asked. [toolset.VerdictAllow] lets it run, [toolset.VerdictDeny] denies it, and
-	// [toolset.VerdictDefer] asks the run's asker, which is what happens without a policy. It may be called several times for a call,
-	// must be quick, and should not trust what the definition claims, hints included.
+	// Policy decides about a call before a person is asked. [toolset.VerdictAllow] lets it run,
+	// [toolset.VerdictDeny] denies it, and [toolset.VerdictDefer] asks the run's asker, as happens
+	// without a policy. It may be called several times for a call, must be quick, and should not
+	// trust what the definition claims, hints included.
 	Policy func(ctx context.Context, run *toolset.RunContext[D], call Call) (toolset.Verdict, error)
 	// Instructions adds what the server says about itself to the agent's instructions. It is text from the server.
 	Instructions bool
 	// Resources adds tools that list and read the server's resources. Prompts adds tools that list its prompts and get one. They need
 	// approval like the server's own tools.
 	Resources, Prompts bool
-	// Required fails runs while the server is not available. Otherwise they go on without its tools.
+	// Required fails runs while the server is not available. Otherwise they run without its tools.
 	Required bool
 }
 
@@ -40,9 +41,10 @@ type Call struct {
 // Tools returns a toolset with the tools of a server. The server may be shared by any number of toolsets, agents and runs. Closing a run does not
 // close the server.
 //
-// A run waits for a server that is being connected for the first time ([Config.Wait]); all servers of a run connect at the same time. If the server is not available, the run goes on
-// without its tools, and gets them in the step after they are known. Tools that were known before stay on offer while the server is being
-// restarted, and calls wait for it.
+// A run waits for a server that is being connected for the first time ([Config.Wait]); all servers
+// of a run connect at the same time. If the server is not available, the run continues without its
+// tools, and gets them in the step after they are known. Tools that were known before stay on offer
+// while the server is being restarted, and calls wait for it.
 //
 // If another tool of the agent has the name of a server's tool, the server's is offered under a name that ends with a hash, which depends on
 // the server and the tool only. If both are tools of servers, that holds for both. [Server.Problems] and the log name such tools.
@@ -79,7 +81,8 @@ func (t *serverTools[D]) Check() error {
 	return nil
 }
 
-// Open implements [toolset.Toolset]. It begins to connect and does not wait, so that all the servers of a run connect at the same time.
+// Open implements [toolset.Toolset]. It begins to connect and does not wait. So all the servers of
+// a run connect at the same time.
 func (t *serverTools[D]) Open(_ context.Context, _ *toolset.RunContext[D]) (toolset.Instance[D], error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -154,7 +157,7 @@ func (in *serverInstance[D]) Tools(ctx context.Context, _ *toolset.RunContext[D]
 	return l, nil
 }
 
-// Close implements [toolset.Instance]. The server goes on.
+// Close implements [toolset.Instance]. The server stays open.
 func (in *serverInstance[D]) Close(context.Context) error { return nil }
 
 // tools returns the tools of a catalog, the same slice as long as they are the same.

@@ -26,7 +26,7 @@ type Transport interface {
 // opened is a connection before the handshake.
 type opened struct {
 	mcp.Transport
-	// ordered says that messages can be read through the connection, in order.
+	// ordered reports that messages can be read through the connection, in order.
 	ordered bool
 	// end ends the connection and what belongs to it at once. It waits until nothing is left, but not for long.
 	end func()

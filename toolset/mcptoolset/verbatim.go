@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// rawKey is the one member of an object that stands for structured content, as the SDK gets it: a string that is the JSON of
-// the content. The SDK would decode the content and lose digits of its numbers.
+// rawKey is the only member of an object that replaces structured content in the SDK: a string with
+// the JSON of the content. The SDK would decode the content and lose digits of its numbers.
 const rawKey = "ponte-go.dev/verbatim"
 
 var (
@@ -173,9 +173,9 @@ func decoded(data []byte) (v any, ok bool) {
 	return v, err == io.EOF
 }
 
-// repeats reports whether the texts say the same as the structured content: one of them is its JSON, as the specification wants it
-// for older clients. FastMCP puts results that are no objects into an object with the one member result, and makes a text of each
-// element of a list.
+// repeats reports whether the texts say the same as the structured content: one of them is its
+// JSON, as the specification wants it for older clients. FastMCP puts other results than objects
+// into an object with the one member result, and makes a text of each element of a list.
 func (w *contentWriter) repeats(data []byte) bool {
 	content, ok := decoded(data)
 	if !ok {
@@ -221,7 +221,8 @@ func says(text string, v any) bool {
 	return ok && reflect.DeepEqual(other, v)
 }
 
-// exact replaces integers in decoded JSON by int64, so that nothing rounds them, and other numbers by float64.
+// exact replaces integers in decoded JSON by int64, to prevent rounding, and other numbers by
+// float64.
 func exact(v any) any {
 	switch v := v.(type) {
 	case json.Number:

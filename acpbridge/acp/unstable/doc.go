@@ -18,9 +18,10 @@
 //
 // # Fields
 //
-// Types that have the name of a type of package acp, such as [SessionCapabilities] and [NewSessionRequest], hold only
-// its unstable fields and variants. [Params] returns those of a request within its handler, and [ExtendAnswer] adds
-// them to its answer. [Call] calls a stable method with them.
+// Types that have the name of a type of package acp, such as [SessionCapabilities] and
+// [NewSessionRequest], hold only its unstable fields and variants. [Params] returns the fields of a
+// request within its handler, and [ExtendAnswer] adds them to its answer. [Call] calls a stable
+// method with them.
 //
 // # Updates
 //
@@ -29,7 +30,8 @@
 //
 // # Types
 //
-// The types are generated from the protocol's unstable schema, and are encoded as those of package acp are: an optional field is absent if it
-// is zero, a required list is never null, a union keeps a variant that this version does not know, and decoding ignores unknown fields and
-// fails with an error that names a required one that is missing.
+// The types are generated from the protocol's unstable schema, and are encoded like the types of
+// package acp: an optional field is absent if it is zero, a required list is never null, a union
+// keeps a variant that this version does not know, and decoding ignores unknown fields and fails
+// with an error that names a required one that is missing.
 package unstable

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// Printing or logging a message shows no values of headers, and addresses without what may be secret in them. JSON has all of it,
-// because that is what is sent.
+// Printing or logging a message shows no values of headers, and addresses without what may be
+// secret in them. JSON has all of it, because it is what is sent.
 
 type shownSetProviderRequest SetProviderRequest
 

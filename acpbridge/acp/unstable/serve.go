@@ -30,7 +30,8 @@ func CallAgent(conn Peer) Agent { return agentCalls{conn} }
 // CallClient returns the client at the other side of an agent's connection.
 func CallClient(conn Peer) Client { return clientCalls{conn} }
 
-// ServeAgent has an agent's connection with these options handle the methods of [Agent]. What the options handle already comes after them.
+// ServeAgent makes an agent's connection with these options handle the methods of [Agent]. Handlers
+// that the options already have come after them.
 func ServeAgent(opts *acp.ConnOptions, agent Agent) {
 	install(opts, agentRequests(agent), agentNotifications(agent))
 }
@@ -116,8 +117,8 @@ func call[R any](ctx context.Context, peer Peer, method string, params any) (*R,
 	return result, nil
 }
 
-// Params returns the unstable fields of the request or notification whose handler has the ctx, such as those of [NewSessionRequest]. Without a
-// connection they are zero.
+// Params returns the unstable fields of the request or notification whose handler has the ctx, such
+// as [NewSessionRequest]. Without a connection they are zero.
 func Params[T any](ctx context.Context) (*T, error) {
 	return decode[T](acp.Params(ctx))
 }

@@ -14,9 +14,6 @@ type AgentAuthCapabilities struct {
 	Status *AuthStatusCapabilities `json:"status,omitzero"`
 }
 
-func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AgentCapabilities holds the unstable fields of acp.AgentCapabilities.
 type AgentCapabilities struct {
 	MCPCapabilities     *MCPCapabilities       `json:"mcpCapabilities,omitzero"`
@@ -25,25 +22,16 @@ type AgentCapabilities struct {
 	Providers           *ProvidersCapabilities `json:"providers,omitzero"`
 }
 
-func (v AgentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AgentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ArchiveSessionRequest holds the parameters of session/archive.
 type ArchiveSessionRequest struct {
 	SessionID acp.SessionID              `json:"sessionId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ArchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ArchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ArchiveSessionResponse is the result of session/archive.
 type ArchiveSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ArchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ArchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthAccount is the type of AuthStatusResponse.Accounts, AuthStatusUpdateNotification.Accounts.
 type AuthAccount struct {
@@ -54,9 +42,6 @@ type AuthAccount struct {
 	Organization *string                    `json:"organization,omitzero"`
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v AuthAccount) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthAccount) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthState is the type of AuthStatusResponse.State, AuthStatusUpdateNotification.State. A value that is not among the constants is kept as it is.
 type AuthState string
@@ -74,16 +59,10 @@ type AuthStatusCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthStatusRequest holds the parameters of auth/status.
 type AuthStatusRequest struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v AuthStatusRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthStatusResponse is the result of auth/status.
 type AuthStatusResponse struct {
@@ -92,19 +71,11 @@ type AuthStatusResponse struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *AuthStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // AuthStatusUpdateNotification holds the parameters of auth/status_update.
 type AuthStatusUpdateNotification struct {
 	State    AuthState                  `json:"state"`
 	Accounts []AuthAccount              `json:"accounts,omitzero"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
-}
-
-func (v AuthStatusUpdateNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *AuthStatusUpdateNotification) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // ClientCapabilities holds the unstable fields of acp.ClientCapabilities.
@@ -113,25 +84,16 @@ type ClientCapabilities struct {
 	Plan      *PlanCapabilities     `json:"plan,omitzero"`
 }
 
-func (v ClientCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // DisableProviderRequest holds the parameters of providers/disable.
 type DisableProviderRequest struct {
 	ProviderID ProviderID                 `json:"providerId"`
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v DisableProviderRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *DisableProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // DisableProviderResponse is the result of providers/disable.
 type DisableProviderResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v DisableProviderResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *DisableProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ForkSessionRequest holds the parameters of session/fork.
 type ForkSessionRequest struct {
@@ -143,9 +105,6 @@ type ForkSessionRequest struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ForkSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ForkSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ForkSessionResponse is the result of session/fork.
 type ForkSessionResponse struct {
 	SessionID     acp.SessionID              `json:"sessionId"`
@@ -153,9 +112,6 @@ type ForkSessionResponse struct {
 	ConfigOptions []acp.SessionConfigOption  `json:"configOptions,omitzero"`
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ForkSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ForkSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // IdleStateUpdate is the type of variant Idle of StateUpdate.
 type IdleStateUpdate struct {
@@ -165,24 +121,15 @@ type IdleStateUpdate struct {
 	Error      *MCPError                  `json:"error,omitzero" acp:"strict"`
 }
 
-func (v IdleStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *IdleStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // InitializeRequest holds the unstable fields of acp.InitializeRequest.
 type InitializeRequest struct {
 	ClientCapabilities *ClientCapabilities `json:"clientCapabilities,omitzero"`
 }
 
-func (v InitializeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // InitializeResponse holds the unstable fields of acp.InitializeResponse.
 type InitializeResponse struct {
 	AgentCapabilities *AgentCapabilities `json:"agentCapabilities,omitzero"`
 }
-
-func (v InitializeResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *InitializeResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LLMProtocol is the type of ProviderCurrentConfig.APIType, ProviderInfo.Supported, SetProviderRequest.APIType. A value that is not among the constants is kept as it is.
 type LLMProtocol string
@@ -201,49 +148,34 @@ type ListProvidersRequest struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ListProvidersRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ListProvidersRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ListProvidersResponse is the result of providers/list.
 type ListProvidersResponse struct {
 	Providers []ProviderInfo             `json:"providers"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ListProvidersResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ListProvidersResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v ListProvidersResponse) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *ListProvidersResponse) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // ListSessionsRequest holds the unstable fields of acp.ListSessionsRequest.
 type ListSessionsRequest struct {
 	Archived SessionArchiveFilter `json:"archived,omitzero" acp:"strict"`
 }
 
-func (v ListSessionsRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // ListSessionsResponse holds the unstable fields of acp.ListSessionsResponse.
 type ListSessionsResponse struct {
 	Sessions []SessionInfo `json:"sessions,omitzero"`
 }
-
-func (v ListSessionsResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ListSessionsResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LoadSessionRequest holds the unstable fields of acp.LoadSessionRequest.
 type LoadSessionRequest struct {
 	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v LoadSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *LoadSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // MCPCapabilities holds the unstable fields of acp.MCPCapabilities.
 type MCPCapabilities struct {
 	ACP bool `json:"acp,omitzero"`
 }
-
-func (v MCPCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPError is the type of IdleStateUpdate.Error, MessageMCPResponse.Error.
 type MCPError struct {
@@ -251,9 +183,6 @@ type MCPError struct {
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitzero" acp:"strict"`
 }
-
-func (v MCPError) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MCPError) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPRequestID is an opaque string: MessageMCPNotification.RequestID, MessageMCPRequest.RequestID.
 type MCPRequestID string
@@ -265,8 +194,8 @@ type MCPServer struct {
 	Unknown json.RawMessage
 }
 
-func (v MCPServer) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v MCPServer) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *MCPServer) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // MCPServerACP is the type of variant ACP of MCPServer.
 type MCPServerACP struct {
@@ -274,9 +203,6 @@ type MCPServerACP struct {
 	ServerID MCPServerACPID             `json:"serverId"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v MCPServerACP) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MCPServerACP) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerACPID is an opaque string: MCPServerACP.ServerID, MessageMCPNotification.ServerID, MessageMCPRequest.ServerID.
 type MCPServerACPID string
@@ -290,9 +216,6 @@ type MessageMCPNotification struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MessageMCPNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MessageMCPNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // MessageMCPRequest holds the parameters of mcp/message.
 type MessageMCPRequest struct {
 	ServerID  MCPServerACPID             `json:"serverId"`
@@ -302,33 +225,21 @@ type MessageMCPRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MessageMCPRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MessageMCPRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // MessageMCPResponse is the result of mcp/message.
 type MessageMCPResponse struct {
 	Result json.RawMessage `json:"result,omitzero" acp:"strict"`
 	Error  *MCPError       `json:"error,omitzero" acp:"strict"`
 }
 
-func (v MessageMCPResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *MessageMCPResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // NewSessionRequest holds the unstable fields of acp.NewSessionRequest.
 type NewSessionRequest struct {
 	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v NewSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *NewSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // PlanCapabilities announces a capability by its presence: ClientCapabilities.Plan.
 type PlanCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v PlanCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanFile is the type of variant File of PlanUpdateContent.
 type PlanFile struct {
@@ -336,9 +247,6 @@ type PlanFile struct {
 	URI    string                     `json:"uri"`
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v PlanFile) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanFile) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanID is an opaque string: PlanFile.PlanID, PlanItems.PlanID, PlanMarkdown.PlanID and others.
 type PlanID string
@@ -350,8 +258,8 @@ type PlanItems struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanItems) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanItems) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v PlanItems) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *PlanItems) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // PlanMarkdown is the type of variant Markdown of PlanUpdateContent.
 type PlanMarkdown struct {
@@ -360,26 +268,17 @@ type PlanMarkdown struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanMarkdown) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanMarkdown) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // PlanRemoved is the type of variant PlanRemoved of SessionUpdate.
 type PlanRemoved struct {
 	PlanID PlanID                     `json:"planId"`
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanRemoved) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanRemoved) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // PlanUpdate is the type of variant PlanUpdate of SessionUpdate.
 type PlanUpdate struct {
 	Plan PlanUpdateContent          `json:"plan"`
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v PlanUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanUpdateContent is the type of PlanUpdate.Plan. Exactly one of the variants, or Unknown, is set.
 type PlanUpdateContent struct {
@@ -390,16 +289,13 @@ type PlanUpdateContent struct {
 	Unknown json.RawMessage
 }
 
-func (v PlanUpdateContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PlanUpdateContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v PlanUpdateContent) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *PlanUpdateContent) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // PromptResponse holds the unstable fields of acp.PromptResponse.
 type PromptResponse struct {
 	Usage *Usage `json:"usage,omitzero"`
 }
-
-func (v PromptResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ProviderCurrentConfig is the type of ProviderInfo.Current.
 type ProviderCurrentConfig struct {
@@ -407,9 +303,6 @@ type ProviderCurrentConfig struct {
 	BaseURL string                     `json:"baseUrl"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v ProviderCurrentConfig) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ProviderCurrentConfig) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ProviderID is an opaque string: DisableProviderRequest.ProviderID, ProviderInfo.ProviderID, SetProviderRequest.ProviderID.
 type ProviderID string
@@ -423,48 +316,33 @@ type ProviderInfo struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ProviderInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ProviderInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v ProviderInfo) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *ProviderInfo) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // ProvidersCapabilities announces a capability by its presence: AgentCapabilities.Providers.
 type ProvidersCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ProvidersCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ProvidersCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // RequiresActionStateUpdate is the type of variant RequiresAction of StateUpdate.
 type RequiresActionStateUpdate struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v RequiresActionStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *RequiresActionStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ResumeSessionRequest holds the unstable fields of acp.ResumeSessionRequest.
 type ResumeSessionRequest struct {
 	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v ResumeSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *ResumeSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // RunningStateUpdate is the type of variant Running of StateUpdate.
 type RunningStateUpdate struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v RunningStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *RunningStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionArchiveCapabilities announces a capability by its presence: SessionCapabilities.Archive.
 type SessionArchiveCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionArchiveCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionArchiveCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionArchiveFilter is the type of ListSessionsRequest.Archived. A value that is not among the constants is kept as it is.
 type SessionArchiveFilter string
@@ -481,9 +359,6 @@ type SessionCancelCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionCancelCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionCancelCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionCapabilities holds the unstable fields of acp.SessionCapabilities.
 type SessionCapabilities struct {
 	SystemPrompt *SessionSystemPromptCapabilities `json:"systemPrompt,omitzero"`
@@ -493,24 +368,15 @@ type SessionCapabilities struct {
 	Title        *SessionTitleCapabilities        `json:"title,omitzero"`
 }
 
-func (v SessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionForkCapabilities announces a capability by its presence: SessionCapabilities.Fork.
 type SessionForkCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionForkCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionForkCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionInfo holds the unstable fields of acp.SessionInfo.
 type SessionInfo struct {
 	Archived *bool `json:"archived,omitzero"`
 }
-
-func (v SessionInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionMessage is the type of variant SessionMessage of SessionUpdate.
 type SessionMessage struct {
@@ -523,18 +389,12 @@ type SessionMessage struct {
 	Meta               map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionMessage) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionMessage) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionMessageChunk is the type of variant SessionMessageChunk of SessionUpdate.
 type SessionMessageChunk struct {
 	MessageID acp.MessageID              `json:"messageId"`
 	Content   acp.ContentBlock           `json:"content"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionMessageChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionMessageChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionStatus is the type of SessionStatusResponse.Status. A value that is not among the constants is kept as it is.
 type SessionStatus string
@@ -550,17 +410,11 @@ type SessionStatusCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionStatusRequest holds the parameters of session/status.
 type SessionStatusRequest struct {
 	SessionID acp.SessionID              `json:"sessionId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionStatusRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionStatusResponse is the result of session/status.
 type SessionStatusResponse struct {
@@ -568,18 +422,10 @@ type SessionStatusResponse struct {
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionStatusResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SessionSystemPromptCapabilities is the type of SessionCapabilities.SystemPrompt.
 type SessionSystemPromptCapabilities struct {
 	Mode *SessionSystemPromptModeCapabilities `json:"mode,omitzero"`
 	Meta map[string]json.RawMessage           `json:"_meta,omitzero"`
-}
-
-func (v SessionSystemPromptCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *SessionSystemPromptCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // SessionSystemPromptModeCapabilities is the type of SessionSystemPromptCapabilities.Mode.
@@ -588,30 +434,15 @@ type SessionSystemPromptModeCapabilities struct {
 	Meta     map[string]json.RawMessage               `json:"_meta,omitzero"`
 }
 
-func (v SessionSystemPromptModeCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-func (v *SessionSystemPromptModeCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
-}
-
 // SessionSystemPromptOverrideCapabilities announces a capability by its presence: SessionSystemPromptModeCapabilities.Override.
 type SessionSystemPromptOverrideCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
-}
-
-func (v SessionSystemPromptOverrideCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalJSON(&v)
-}
-func (v *SessionSystemPromptOverrideCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalJSON(data, v)
 }
 
 // SessionTitleCapabilities announces a capability by its presence: SessionCapabilities.Title.
 type SessionTitleCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SessionTitleCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionTitleCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionUpdate holds the unstable variants of acp.SessionUpdate. Exactly one of them, or Unknown, is set.
 type SessionUpdate struct {
@@ -624,8 +455,8 @@ type SessionUpdate struct {
 	Unknown json.RawMessage
 }
 
-func (v SessionUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SessionUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v SessionUpdate) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *SessionUpdate) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // SetProviderRequest holds the parameters of providers/set.
 type SetProviderRequest struct {
@@ -636,16 +467,10 @@ type SetProviderRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetProviderRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SetProviderResponse is the result of providers/set.
 type SetProviderResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SetProviderResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetSessionTitleRequest holds the parameters of session/set_title.
 type SetSessionTitleRequest struct {
@@ -654,17 +479,11 @@ type SetSessionTitleRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetSessionTitleRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetSessionTitleRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SetSessionTitleResponse is the result of session/set_title.
 type SetSessionTitleResponse struct {
 	Title string                     `json:"title"`
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SetSessionTitleResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SetSessionTitleResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // StateUpdate is the type of SubagentUpdate.State. Exactly one of the variants, or Unknown, is set.
 type StateUpdate struct {
@@ -676,25 +495,19 @@ type StateUpdate struct {
 	Unknown json.RawMessage
 }
 
-func (v StateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *StateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v StateUpdate) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *StateUpdate) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // SubagentCapabilities announces a capability by its presence: ClientCapabilities.Subagents.
 type SubagentCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SubagentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SubagentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SubagentSessionCapabilities is the type of SubagentUpdate.Capabilities.
 type SubagentSessionCapabilities struct {
 	Cancel *SessionCancelCapabilities `json:"cancel,omitzero"`
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v SubagentSessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SubagentSessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SubagentUpdate is the type of variant SubagentUpdate of SessionUpdate.
 type SubagentUpdate struct {
@@ -708,9 +521,6 @@ type SubagentUpdate struct {
 	Meta                  map[string]json.RawMessage   `json:"_meta,omitzero"`
 }
 
-func (v SubagentUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SubagentUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // SystemPrompt is the type of ForkSessionRequest.SystemPrompt, LoadSessionRequest.SystemPrompt, NewSessionRequest.SystemPrompt and others.
 type SystemPrompt struct {
 	Mode    SystemPromptMode           `json:"mode"`
@@ -718,8 +528,8 @@ type SystemPrompt struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SystemPrompt) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *SystemPrompt) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+func (v SystemPrompt) MarshalJSON() ([]byte, error)     { return acp.Marshal(&v) }
+func (v *SystemPrompt) UnmarshalJSON(data []byte) error { return acp.Unmarshal(data, v) }
 
 // SystemPromptMode is the type of SystemPrompt.Mode. A value that is not among the constants is kept as it is.
 type SystemPromptMode string
@@ -736,24 +546,15 @@ type UnarchiveSessionRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UnarchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *UnarchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // UnarchiveSessionResponse is the result of session/unarchive.
 type UnarchiveSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UnarchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *UnarchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
-
 // UnknownStateUpdate is the type of variant Unknown of StateUpdate.
 type UnknownStateUpdate struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v UnknownStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *UnknownStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Usage is the type of IdleStateUpdate.Usage, PromptResponse.Usage.
 type Usage struct {
@@ -765,6 +566,3 @@ type Usage struct {
 	CachedWriteTokens *uint64                    `json:"cachedWriteTokens,omitzero"`
 	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
-
-func (v Usage) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
-func (v *Usage) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }

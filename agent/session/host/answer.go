@@ -22,7 +22,7 @@ import (
 type AnswerError struct {
 	// Question is the id of the question.
 	Question string
-	// Problem says what is wrong and what to do. It names the field of a form.
+	// Problem describes the error and how to fix it. It names the field of a form.
 	Problem string
 }
 
@@ -120,7 +120,7 @@ func isObject(data []byte) bool {
 	return json.Unmarshal(data, &fields) == nil && fields != nil
 }
 
-// subject is what a question is about: its own id, the call, and all that a person is told.
+// subject is the subject of a question: its own id, the call, and the text for the person.
 type subject struct {
 	ID       string          `json:"id"`
 	Path     []string        `json:"path"`

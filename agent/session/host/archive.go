@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// archivedValue is the name of the session's value that says that it is archived.
+// archivedValue is the name of the session's value that marks it as archived.
 const archivedValue = "archived"
 
 // Archived reports whether a session is archived. Archived sessions are complete, and only left out of lists.
@@ -57,8 +57,8 @@ func (h *Host) SetTitle(ctx context.Context, id, title string) error {
 // lasts reports whether a session is kept although it has no entries.
 func lasts(i *session.Info) bool { return Archived(i) || i.Values[titledValue] != nil }
 
-// forkedValues returns what a fork has in place of the values of its parent. What the user has allowed for the parent is not allowed in the
-// fork; what was rejected for good stays rejected.
+// forkedValues returns the values that a fork has instead of its parent's. Permissions that the
+// user gave to the parent do not apply in the fork; permanent rejections do.
 func forkedValues(parent *session.Info, own map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	values := map[string]json.RawMessage{archivedValue: nil, rulesValue: nil, notesValue: forkedNotes(parent)}
 	if data := parent.Values[rulesValue]; data != nil {

@@ -106,7 +106,8 @@ func listTools(ctx context.Context, call *CommandCall) (res agent.CommandResult,
 	return res, nil
 }
 
-// cost adds up what the responses of the conversation say that they have used. What was taken back is not among them.
+// cost adds up the usage of the conversation's responses. Responses that were taken back do not
+// count.
 func cost(call *CommandCall, prices model.PriceTable) (res agent.CommandResult, err error) {
 	var usage model.Usage
 	requests, money, unknown := 0, 0.0, false

@@ -19,12 +19,14 @@ import (
 // Command is a slash command of the program. Those of the agent and its capabilities come before it, if they have the same name. See
 // [BuiltIns] and [Templates] for commands that are there.
 type Command struct {
-	// Name is what follows the slash: letters, digits, and characters of "_-.:". Description says in a line what the command does. Hint
-	// tells users what to type after the name; it is empty if the command takes no arguments.
+	// Name follows the slash: letters, digits, and characters of "_-.:". Description describes the
+	// command in one line. Hint tells users what to type after the name; it is empty if the command
+	// takes no arguments.
 	Name, Description, Hint string
 	// Offered reports whether the session has the command. Nil means that it always has.
 	Offered func(s *Session) bool
-	// Run runs the command in the session's turn. Its result has the same effects as that of an agent's command.
+	// Run runs the command in the session's turn. Its result has the same effects as the result of
+	// an agent's command.
 	Run func(ctx context.Context, call *CommandCall) (agent.CommandResult, error)
 }
 
@@ -32,7 +34,7 @@ type Command struct {
 type CommandCall struct {
 	// Session is the session. Its methods that wait for turns must not be called.
 	Session *Session
-	// Args is what was typed after the name.
+	// Args is the text after the name.
 	Args string
 	// Messages is the conversation so far. It is shared and must not be changed.
 	Messages []*model.Message
@@ -52,7 +54,7 @@ func (s *Session) Commands() []view.SlashCommand {
 	return all
 }
 
-// programs are the commands of the program, and then those of the session. A name is there once.
+// programs are the commands of the program, followed by the session's. Names are unique.
 func (s *Session) programs() []Command {
 	all := s.host.commands
 	if s.host.more == nil {
@@ -132,7 +134,7 @@ func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bo
 	return res, true, nil
 }
 
-// unknown explains that there is no such command.
+// unknown explains that a command does not exist.
 func (s *Session) unknown(name string) string {
 	var names []string
 	for _, c := range s.Commands() {

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Config says which agent a host runs and how. Agent is required.
+// Config selects the agent of a host and how it runs. Agent is required.
 type Config[D, O any] struct {
 	// Agent answers the prompts of all sessions.
 	Agent *agent.Agent[D, O]
@@ -67,10 +67,11 @@ type Config[D, O any] struct {
 	// Commands are slash commands of the program. If there are any, an unknown command is explained to the user.
 	// Otherwise it is a prompt.
 	Commands []Command
-	// SessionCommands returns further commands of a session, such as those of its directory. Commands with a
-	// duplicate or invalid name are left out. It is called whenever commands are listed or looked up, and may be nil.
+	// SessionCommands returns further commands of a session, such as commands from its directory.
+	// Commands with a duplicate or invalid name are left out. It is called whenever commands are
+	// listed or looked up, and may be nil.
 	SessionCommands func(s *Session) []Command
-	// Busy says what happens to a prompt that arrives while a turn of its session is running.
+	// Busy is the policy for a prompt that arrives while a turn of its session is running.
 	Busy Busy
 	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means 10 minutes, a
 	// negative value never. Without a Store, sessions never do.
@@ -91,15 +92,15 @@ type Config[D, O any] struct {
 type Files interface {
 	// Mark is called when a turn begins. title is for people.
 	Mark(turn, title string)
-	// Undo undoes the changes since a turn began. The note says what was undone, and what may remain of commands. The
-	// error says to people what could not be undone, and why: then the session is not rewound. The user and the model
-	// are told both.
+	// Undo undoes the changes since a turn began. The note says what was undone, and what may
+	// remain of commands. The error tells people what could not be undone, and why: then the
+	// session is not rewound. The user and the model are told both.
 	Undo(ctx context.Context, turn string) (note string, err error)
 }
 
-// Busy says what happens to a prompt that arrives while a turn of its session is running. A turn that has been cancelled does not count as
-// running: whatever the policy, the next prompt waits for its end. Of a session with 1,000 turns that wait or run, further prompts are
-// refused with [ErrBusy].
+// Busy is the policy for a prompt that arrives while a turn of its session is running. A turn that
+// has been cancelled does not count as running: whatever the policy, the next prompt waits for its
+// end. If 1,000 turns of a session wait or run, further prompts are refused with [ErrBusy].
 type Busy uint8
 
 const (
@@ -107,8 +108,8 @@ const (
 	BusyRefuse Busy = iota
 	// BusyQueue runs prompts one after another, in the order in which they arrived.
 	BusyQueue
-	// BusySteer passes the prompt to the running turn, which reads it with its next request. If the turn ends before
-	// that, the prompt becomes a turn of its own.
+	// BusySteer passes the prompt to the running turn, which reads it with its next request. If the
+	// turn ends before that, the prompt becomes a separate turn.
 	BusySteer
 )
 

@@ -30,7 +30,7 @@ type instance interface {
 	input(ctx context.Context, in *runInput, parts []model.Part) (*agent.Input, error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
-	// layers are those that decide about calls first.
+	// layers are the first to decide about calls.
 	layers() ([]approval.Layer, error)
 	// files returns what takes files along, or nil.
 	files() Files
@@ -44,13 +44,13 @@ type instance interface {
 	release(ctx context.Context) error
 }
 
-// runInput is what a run is given.
+// runInput holds the arguments of a run.
 type runInput struct {
 	prompt  *Prompt
 	before  []agent.RunOption // that the user's options win over
 	options []agent.RunOption // that win
 	keep    func(tool string, kind toolset.Kind) bool
-	// own are before and those of RunOptions, once they have been asked for.
+	// own are before and the layers of RunOptions, once they have been asked for.
 	own []agent.RunOption
 }
 

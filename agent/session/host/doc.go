@@ -24,18 +24,18 @@
 //
 // # Turns
 //
-// A turn is one run of the agent. A session has one turn at a time. [Config].Busy says what happens to a prompt that
-// arrives meanwhile. A turn ends with its context, or by [Session.Cancel]. The history keeps what a turn did, however
-// it ended, unless the provider refused it.
+// A turn is one run of the agent. A session has one turn at a time. [Config].Busy is the policy for
+// a prompt that arrives meanwhile. A turn ends with its context, or by [Session.Cancel]. The
+// history keeps what a turn did, however it ended, unless the provider refused it.
 //
 // # Questions
 //
-// A call that needs approval is an entity of kind [view.Question] while it waits. Anyone who watches the session can
-// answer it by id, with [Session.Decide]. The surface that sent the prompt may also ask ([Prompt].Asker), and the
-// first answer counts. If nobody can be asked, the run ends pending. Its questions are kept, also for other
-// processes, and the last answer resumes the run.
+// A call that needs approval is an entity of kind [view.Question] while it waits. Anyone who
+// watches the session can answer it by id, with [Session.Decide]. The surface that sent the prompt
+// may also ask ([Prompt].Asker), and the first answer counts. If no one can be asked, the run ends
+// pending. Its questions are kept, also for other processes, and the last answer resumes the run.
 //
-// # What is shown
+// # Watching
 //
 // [Session.Watch] yields entities and their changes: see packages view and projection. It never holds up a run. For a
 // slow watcher, several changes of an entity are merged into one. The surface that sent a prompt can get each change

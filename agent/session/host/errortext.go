@@ -40,7 +40,8 @@ func (h *Host) ErrorText(err error) (text string) {
 	return text
 }
 
-// commandText returns what users are told of an error of a slash command. What the command itself says is for them.
+// commandText returns the text of a slash command's error for users. The command's own errors are
+// shown unchanged.
 func (h *Host) commandText(err error) string {
 	_, store := storeText(err)
 	if _, known := explain.Known(err); known || store {
@@ -62,7 +63,7 @@ func clip(text string) string {
 	return text[:cut] + "…"
 }
 
-// storeAdvice says what to do about errors of the store.
+// storeAdvice returns advice about errors of the store.
 var storeAdvice = []struct {
 	cause error
 	do    string
@@ -99,7 +100,8 @@ func (s *Session) logCommand(err error) {
 	}
 }
 
-// logFailure logs why a turn has failed. What a store says is left out, because it names files and addresses.
+// logFailure logs why a turn has failed. Texts of the store are omitted, because they name files
+// and addresses.
 func (s *Session) logFailure(t *Turn, o *Outcome) {
 	if o.Err == nil || o.Reason != transcript.Failed {
 		return

@@ -208,8 +208,8 @@ func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.
 	}
 }
 
-// Delete removes a session from the store, after closing it if this host has it open. If there is no such session,
-// the error wraps [session.ErrNotFound].
+// Delete removes a session from the store, after closing it if this host has it open. If the
+// session does not exist, the error wraps [session.ErrNotFound].
 func (h *Host) Delete(ctx context.Context, id string) error {
 	if s := h.Session(id); s != nil {
 		if err := s.Close(ctx); err != nil {

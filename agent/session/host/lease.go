@@ -40,8 +40,9 @@ func (s *Session) acquire(ctx context.Context) error {
 	return nil
 }
 
-// regain acquires the session again if somebody else has taken it over, and makes the next use read it again: it may have other turns now. While
-// somebody else has it, the error says who. If ask is true, it asks the store first. The caller holds changing.
+// regain acquires the session again if another process has taken it over, and makes the next use
+// read it again: it may have other turns now. While another process has it, the error names the
+// holder. If ask is true, it asks the store first. The caller holds changing.
 func (s *Session) regain(ctx context.Context, ask bool) error {
 	if ask && s.host.kept {
 		_, _ = s.w.Append(ctx) // of nothing; what is wrong otherwise is found by the first entry
@@ -59,7 +60,8 @@ func (s *Session) regain(ctx context.Context, ask bool) error {
 	return s.acquire(ctx)
 }
 
-// yield gives the session back. One that has nothing is removed, unless somebody else has used it: the store knows. The caller holds changing.
+// yield gives the session back. An empty one is removed unless another process has used it, which
+// the store knows. The caller holds changing.
 func (s *Session) yield(ctx context.Context) error {
 	w := s.w
 	s.w = nil

@@ -19,8 +19,8 @@ type Mode struct {
 	Instructions string
 	// Keep reports whether a tool is offered, by its name and kind. Nil offers all.
 	Keep func(tool string, kind toolset.Kind) bool
-	// Policy decides before anybody is asked; nil decides nothing. What the session remembers comes before it, and a denial that it
-	// remembers stays.
+	// Policy decides before the user is asked; nil decides nothing. The session's remembered
+	// decisions come before it, and a remembered denial stays.
 	Policy func(next toolset.Asker) toolset.Asker
 }
 
@@ -83,8 +83,8 @@ type Model struct {
 	ID, Title, Description string
 	// Model answers.
 	Model model.Model
-	// Thinking are the levels of thinking that the model has, in place of [Config].Thinking: the first is the default. Nil takes those of the
-	// Config, and a list without elements says that there is nothing to choose.
+	// Thinking are the model's levels of thinking, which replace [Config].Thinking: the first is
+	// the default. Nil uses the levels of the Config. An empty list offers no choice.
 	Thinking []string
 }
 
@@ -112,7 +112,7 @@ func (s *Session) moded(next toolset.Asker) toolset.Asker {
 	}}
 }
 
-// keeps reports whether a tool is offered. It is nil if there are no modes.
+// keeps reports whether a tool is offered. It is nil without modes.
 func (s *Session) keeps() func(tool string, kind toolset.Kind) bool {
 	if len(s.host.modes) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 // notesValue is the name of the session's value with what the model is told of files that were taken back, or were not.
 const notesValue = "file_notes"
 
-// What a note begins with.
+// Prefixes of notes.
 const (
 	undone    = "The user took back earlier messages and the changes of files that belong to them.\n"
 	notUndone = "The user tried to take back earlier messages and the changes of files that belong to them. The messages above still hold. " +

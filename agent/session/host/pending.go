@@ -109,7 +109,7 @@ func (s *Session) remember(ctx context.Context, c *conversation, q *question, d 
 	s.keepRules(ctx, c)
 }
 
-// keepRules stores the rules of the policy in the middle of a turn, so that they survive the end of the process.
+// keepRules stores the rules of the policy in the middle of a turn, in case the process ends.
 func (s *Session) keepRules(ctx context.Context, c *conversation) {
 	if err := s.saveRules(context.WithoutCancel(ctx), c.w); err != nil {
 		s.logError("what holds always is not recorded", err)

@@ -110,9 +110,10 @@ func (s *Session) Shared() bool {
 	return s.holders > 1
 }
 
-// Leave undoes one [Host.Open]. The last Leave closes the session: see [Session.Close]. If others have the session open, their turns
-// go on. A session at the place from, which may be nil, then moves to this machine: at once, or before the next turn if one is
-// running. Leave does not wait for that.
+// Leave undoes one [Host.Open]. The last Leave closes the session: see [Session.Close]. If others
+// have the session open, their turns continue. A session at the place from, which may be nil, then
+// moves to this machine: at once, or before the next turn if one is running. Leave does not wait
+// for that.
 func (s *Session) Leave(ctx context.Context, from Place) error {
 	s.mu.Lock()
 	s.holders--

@@ -21,8 +21,8 @@ import (
 
 // Answer is the answer to a question. Digest is set, and exactly one of the other fields.
 type Answer struct {
-	// Digest is the digest of the question ([view.Entity].Digest) that was shown to whoever answers. If the question has
-	// another digest by now, the answer is refused with [ErrChanged].
+	// Digest is the digest of the question ([view.Entity].Digest) as the answering person saw it.
+	// If the question has another digest by now, the answer is refused with [ErrChanged].
 	Digest string
 	// Choice is the id of a choice of the question: see [AllowOnce].
 	Choice string
@@ -110,7 +110,7 @@ func (s *Session) CheckAnswer(id string, a Answer) error {
 	return err
 }
 
-// record records the answer to a question about a call, so that it survives the end of the process.
+// record records the answer to a question about a call. It survives the end of the process.
 func (s *Session) record(ctx context.Context, c *conversation, q *question, a *Answer) error {
 	switch now := s.recording.Load(); {
 	case q.call != nil:
@@ -127,7 +127,8 @@ func (s *Session) record(ctx context.Context, c *conversation, q *question, a *A
 	return nil
 }
 
-// give records and gives the first answer. Others are refused, and so are those that come when nobody waits.
+// give records and gives the first answer. Later ones are refused, and so are answers that come
+// when no run is waiting.
 func (q *question) give(a *Answer, record func() error) (given bool, err error) {
 	q.giving.Lock()
 	defer q.giving.Unlock()
@@ -218,7 +219,7 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 	}
 }
 
-// wait asks the surface, and waits for the first answer. The answer is nil if nobody can be asked.
+// wait asks the surface, and waits for the first answer. The answer is nil if no one can be asked.
 func (s *Session) wait(ctx context.Context, t *Turn, p *Prompt, q *question, ask func(context.Context, toolset.Asker) (*Answer, error)) (a *Answer, err error) {
 	if p.Asker == nil && !p.Wait {
 		return nil, nil
@@ -290,7 +291,7 @@ func (s *Session) settle(c *conversation, q *question, a *Answer, err error) {
 	c.Report(&e)
 }
 
-// value is what is shown of an answer.
+// value is the form of an answer that is shown.
 func (a *Answer) value() string {
 	switch d := a.Decision; {
 	case a.Reply != nil:
@@ -318,7 +319,7 @@ func approvalQuestion(r *toolset.ApprovalRequest) *question {
 	return q
 }
 
-// toolQuestion is a question that a tool asks. A schema that is not that of a form is an error.
+// toolQuestion is a question that a tool asks. A schema that does not describe a form is an error.
 func toolQuestion(asked *toolset.Question) (*question, error) {
 	form, err := elicit.Parse(asked.Schema)
 	if err != nil {
@@ -340,7 +341,8 @@ func toolQuestion(asked *toolset.Question) (*question, error) {
 	return q, nil
 }
 
-// previews returns an approval's reason and previews. Nothing is left out. invalid says what was wrong with the arguments of the answer before.
+// previews returns an approval's reason and previews, all of them in full. invalid describes the
+// problem with the arguments of the previous answer.
 func previews(a *model.Approval, invalid string) []view.Content {
 	var all []view.Content
 	text := func(s string) { all = append(all, view.Content{Kind: view.Text, Text: s}) }

@@ -18,9 +18,9 @@ import (
 // FilesStayError is the error of [Session.Rewind] if files could not be taken back. The conversation stays as well, so
 // that the model knows of the files. Other files may have been taken back.
 type FilesStayError struct {
-	// Note says what was taken back; it may be empty.
+	// Note lists what was taken back; it may be empty.
 	Note string
-	// Err says which files stay, and why. It is from [Files].
+	// Err names the files that stay, and why. It is from [Files].
 	Err error
 }
 

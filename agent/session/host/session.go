@@ -52,7 +52,7 @@ type Session struct {
 	saving    sync.Mutex // held while rules are stored
 }
 
-// conversation is what is read from the store.
+// conversation is the state read from the store.
 type conversation struct {
 	*transcript.Conversation
 	w     *session.Writer
@@ -174,7 +174,8 @@ func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done fun
 	return s.useHeld(ctx, deps, deps)
 }
 
-// useHeld is like use. If ask is true, it asks the store first whether somebody else has taken over the session.
+// useHeld is like use. If ask is true, it asks the store first whether another process has taken
+// over the session.
 func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation, done func(), err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -269,7 +270,7 @@ func (s *Session) drop(c *conversation) {
 
 var errDropped = errors.New("host: read again")
 
-// End cancels all turns with a cause, and lets no more begin. It does not wait: see [Session.Close].
+// End cancels all turns with a cause, and prevents new ones. It does not wait: see [Session.Close].
 func (s *Session) End(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

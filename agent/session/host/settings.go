@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// The ids of the settings that the host makes of [Config].Modes, Models and Thinking.
+// The ids of the settings for [Config].Modes, Models and Thinking.
 const (
 	SettingMode     = "mode"
 	SettingModel    = "model"
@@ -34,7 +34,7 @@ type Setting struct {
 
 // Errors of [Session.Set].
 var (
-	// ErrNoSetting means that there is no such setting.
+	// ErrNoSetting means that the setting does not exist.
 	ErrNoSetting = errors.New("no such setting")
 	// ErrSettingValue means that the setting has no such value.
 	ErrSettingValue = errors.New("the setting has no such value")

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// titledValue is the name of the session's value that says that a person has set the title.
+// titledValue is the name of the session's value that marks its title as set by a person.
 const titledValue = "titled"
 
 // maxTitle bounds titles that are made of a prompt, in characters.

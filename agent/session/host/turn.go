@@ -16,13 +16,13 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Prompt is what a turn is asked to do.
+// Prompt is the input of a turn.
 type Prompt struct {
 	// Parts are the prompt. A text that begins with a slash may be a command, unless Plain is set.
 	Parts []model.Part
 	// Plain passes the text to the agent even if it begins with a slash.
 	Plain bool
-	// Shown is what the user wrote, if the parts are something else.
+	// Shown is the user's text, if the parts differ from it.
 	Shown []view.Content
 	// Meta is for [Config].RunOptions.
 	Meta any
@@ -34,8 +34,8 @@ type Prompt struct {
 	Asker toolset.Asker
 	// Defer ends the run pending when a call needs approval, without asking. Questions of tools are still asked.
 	Defer bool
-	// Wait makes questions wait for [Session.Decide] if there is no Asker, or it has nobody to ask. Otherwise the run
-	// ends pending.
+	// Wait makes questions wait for [Session.Decide] if there is no Asker, or it cannot ask.
+	// Otherwise the run ends pending.
 	Wait bool
 
 	// Began, if not nil, is called when the turn begins, and Ending when the run has ended. The result of Ending is
@@ -56,13 +56,14 @@ type Prompt struct {
 
 // Outcome is how a turn ended.
 type Outcome struct {
-	// Turn is the id of the turn, which is that of its run. It is empty if the turn did not begin.
+	// Turn is the id of the turn and of its run. It is empty if the turn did not begin.
 	Turn string
 	// Reason is one of the reasons of package transcript.
 	Reason string
 	// Finish is the finish reason of the last response.
 	Finish model.FinishReason
-	// Steered reports that the running turn has read the prompt. The other fields are those of that turn.
+	// Steered reports that the running turn has read the prompt. The other fields describe that
+	// turn.
 	Steered bool
 	// Unread are the parts of each [Session.Steer] to this turn that the run has not read, in order. Prompt.Ending can tell the user.
 	Unread [][]model.Part
@@ -70,7 +71,7 @@ type Outcome struct {
 	Titled bool
 	// Err is the error of the run. It is nil if the run has an output, or if a command needed no run.
 	Err error
-	// Failure is what users are told of Err: see [Config].ErrorText. It is empty if Err is nil.
+	// Failure is the text of Err for users: see [Config].ErrorText. It is empty if Err is nil.
 	Failure string
 }
 
@@ -97,8 +98,8 @@ type Turn struct {
 	outcome *Outcome
 }
 
-// Admit registers a turn with the host's policy, so that later calls see it before it begins. Call [Turn.Run] on the
-// result.
+// Admit registers a turn with the host's policy, which makes it visible to later calls before it
+// begins. Call [Turn.Run] on the result.
 func (s *Session) Admit(ctx context.Context) (*Turn, error) { return s.AdmitWith(ctx, s.host.busy) }
 
 // AdmitWith is like [Session.Admit], with a policy.
@@ -143,7 +144,8 @@ func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, er
 	return t, nil
 }
 
-// Prompt runs a turn and waits for its end. The error is that of [Session.Admit]; that of the run is in the outcome.
+// Prompt runs a turn and waits for its end. The error comes from [Session.Admit]; the run's error
+// is in the outcome.
 func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 	t, err := s.Admit(ctx)
 	if err != nil {
@@ -197,7 +199,7 @@ func (s *Session) Turn() *Turn {
 	return nil
 }
 
-// ID returns the id of the turn, which is that of its run. It is empty until the turn begins.
+// ID returns the id of the turn and of its run. It is empty until the turn begins.
 func (t *Turn) ID() string { return t.id }
 
 // Context returns the context of the turn.
@@ -385,7 +387,7 @@ func (t *Turn) closeInbox() (unread [][]model.Part) {
 	return unread
 }
 
-// reasonOf says how a run ended.
+// reasonOf returns the reason for the end of a run.
 func reasonOf(ctx context.Context, err error) string {
 	var pending *agent.PendingError
 	switch {

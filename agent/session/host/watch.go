@@ -12,12 +12,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Update is what has changed of what a session shows.
+// Update is a change of the shown session.
 type Update struct {
 	view.Update
-	// Position is where a watcher can go on after this update: see [Session.Watch].
+	// Position is where a watcher can continue after this update: see [Session.Watch].
 	Position string
-	// Reset says that what the watcher has of the session is void. The update has everything there is.
+	// Reset voids the watcher's state of the session. The update has the complete state.
 	Reset bool
 }
 
@@ -78,14 +78,14 @@ func (s *Session) Follow(ctx context.Context, from string) (*Follower, error) {
 	return f, nil
 }
 
-// Position returns where another follower can go on, once Take has reported false.
+// Position returns where another follower can continue, once Take has reported false.
 func (f *Follower) Position() string { return f.c.position(f.Pos()) }
 
 // Close ends the use of the session.
 func (f *Follower) Close() { f.close() }
 
-// Again begins anew if err, with which the cursor has ended, says that the conversation was read again: then Reset is set. It returns
-// any other error.
+// Again starts over if err, with which the cursor has ended, reports that the conversation was read
+// again: then Reset is set. It returns any other error.
 func (f *Follower) Again(ctx context.Context, err error) (again bool, _ error) {
 	if !errors.Is(err, errDropped) {
 		return false, err

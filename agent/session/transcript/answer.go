@@ -63,8 +63,8 @@ func answerEntry(conversation, run string, call *agent.PendingCall, answers agen
 // that were allowed are not among them: they are pending again, with [agent.PendingCall].MayHaveRun.
 func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
 
-// Decided records how somebody has decided about a call of a tool while a run waits for it: the turn's run, or one inside it. When it
-// returns, the decision survives the end of the process.
+// Decided records a decision about a call of a tool while a run waits for it: the turn's run, or
+// one inside it. When it returns, the decision survives the end of the process.
 func (t *Turn) Decided(ctx context.Context, run string, step int, call, tool string, d model.Decision) error {
 	data, err := marshal(engine.NewAnswer(step, call, tool, now(), &d))
 	if err != nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// A surface that has no place for questions shows them with the call that they are about: a preview of what the call would do, or the question
-// of a tool. When the call has a result, that is what is shown in its place. A diff stays, because it says what was changed.
+// A surface without a place for questions shows them with their call: a preview of the call's
+// effect, or the question of a tool. The call's result replaces that. A diff stays, because it
+// shows the change.
 
-// askedAbout notes that somebody is asked about a call, or has answered.
+// askedAbout notes that a person is asked about a call, or has answered.
 func (p *Transcript) askedAbout(q *view.Entity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -22,7 +23,7 @@ func (p *Transcript) askedAbout(q *view.Entity) {
 	}
 }
 
-// noteAsked notes which content came while somebody is asked. mu is held.
+// noteAsked notes which content came while a person is asked. mu is held.
 func (c *call) noteAsked(before []view.Content) {
 	if !c.asking {
 		c.asked = slices.DeleteFunc(slices.Clone(c.asked), func(one view.Content) bool { return !contains(c.entity.Content, &one) })
@@ -43,7 +44,7 @@ func withoutAsked(all, asked []view.Content) []view.Content {
 	return slices.DeleteFunc(slices.Clone(all), func(c view.Content) bool { return c.Kind == view.Text && contains(asked, &c) })
 }
 
-// countNotes counts the content that says who allowed a call.
+// countNotes counts the content that names who allowed a call.
 func countNotes(all []view.Content) (n int) {
 	for i := range all {
 		if all[i].Kind == view.Text && strings.HasPrefix(all[i].Text, view.AllowedBy) {

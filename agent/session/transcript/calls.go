@@ -21,14 +21,15 @@ import (
 // call is a tool call of the current turn.
 type call struct {
 	entity view.Entity
-	// base is what the messages say about the call. It is nil if no message has the call. Where entity differs from
-	// base, the difference is recorded.
+	// base is the call according to the messages. It is nil if no message has the call. Where
+	// entity differs from base, the difference is recorded.
 	base *view.Entity
 	// after is the entity that was shown before it.
 	after string
 	// over is the recorded difference, while entries are replayed.
 	over *view.Entity
-	// ending is what the tool has said about its end, which is not recorded yet. It is nil if it has said nothing.
+	// ending is the tool's report of its end, which is not recorded yet. It is nil if there was
+	// none.
 	ending *view.Entity
 	// asking reports that a question about the call is open. asked is the content that it shows because of that: see
 	// [call.answered].
@@ -191,7 +192,7 @@ func (p *Transcript) decided(ed *edit, d *toolset.Decision, args model.RawArgs) 
 // ByUser is the By of decisions made by the user of the conversation.
 const ByUser = "user"
 
-// AllowedBy returns a text that says who allowed a call that the user was not asked about.
+// AllowedBy returns a text that names who allowed a call that the user was not asked about.
 func AllowedBy(d *toolset.Decision) string {
 	text := view.AllowedBy + d.By
 	if rule := approval.RuleOf(*d); rule != "" {
@@ -240,7 +241,7 @@ func failed(why string, own bool) edit {
 	return ed
 }
 
-// failureText is what the user is shown of an error that ended the run.
+// failureText is the user's text for an error that ended the run.
 func (p *Transcript) failureText(tool string, err error) string {
 	switch {
 	case err == nil:
@@ -262,9 +263,9 @@ func (p *Transcript) closeCalls(why string) {
 	}
 }
 
-// Waiting returns the id of the entity of a pending call of the last response, or the empty string. For a call of an
-// inner agent, it is that of the inner call, or of the call around it if the inner one is not shown. Call it from the
-// goroutine of Event.
+// Waiting returns the id of the entity of a pending call of the last response, or the empty string.
+// For a call of an inner agent, it is the id of the inner call, or of the call around it if the
+// inner one is not shown. Call it from the goroutine of Event.
 func (p *Transcript) Waiting(pending *agent.PendingCall) string {
 	path := pending.Path
 	if len(path) == 0 {

@@ -64,7 +64,8 @@ func Input(args model.RawArgs) json.RawMessage {
 // MaxText bounds the text of a result that is shown with its tool call, in bytes. The model gets all of it.
 const MaxText = 64 << 10
 
-// Clip cuts the middle out of a text that is too long to be shown, and says how much that is: see [MaxText].
+// Clip cuts the middle out of a text that is too long to be shown, and notes the length of the cut:
+// see [MaxText].
 func Clip(text string) string {
 	if len(text) <= MaxText {
 		return text

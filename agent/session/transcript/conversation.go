@@ -16,13 +16,14 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Conversation is the history of a session that somebody holds, and continues it turn by turn. One turn goes on at a time. After a turn
-// that could not be begun or ended, because an append failed, the next call reads the session again: the store may have entries of the turn,
-// which then counts as interrupted.
+// Conversation is the history of a session that the program holds, and continues it turn by turn.
+// Only one turn runs at a time. After a turn that could not be begun or ended, because an append
+// failed, the next call reads the session again: the store may have entries of the turn, which then
+// counts as interrupted.
 type Conversation struct {
 	*Transcript
 	w *session.Writer
-	// stale says that the store may not have what h says, because an append has failed.
+	// stale reports that the store may lack entries of h, because an append has failed.
 	stale bool
 	// recording is the turn that is recorded, nil if there is none.
 	recording atomic.Pointer[Turn]

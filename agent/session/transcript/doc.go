@@ -13,14 +13,15 @@
 //	res, err := s.Result()
 //	err = transcript.End(ctx, t, res, err)
 //
-// # What is recorded
+// # Recording
 //
-// A [Turn] is a journal: see package journal. Each result of a step is an entry of the session before the run
-// continues. The entry of a response is both the message and the journal's record, and is written together with the
-// requests before it. A decision about a tool call has its own entry, with what was shown. Text that [Turn.Observe]
-// sees is recorded every quarter of a second, so that what a user has read survives the end of the process. The
-// response replaces it. Most of what is shown is in the messages. What is not, such as the title of a call and the diff
-// that its tool has shown, is recorded as views.
+// A [Turn] is a journal: see package journal. Each result of a step is an entry of the session
+// before the run continues. The entry of a response is both the message and the journal's record,
+// and is written together with the requests before it. A decision about a tool call has its own
+// entry, with what was shown. Text that [Turn.Observe] sees is recorded every quarter of a second,
+// to keep what a user has read when the process ends. The response replaces it. Most entities
+// follow from the messages. Others, such as the title of a call and the diff that its tool has
+// shown, is recorded as views.
 //
 // [End] ends the turn. It records which messages the history has, and removes the results of steps, which the
 // messages contain.
@@ -40,7 +41,7 @@
 // The id of an entity consists of a kind, the id of the run, the step, and the model's id of the call: see [PromptID],
 // [MessageID], [CallID]. Ids are unique within a conversation and the same in every process.
 //
-// # What is not shown
+// # Hidden calls
 //
 // Calls of output tools are not shown: the output is a message. Of agents inside tool calls, only the calls are
 // shown, because their text is for the outer agent. The text of an agent that took over by a hand-over is shown.

@@ -91,7 +91,7 @@ func (t *Turn) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// common returns how many messages at the beginning are those of the history.
+// common returns the number of messages at the beginning that equal the history's.
 func (h *history) common(messages []*model.Message) int {
 	n := 0
 	for n < min(len(h.Messages), len(messages)) && h.Messages[n] == messages[n] {
@@ -103,16 +103,17 @@ func (h *history) common(messages []*model.Message) int {
 // ending is the end of a turn that is being recorded.
 type ending struct {
 	turn *Turn
-	// keep is how many messages of the history stay, and messages are those that follow, with the numbers of their entries.
+	// keep is the number of history messages that stay, and messages are the following ones, with
+	// the numbers of their entries.
 	keep     int
 	messages []*model.Message
 	seqs     []int64
 	// missing are the indexes of messages without an entry, and encoded their JSON.
 	missing []int
 	encoded [][]byte
-	// used says which of the turn's kept messages have found their place.
+	// used marks the turn's kept messages that have found their place.
 	used []bool
-	// answers are those to the calls that the messages end with.
+	// answers are the answers to the calls that the messages end with.
 	answers agent.DeferredResults
 }
 

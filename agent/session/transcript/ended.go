@@ -81,9 +81,9 @@ func (p *Transcript) Said(messages []*model.Message) {
 	p.say(&p.message, rest)
 }
 
-// withoutResults notes which calls of the last response have no result in the messages that a turn ends with, although
-// the run has told of one: of a step that was interrupted, the messages have what tools have returned. What was shown is
-// recorded then.
+// withoutResults notes which calls of the last response have no result in the messages that a turn
+// ends with, although the run has reported one: after an interrupted step, the messages have the
+// results that tools have returned. The shown results are recorded then.
 func (p *Transcript) withoutResults(messages []*model.Message, reason string) {
 	if reason != Cancelled && reason != Failed {
 		return

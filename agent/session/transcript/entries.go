@@ -16,14 +16,16 @@ import (
 type body struct {
 	// Message is the message of a [session.KindMessage].
 	Message json.RawMessage `json:"message,omitempty"`
-	// Conversation is the id of the conversation, for a message with a Record and for an answer to a pending call: in a fork, that of the session that it was forked from.
+	// Conversation is the id of the conversation, for a message with a Record and for an answer to
+	// a pending call. A fork has the id of its parent.
 	Conversation string `json:"conversation,omitempty"`
-	// Decision and Shown are the decision of a [session.KindDecision] about Call, a call of Tool, and what was shown to whoever made it.
+	// Decision and Shown are the decision of a [session.KindDecision] about Call, a call of Tool,
+	// and the text that the person saw.
 	Call     string          `json:"call,omitempty"`
 	Tool     string          `json:"tool,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Shown    json.RawMessage `json:"shown,omitempty"`
-	// Result is the result that somebody has supplied, in place of a decision.
+	// Result is a result that was supplied instead of a decision.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Record is the rest of the record that a message or decision was taken from.
 	Record json.RawMessage `json:"record,omitempty"`
@@ -71,7 +73,8 @@ const (
 	Rewound = "rewound"
 )
 
-// Claimed is the key in a message's metadata that says that a client has claimed the message: nothing proves that it was said.
+// Claimed is the key in a message's metadata that marks the message as a client's claim: nothing
+// proves that it was said.
 const Claimed = "claimed"
 
 func responseKey(step int) string { return fmt.Sprintf("%d/response", step) }
@@ -117,7 +120,7 @@ func encodedApproval(a *model.Approval) json.RawMessage {
 	return encoded(a)
 }
 
-// marshal writes JSON without escaping what HTML would need, so that raw JSON stays as it is.
+// marshal writes JSON without the escapes for HTML, which keeps raw JSON unchanged.
 func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -60,7 +60,7 @@ func (p *Transcript) requested(step int) {
 	}
 }
 
-// newStep gives what follows entities of its own: a response of the model is a message, what it thinks beside it another.
+// newStep begins new entities: a response of the model is a message, and its thoughts are another.
 func (p *Transcript) newStep(run string, step int) {
 	p.step = step
 	p.message = stream{id: MessageID(run, step), kind: view.Message}
@@ -156,7 +156,8 @@ func (p *Transcript) custom(e *agent.Event) {
 	}
 }
 
-// handedOver shows what an agent says that the run was handed over to. Its tool calls are shown as those of any agent inside a call.
+// handedOver shows the messages of an agent that the run was handed over to. Its tool calls are
+// shown like those of any agent inside a call.
 func (p *Transcript) handedOver(around *agent.Event, e *agent.Event) {
 	switch e.Kind {
 	case agent.EventRequestStart:

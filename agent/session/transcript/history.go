@@ -31,7 +31,7 @@ type history struct {
 	// before are the messages before the turn that was cut off, if that has begun with the calls that they end with.
 	before     []*model.Message
 	beforeSeqs []int64
-	// answers are those to pending calls that no run has taken.
+	// answers are the answers to pending calls that no run has used.
 	answers agent.DeferredResults
 	// open are the entries of the turn that was cut off.
 	open []session.Entry
@@ -134,7 +134,7 @@ func readHistory(id string, entries iter.Seq2[session.Entry, error]) (*history, 
 	return f.history, nil
 }
 
-// goesOn reports whether a turn with the entry goes on as long as it has no end.
+// goesOn reports whether a turn with the entry continues until it has an end.
 func goesOn(e *session.Entry) bool {
 	return goes(e.Kind)
 }
@@ -286,7 +286,8 @@ func (h *history) addLost(m *model.Message) {
 	}
 }
 
-// streamed returns the response that was being streamed, as far as it was shown, or nil. Only text can be continued.
+// streamed returns the shown part of the response that was being streamed, or nil. Only text can be
+// continued.
 func streamed(id, run string, pieces []session.Entry) *model.Message {
 	m := &model.Message{Kind: model.KindResponse, RunID: run, ConversationID: id, Interrupted: true}
 	part := -1

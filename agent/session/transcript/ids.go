@@ -21,8 +21,9 @@ const (
 // PromptID returns the id of the prompt of a turn.
 func PromptID(run string) string { return "prompt:" + escape(run) }
 
-// MessageID returns the id of the text of the response in a step of a run, ThoughtID that of its thoughts, and OutputID that of an output
-// that is no text of a response. Steps begin with 1.
+// MessageID returns the id of the text of the response in a step of a run, ThoughtID the id of its
+// thoughts, and OutputID the id of an output that is not the text of a response. Steps begin with
+// 1.
 func MessageID(run string, step int) string { return "message:" + stepOf(run, step) }
 
 // ThoughtID is described at [MessageID].
@@ -36,7 +37,7 @@ func CallID(run string, step int, call string) string {
 	return "call:" + stepOf(run, step) + "/" + call
 }
 
-// QuestionID returns the id of the question about a call. The arguments are those of [CallID].
+// QuestionID returns the id of the question about a call. It has the same arguments as [CallID].
 func QuestionID(run string, step int, call string) string {
 	return "question:" + stepOf(run, step) + "/" + call
 }

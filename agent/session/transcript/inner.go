@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// innerRun is an agent inside a tool call. If its calls have waited for answers, a run of its own goes on with them, and is shown as the same
-// agent.
+// innerRun is an agent inside a tool call. If its calls have waited for answers, another run
+// continues them, and is shown as the same agent.
 type innerRun struct {
 	run   string // the last one
 	agent view.Entity
@@ -77,7 +77,8 @@ func (p *Transcript) callInside(run *innerRun, e *agent.Event) {
 	p.announce(id, run.agent.ID, e, inputOf(e))
 }
 
-// idInside returns the entity of a call of an inner run. A call that is open belongs to the last response, which may be that of an earlier run.
+// idInside returns the entity of a call of an inner run. An open call belongs to the last response,
+// which may be from an earlier run.
 func (p *Transcript) idInside(run *innerRun, e *agent.Event) string {
 	id := CallID(run.run, e.Step, e.CallID)
 	p.mu.Lock()

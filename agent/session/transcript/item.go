@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/internal/engine"
 )
 
-// item is what an entry says. Besides the first fields it has those that belong to its kind.
+// item is the content of an entry. Besides the first fields it has fields that belong to its kind.
 type item struct {
 	Kind session.Kind
 	Run  string

@@ -13,17 +13,18 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// left is what is known of one call.
+// left is the recorded state of one call.
 type left struct {
 	part    *model.Part
 	pending model.PendingCall
-	// shown is what was asked about, decision the answer, and given says that the answer came before the turn.
+	// shown is the text of the question, decision the answer, and given reports that the answer
+	// came before the turn.
 	asked    bool
 	decision *model.Decision
-	// was is pending before anybody has changed the arguments.
+	// was is pending before a person has changed the arguments.
 	was   model.PendingCall
 	given bool
-	// answer is the result. denied says that it is a decision, which a later one takes the place of.
+	// answer is the result. denied reports that it is a decision, which a later one replaces.
 	answer   *model.Part
 	denied   bool
 	content  []model.Part
@@ -62,7 +63,7 @@ func argsOf(p *model.Part) json.RawMessage {
 	return text
 }
 
-// takeUp takes what the request says that the turn has begun with, and the answers to its calls.
+// takeUp reads the request that the turn has begun with, and the answers to its calls.
 func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
 	id := c.part.CallID
 	for i := range before.Parts {

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// What the model is told about calls that were not allowed when the process ended, or that had not been started.
+// Texts for the model about calls that were not allowed when the process ended, or that had not
+// been started.
 const (
 	textNotAllowed = "Not executed: the process ended before the call was allowed."
 	textNotStarted = "Not executed: the process ended before the call was started."
@@ -21,10 +22,10 @@ const (
 	textUnknown    = "Interrupted before a result was produced. It is not known whether the call had any effect."
 )
 
-// leftovers is what was recorded of the calls that a turn was at when its process ended.
+// leftovers are the records of the calls that were in progress when the process of a turn ended.
 type leftovers struct {
 	turn string
-	// own are the records of the turn's run, inner those of the runs inside it.
+	// own are the records of the turn's run, inner the records of the runs inside it.
 	own   []*engine.Record
 	inner []innerRecord
 }
@@ -148,7 +149,7 @@ func isResult(p *model.Part) bool {
 	return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
 }
 
-// of returns what is known of a call. The time of m becomes that of the last result.
+// of returns the recorded state of a call. The time of m becomes the time of the last result.
 func (l *leftovers) of(p *model.Part, before *model.Message, answers *agent.DeferredResults, m *model.Message) *left {
 	c := &left{part: p, pending: model.PendingCall{ID: p.CallID, Tool: p.Tool, Args: argsOf(p)}}
 	c.was = c.pending
@@ -169,8 +170,9 @@ func (l *leftovers) of(p *model.Part, before *model.Message, answers *agent.Defe
 	return c
 }
 
-// lookInside looks at the runs inside a call without a result. An agent that has asked its model there cannot go on, and must not begin anew: its
-// calls would have other keys. Results of calls that a run inside has resumed answer these calls.
+// lookInside looks at the runs inside a call without a result. An agent that has asked its model
+// there can neither continue nor start over: its calls would have other keys. Results of calls that
+// a run inside has resumed answer these calls.
 func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 	id := c.part.CallID
 	for i := range l.inner {

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// What the model is told about an agent that had the conversation when the process ended. Its history has gone with the process.
+// Texts for the model about an agent that had the conversation when the process ended. Its history
+// was lost with the process.
 const (
 	textAgentLost  = "The agent that this conversation was handed over to was interrupted: the process ended before its answer was recorded. It had made these calls:"
 	textResultLost = "The call has ended. Its result is lost."
@@ -66,7 +67,8 @@ func calls(response *model.Message) func(yield func(int) bool) {
 	}
 }
 
-// line says how a call ended. What its tool has returned is left out: it must not be read as the words of the user.
+// line describes how a call ended, without the tool's result, which must not be read as the words
+// of the user.
 func (l *leftovers) line(p *model.Part, m *model.Message) string {
 	c, text := l.of(p, nil, nil, m), textUnknown
 	switch {
@@ -82,8 +84,9 @@ func (l *leftovers) line(p *model.Part, m *model.Message) string {
 	return fmt.Sprintf("- %s %s: %s", p.Tool, c.pending.Args, text)
 }
 
-// resumedWithoutCall takes what is known of a turn that was cut off while it went on with an agent that no call of the model has started. It returns the
-// request with the calls that the agent waits for, nil if the agent cannot go on.
+// resumedWithoutCall reads the records of a turn that was cut off while it continued with an agent
+// that no call of the model has started. It returns the request with the calls that the agent waits
+// for, nil if the agent cannot continue.
 func (h *history) resumedWithoutCall(id string, l *leftovers) *model.Message {
 	n := h.settled
 	prompted, answers, before := len(h.Messages) > n, h.answers, h.Messages[n-1]
@@ -113,7 +116,7 @@ func (h *history) resumedWithoutCall(id string, l *leftovers) *model.Message {
 	return nil
 }
 
-// waitedLines says how calls ended that an agent has waited for.
+// waitedLines describes how calls ended that an agent has waited for.
 func waitedLines(calls []model.PendingCall, answers *agent.DeferredResults) (lines []string) {
 	for i := range calls {
 		p, text := &calls[i], textNotAllowed

@@ -20,8 +20,8 @@ const (
 	maxNativeText = 300
 )
 
-// native shows what the provider did itself while it answered: summaries of the conversation, the calls of its own tools, and the sources that it names. The message says
-// it, so nothing is recorded.
+// native shows the provider's own work during an answer: summaries of the conversation, calls of
+// its own tools, and the sources that it names. The message has them, so nothing is recorded.
 func (p *Transcript) native(step int, m *model.Message) {
 	beyond := false
 	for i := range m.Parts {

@@ -23,7 +23,7 @@ type record struct {
 	Entity  *view.Entity   `json:"entity,omitempty"`
 	Text    string         `json:"text,omitempty"`
 	Content []view.Content `json:"content,omitempty"`
-	// Without says that the entity has no content, although the messages have some.
+	// Without reports that the entity has no content, although the messages have some.
 	Without bool `json:"without_content,omitempty"`
 	// After is the entity that was shown last when this one was first shown. Messages may be recorded later than what was shown after them.
 	After string `json:"after,omitempty"`
@@ -57,7 +57,7 @@ func (r *records) of(id string) *queued {
 	return q
 }
 
-// touch says that a call may have something to record.
+// touch notes that a call may have something to record.
 func (r *records) touch(id string) { r.of(id) }
 
 // record queues a record. While entries are read there is nothing to record.
@@ -89,7 +89,8 @@ func (p *Transcript) record(rec record) {
 	p.changed()
 }
 
-// keepThought records what the model was thinking when its response was cut off. What it was saying is in the messages.
+// keepThought records the model's thoughts when its response was cut off. The text of the response
+// is in the messages.
 func (p *Transcript) keepThought(id string) {
 	after := ""
 	for e := range p.fold.Snapshot().All() {
@@ -107,7 +108,8 @@ func (p *Transcript) changed() {
 	}
 }
 
-// unrecorded returns what is to be recorded of what was shown since the last call, in order, each once.
+// unrecorded returns the records of what was shown since the last call, in order and without
+// repetition.
 func (p *Transcript) unrecorded() []json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +146,7 @@ func (p *Transcript) unrecorded() []json.RawMessage {
 	return all
 }
 
-// recorded returns what is to be recorded of a call: what its messages do not say.
+// recorded returns the record of a call: the parts that its messages lack.
 func (c *call) recorded() []record {
 	e := c.entity
 	if c.ending != nil && !e.Status.Ended() { // it is there after a crash, as what the tool has done is

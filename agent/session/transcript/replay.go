@@ -102,7 +102,8 @@ func (p *Transcript) replayed() {
 	p.mu.Unlock()
 }
 
-// leaveReplayed ends the turn in hand without an entry that says so. It was interrupted, unless it has ended before.
+// leaveReplayed ends the current turn, which has no entry for its end. It was interrupted, unless
+// it has ended before.
 func (p *Transcript) leaveReplayed() {
 	p.endReplayed(cmp.Or(p.replay.ends[p.run], Interrupted))
 }

@@ -117,7 +117,7 @@ func (p *Transcript) overlay(id string, over *view.Entity) {
 	p.put(c, &before)
 }
 
-// hide shows a call no more.
+// hide removes a call from view.
 func (p *Transcript) hide(id string) {
 	p.mu.Lock()
 	delete(p.calls, id)

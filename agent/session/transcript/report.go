@@ -6,9 +6,9 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Report adds what a surface or a tool knows about an entity. For a call, non-empty fields replace those of the
-// entity, but a status never goes back, and a call that has ended does not change. Other entities are created or
-// replaced, and recorded.
+// Report adds a surface's or tool's information to an entity. For a call, non-empty fields replace
+// the fields of the entity, but a status never goes back, and a call that has ended does not
+// change. Other entities are created or replaced, and recorded.
 func (p *Transcript) Report(e *view.Entity) {
 	if e.Kind == view.ToolCall {
 		p.merge(e)
@@ -38,8 +38,9 @@ func (p *Transcript) Remove(id string) {
 	_ = p.fold.Apply(view.Change{Op: view.Remove, ID: id})
 }
 
-// merge merges e into a call that has not ended. What a tool says about the end of its call is kept until the result
-// is recorded, and is then a part of the end: nobody is shown an end that a crash could undo.
+// merge merges e into a call that has not ended. A tool's report of the end of its call is kept
+// until the result is recorded, and is then a part of the end: no surface shows an end that a crash
+// could undo.
 func (p *Transcript) merge(e *view.Entity) {
 	p.mu.Lock()
 	c := p.calls[e.ID]

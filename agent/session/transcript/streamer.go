@@ -16,8 +16,9 @@ import (
 // interval is how long text is collected before it is written.
 const interval = 250 * time.Millisecond
 
-// streamer writes the text of responses that are being streamed, in pieces, and the views of the turn. It writes on a goroutine of its own, so that a slow disk does not
-// hold up the run. What cannot be written is left out: the response will be recorded anyway.
+// streamer writes the text of responses that are being streamed, in pieces, and the views of the
+// turn. It writes on a separate goroutine, to keep a slow disk from blocking the run. Failed writes
+// are dropped: the response will be recorded anyway.
 type streamer struct {
 	w   *session.Writer
 	run string
@@ -73,7 +74,7 @@ func (s *streamer) arm() {
 	}
 }
 
-// changed says that there are views to write.
+// changed notes that there are views to write.
 func (s *streamer) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,8 @@ func (s *streamer) write() {
 	}
 }
 
-// answered says that the response of a step is about to be recorded. When it returns nothing of the response's text is written any more.
+// answered reports that the response of a step is about to be recorded. When it returns, the
+// response's text is no longer being written.
 func (s *streamer) answered(step int) {
 	s.mu.Lock()
 	s.last = max(s.last, step)

@@ -81,8 +81,8 @@ func giveUp(m, response *model.Message) {
 	m.Pending, m.PendingCalls, m.SuspendedCalls, m.Interrupted = false, nil, nil, true
 }
 
-// unstarted takes up a turn that was to go on with pending calls, all of which have been answered: the process ended before it did, or at
-// once. Those that were allowed are asked about again.
+// unstarted resumes a turn that was to continue with pending calls, all of which have been
+// answered: the process ended before it did, or at once. Allowed calls are asked about again.
 func (h *history) unstarted() {
 	calls := agent.PendingCalls(h.Messages)
 	allowed := 0
@@ -111,8 +111,8 @@ func (h *history) unstarted() {
 	}
 }
 
-// takeAnswers reads the answers to the calls that the history ends with. What was allowed in the session that this one was forked from may have run
-// there, and holds there alone.
+// takeAnswers reads the answers to the calls that the history ends with. Calls that were allowed in
+// the parent of this fork may have run there, and are allowed only there.
 func (h *history) takeAnswers(id string, entries []session.Entry) {
 	pending := agent.PendingCalls(h.Messages)
 	var none, elsewhere agent.DeferredResults

@@ -91,8 +91,9 @@ func New(session string, o Options) *Transcript {
 	return t
 }
 
-// Read folds the entries of a session. A turn without an end counts as interrupted. After damage, the transcript has
-// what is before it, and the error wraps [session.ErrCorrupt]: its Good says what [session.Store.Fork] can keep.
+// Read folds the entries of a session. A turn without an end counts as interrupted. After damage,
+// the transcript has everything before it, and the error wraps [session.ErrCorrupt]: its Good is
+// the position that [session.Store.Fork] can keep.
 func Read(ctx context.Context, s session.Store, id string, o Options) (*Transcript, error) {
 	t := New(id, o)
 	if s == nil {
@@ -115,8 +116,8 @@ func (p *Transcript) load(ctx context.Context, s session.Store) error {
 	return nil
 }
 
-// Append folds the next entry of the session. The messages of a turn are there when it has ended. After the last entry,
-// call Cut. An error is that of [Read], and then the transcript stays as it is.
+// Append folds the next entry of the session. The messages of a turn are there when it has ended.
+// After the last entry, call Cut. An error is as in [Read], and leaves the transcript unchanged.
 func (p *Transcript) Append(e session.Entry) error {
 	if p.reading == nil {
 		p.reading = newFolding(p.session)
@@ -167,7 +168,7 @@ func (p *Transcript) Start(run string) {
 	}
 }
 
-// Prompt shows the prompt of the turn. shown is what the user wrote. If it is nil, the parts are shown.
+// Prompt shows the prompt of the turn. shown is the user's text. If it is nil, the parts are shown.
 func (p *Transcript) Prompt(parts []model.Part, shown []view.Content) {
 	p.begun = true
 	said := Contents(parts)

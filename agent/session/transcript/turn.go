@@ -36,11 +36,12 @@ type Turn struct {
 	mu     sync.Mutex
 	opened map[string]bool
 	shown  map[string]*model.Approval
-	// sent are the requests that the next response answers, prompt is what the turn began with.
+	// sent are the requests that the next response answers, prompt is the turn's first input.
 	sent   []session.Entry
 	prompt []byte
 	over   bool
-	// unsure says that the store may have entries of the turn that kept does not have, because an append has failed.
+	// unsure reports that the store may have entries of the turn that kept does not have, because
+	// an append has failed.
 	unsure bool
 
 	text streamer
@@ -68,13 +69,13 @@ func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, 
 	return c.BeginAs(ctx, Prompt{Turn: rand.Text(), Parts: prompt})
 }
 
-// Prompt is what a turn begins with.
+// Prompt is the input of a turn.
 type Prompt struct {
 	// Turn is the id of the turn. It must be new, and must not be empty or have a slash.
 	Turn string
 	// Parts are what the model is given.
 	Parts []model.Part
-	// Shown is what the user wrote, if that is not Parts.
+	// Shown is the user's text, if the parts differ from it.
 	Shown []view.Content
 }
 
@@ -189,7 +190,7 @@ func keptOf(id string, e *session.Entry) (keptMessage, *model.Message, error) {
 	return keptMessage{e.Seq, e.Key, m.Kind, data}, m, nil
 }
 
-// ID returns the id of the turn, which is that of the run.
+// ID returns the id of the turn and its run.
 func (t *Turn) ID() string { return t.id }
 
 // Options returns the options for the run: history, journal, and the ids of run and conversation.
@@ -208,7 +209,7 @@ func (t *Turn) entry(m *model.Message, key string) (session.Entry, []byte, error
 	return t.entryOf(m, key, data), data, nil
 }
 
-// entryOf returns the entry of a message from its JSON. The data is that of a body.
+// entryOf returns the entry of a message from its JSON, with data in the form of a body.
 func (t *Turn) entryOf(m *model.Message, key string, data []byte) session.Entry {
 	b := slices.Concat([]byte(`{"message":`), data, []byte("}"))
 	return session.Entry{Kind: session.KindMessage, Time: m.Time, Run: t.id, Key: key, Data: b}
@@ -369,8 +370,9 @@ func (t *Turn) Observe(e *agent.Event) {
 // viewKey is the key of entries of kind [session.KindView] with what is shown and is not in the messages.
 const viewKey = "view"
 
-// Finish ends a turn, with the messages of the resulting history and a reason, which is one of the constants. With
-// [Refused], the messages are those from before the turn. For runs of an agent use [End].
+// Finish ends a turn, with the messages of the resulting history and a reason, which is one of the
+// constants. With [Refused], the messages are the history before the turn. For runs of an agent use
+// [End].
 func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
 	return t.end(ctx, messages, reason)
 }

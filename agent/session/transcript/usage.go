@@ -9,10 +9,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// opSpent is the operation of a record whose entity says what agents inside the calls of a turn have cost.
+// opSpent is the operation of a record whose entity has the cost of agents inside the calls of a
+// turn.
 const opSpent view.Op = "spent"
 
-// usage shows how full the context is, and what the session has cost. What the model has read and written last is what it will read next.
+// usage shows how full the context is, and the cost of the session. The model will next read what
+// it has last read and written.
 func (p *Transcript) usage(m *model.Message) {
 	p.spent += p.costOf(m)
 	if used := m.Usage.TotalTokens(); used > 0 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from "vite";
 
-// One script and one style sheet, named by their content. Paths are relative, so that the page works below any prefix.
+// One script and one style sheet, named by their content. Paths are relative, which lets the page
+// work below any prefix.
 export default defineConfig({
   base: "./",
   publicDir: false,

@@ -58,7 +58,8 @@ test("diffs of new, empty and equal files", () => {
   assert.deepEqual(flat(compare("a\r\n", "a\n").rows).length, 1, "a change of line ends is a change");
 });
 
-// What is approved must be on the screen: no line of either text may be missing from the rows.
+// Everything that is approved must be on the screen: no line of either text may be missing from the
+// rows.
 test("diffs lose no line", () => {
   let seed = 1;
   const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;

@@ -152,6 +152,6 @@ export class Places {
   }
 }
 
-// What is not shown: what closes a link or code, and markup between letters.
+// Hidden text: the end of a link or code, and markup between letters.
 const closing = /\]\((?:[^()\n]|\([^()\n]*\))*\)|`+/uy;
 const markup = /(?:\]\((?:[^()\n]|\([^()\n]*\))*\)|[^\p{L}\p{N}])*/uy;

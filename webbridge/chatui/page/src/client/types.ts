@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server tells. The names are those of the Go packages agent/view and agent/session.
+// The server's messages, with the names of the Go packages agent/view and agent/session.
 
 export type Kind =
   | "message" | "thought" | "tool_call" | "command" | "plan" | "agent" | "question"

@@ -74,7 +74,8 @@ function Watched(p: Props & { watch: Watch }) {
     opened: (id) => opened.current.get(id), open: (id, is) => void opened.current.set(id, is),
   }), [api, session, wide, running, fail, rewind, fork, snapshot, children]);
 
-  // The server forgets a session without a prompt when nobody has followed it for a while, such as while the machine slept.
+  // The server forgets a session without a prompt that no client has followed for a while, for
+  // example while the machine slept.
   const gone = link === "closed" && loaded && items.length === 0;
   const { renew } = p;
   useEffect(() => {

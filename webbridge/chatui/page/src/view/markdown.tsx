@@ -89,7 +89,7 @@ function element(t: Token, children: ReactNode[], key: number, text: string): Re
   const props: Record<string, unknown> = { key, dir: "auto" };
   if (start !== 1) props["start"] = start;
   if (t.tag === "th" || t.tag === "td") props["className"] = /right|center/.exec(t.attrGet("style") ?? "")?.[0];
-  // The headings of a message are below those of the page.
+  // The headings of a message are below the page's headings.
   const tag = /^h[1-6]$/.test(t.tag) ? "h" + Math.min(6, Number(t.tag[1]) + 2) : t.tag;
   if (tag !== t.tag) props["className"] = t.tag;
   const made = createElement(tag, props, ...children);
