@@ -596,12 +596,7 @@ func (v MCPServerHTTP) MarshalJSON() ([]byte, error)     { return marshalJSON(&v
 func (v *MCPServerHTTP) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerSSE is the type of variant SSE of MCPServer.
-type MCPServerSSE struct {
-	Name    string                     `json:"name"`
-	URL     string                     `json:"url"`
-	Headers []HTTPHeader               `json:"headers" acp:"nullable"`
-	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
-}
+type MCPServerSSE MCPServerHTTP
 
 func (v MCPServerSSE) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPServerSSE) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }

@@ -89,7 +89,7 @@ func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (a
 		return "", workspaceError(ctx, "run a command in", opt(r.Cwd), err)
 	}
 	c.Dir = at.Path
-	line := toolset.CommandLine{Line: c.Line, Args: c.Args, Dir: c.Dir, Env: c.Env}
+	line := toolset.CommandLine(c)
 	title := show.Line(shellLine(line))
 	if err := t.reserve(); err != nil {
 		return "", err

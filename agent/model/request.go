@@ -35,15 +35,9 @@ type ToolDef struct {
 	Strict bool `json:"strict,omitempty"`
 }
 
-// OutputSchema is a JSON schema that a response must match.
-type OutputSchema struct {
-	// Name and Description tell the model what the response is for. Schema is the JSON schema. Strict asks the provider
-	// to enforce it during sampling, if it can.
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"`
-	Strict      bool            `json:"strict,omitempty"`
-}
+// OutputSchema is a JSON schema that a response must match. It has the fields of a [ToolDef]: Name and
+// Description tell the model what the response is for, and Schema may be of any type.
+type OutputSchema ToolDef
 
 // ToolChoice determines whether the model may, must or must not call tools. The zero value leaves it to the model.
 type ToolChoice struct {

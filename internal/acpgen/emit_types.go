@@ -30,23 +30,43 @@ func (m *model) emitEnums(p *printer) {
 	}
 }
 
+// twins are the names of types by their fields, as they are written.
+type twins map[string]string
+
+// minTwin is the number of fields from which on a type that has those of an earlier one is
+// defined by it.
+const minTwin = 4
+
+// emit writes a struct with the body, or a type of an earlier struct with the same one.
+func (t twins) emit(p *printer, name, body string, fields int) {
+	twin := t[body]
+	switch {
+	case twin != "" && fields >= minTwin:
+		p.p("type %s %s\n", name, twin)
+	default:
+		t[body] = name
+		p.p("type %s struct {\n%s}\n", name, body)
+	}
+}
+
 func (m *model) emitTypes(p *printer) {
+	same := twins{}
 	for _, d := range m.sorted() {
 		if d.isString || d.number != "" {
 			continue
 		}
 		p.p("// %s", docOf(d))
-		p.p("type %s struct {", d.goName)
+		var body printer
 		for _, f := range d.fields {
-			emitField(p, f, f.typ.name)
+			emitField(&body, f, f.typ.name)
 		}
 		if d.union != nil {
 			if len(d.fields) > 0 {
-				p.p("")
+				body.p("")
 			}
-			emitVariants(p, d.union)
+			emitVariants(&body, d.union)
 		}
-		p.p("}\n")
+		same.emit(p, d.goName, body.String(), len(d.fields))
 		if d.union != nil || needsCodec(d.fields) {
 			emitCodec(p, d.goName, "marshalJSON", "unmarshalJSON")
 		}

@@ -13,6 +13,7 @@ const acpPackage = "github.com/ponte-go/ponte/acpbridge/acp"
 
 // emitTypes writes the types.
 func (u *unstable) emitTypes(p *printer) {
+	same := u.stableTwins()
 	for _, name := range slices.Sorted(maps.Keys(u.all.defs)) {
 		d := u.all.defs[name]
 		switch {
@@ -23,9 +24,9 @@ func (u *unstable) emitTypes(p *printer) {
 		case u.grown[name] != nil:
 			emitUnion(p, name, fmt.Sprintf("%s holds the unstable variants of acp.%s. Exactly one of them, or Unknown, is set.", name, name), u.grown[name])
 		case u.fresh[name]:
-			u.emitStruct(p, name, docOf(d), d.fields, false)
+			u.emitStruct(p, same, name, docOf(d), d.fields, false)
 		case len(u.extended[name]) > 0:
-			u.emitStruct(p, name, fmt.Sprintf("%s holds the unstable fields of acp.%s.", name, name), u.extended[name], true)
+			u.emitStruct(p, same, name, fmt.Sprintf("%s holds the unstable fields of acp.%s.", name, name), u.extended[name], true)
 		}
 	}
 }
@@ -44,17 +45,18 @@ func emitNamedString(p *printer, d *def) {
 }
 
 // emitStruct writes a type. All fields of an extension are optional.
-func (u *unstable) emitStruct(p *printer, name, doc string, fields []field, extension bool) {
-	p.p("// %s\ntype %s struct {", doc, name)
+func (u *unstable) emitStruct(p *printer, same twins, name, doc string, fields []field, extension bool) {
+	p.p("// %s", doc)
 	fields = slices.Clone(fields)
+	var body printer
 	for i := range fields {
 		f := &fields[i]
 		if extension {
 			f.required, f.hasDefault, f.pointer = false, false, f.pointer || f.typ.kind == kindStruct
 		}
-		emitField(p, *f, u.typeName(f.typ, extension))
+		emitField(&body, *f, u.typeName(f.typ, extension))
 	}
-	p.p("}\n")
+	same.emit(p, name, body.String(), len(fields))
 	if needsCodec(fields) {
 		emitUnstableCodec(p, name)
 	}
@@ -68,6 +70,22 @@ func emitUnion(p *printer, name, doc string, x *union) {
 }
 
 func emitUnstableCodec(p *printer, name string) { emitCodec(p, name, "acp.Marshal", "acp.Unmarshal") }
+
+// stableTwins returns the types of package acp by their fields, as package unstable writes them.
+func (u *unstable) stableTwins() twins {
+	same := twins{}
+	for _, d := range u.stable.sorted() {
+		if d.union != nil || d.isString || d.number != "" {
+			continue
+		}
+		var body printer
+		for _, f := range d.fields {
+			emitField(&body, f, u.typeName(f.typ, false))
+		}
+		same[body.String()] = "acp." + d.goName
+	}
+	return same
+}
 
 // typeName returns a type as package unstable writes it. What package acp has is its, except where an extension nests another one.
 func (u *unstable) typeName(t goType, extension bool) string {

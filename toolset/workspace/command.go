@@ -6,19 +6,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Command is a command to start. Exactly one of Line and Args is set.
-type Command struct {
-	// Line is a command line for the shell of the machine: "sh -c LINE", or "cmd /C LINE" on Windows.
-	Line string
-	// Args are a program and its arguments. No shell reads them.
-	Args []string
-	// Dir is the directory to run in, a path in the workspace. Empty means the first root.
-	Dir string
-	// Env are variables to add to the environment, each as "NAME=value". A later one wins over an earlier one.
-	Env []string
-}
+//
+//   - Line is a command line for the shell of the machine: "sh -c LINE", or "cmd /C LINE" on Windows.
+//   - Args are a program and its arguments. No shell reads them.
+//   - Dir is the directory to run in, a path in the workspace. Empty means the first root.
+//   - Env are variables to add to the environment, each as "NAME=value". A later one wins over an
+//     earlier one.
+type Command toolset.CommandLine
 
 // Process is a command that was started. It is safe for concurrent use. Close must be called.
 type Process interface {

@@ -106,12 +106,7 @@ type ForkSessionRequest struct {
 }
 
 // ForkSessionResponse is the result of session/fork.
-type ForkSessionResponse struct {
-	SessionID     acp.SessionID              `json:"sessionId"`
-	Modes         *acp.SessionModeState      `json:"modes,omitzero"`
-	ConfigOptions []acp.SessionConfigOption  `json:"configOptions,omitzero"`
-	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
-}
+type ForkSessionResponse acp.NewSessionResponse
 
 // IdleStateUpdate is the type of variant Idle of StateUpdate.
 type IdleStateUpdate struct {
@@ -217,13 +212,7 @@ type MessageMCPNotification struct {
 }
 
 // MessageMCPRequest holds the parameters of mcp/message.
-type MessageMCPRequest struct {
-	ServerID  MCPServerACPID             `json:"serverId"`
-	RequestID MCPRequestID               `json:"requestId"`
-	Method    string                     `json:"method"`
-	Params    map[string]json.RawMessage `json:"params,omitzero" acp:"strict"`
-	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
-}
+type MessageMCPRequest MessageMCPNotification
 
 // MessageMCPResponse is the result of mcp/message.
 type MessageMCPResponse struct {

@@ -39,24 +39,8 @@ const (
 
 type recordingJSON struct {
 	Version   int            `json:"version"`
-	Model     infoJSON       `json:"model"`
+	Model     model.Info     `json:"model"`
 	Exchanges []exchangeJSON `json:"exchanges"`
-}
-
-type infoJSON struct {
-	Provider      string `json:"provider"`
-	Name          string `json:"name"`
-	NativeOutput  bool   `json:"native_output,omitempty"`
-	NoForcedCalls bool   `json:"no_forced_calls,omitempty"`
-
-	NativeSearch     bool `json:"native_search,omitempty"`
-	NativeFetch      bool `json:"native_fetch,omitempty"`
-	NativeDomains    bool `json:"native_domains,omitempty"`
-	NativeCompaction bool `json:"native_compaction,omitempty"`
-
-	Media         []string `json:"media,omitempty"`
-	MediaURLs     []string `json:"media_urls,omitempty"`
-	ContextWindow int      `json:"context_window,omitempty"`
 }
 
 type exchangeJSON struct {
@@ -131,7 +115,7 @@ func (r *recordedFile) encode() ([]byte, error) {
 		return nil
 	}
 	b.WriteString("{")
-	if err := errors.Join(member(1, "version", recordingVersion), member(1, "model", infoJSON(r.Info))); err != nil {
+	if err := errors.Join(member(1, "version", recordingVersion), member(1, "model", r.Info)); err != nil {
 		return nil, err
 	}
 	b.WriteString("\n  \"exchanges\": [")
