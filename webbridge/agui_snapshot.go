@@ -45,7 +45,7 @@ func aguiMessagesOf(entities iter.Seq[*view.Entity]) []aguiMessage {
 				results[m.ID] = append(results[m.ID], aguiResultOf(e))
 			}
 		default:
-			if name := aguiActivityNames[e.Kind]; name != "" {
+			if name := aguiActivityName(e.Kind); name != "" {
 				put(aguiMessage{ID: e.ID, Role: "activity", Activity: name, Content: aguiActivityOf(e)})
 			}
 		}
@@ -121,8 +121,15 @@ func aguiUserContent(e *view.Entity) any {
 	return all
 }
 
-var aguiActivityNames = map[view.Kind]string{
-	view.Notice: "NOTICE", view.Command: "COMMAND", view.Compaction: "COMPACTION", view.Plan: "PLAN",
+// aguiActivityName returns the name of the activity for entities of a kind, or "" if they have other
+// events or none.
+func aguiActivityName(k view.Kind) string {
+	switch k {
+	case view.Message, view.Thought, view.ToolCall, view.SubAgent, view.Question, view.Session,
+		view.Usage, view.Options, view.Commands:
+		return ""
+	}
+	return strings.ToUpper(string(k))
 }
 
 // aguiActivityOf returns the content of an activity.

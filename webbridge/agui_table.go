@@ -143,7 +143,7 @@ func (r *aguiTable) one(d *view.Delta) {
 			r.failure = d.Entity.Title
 		}
 	}
-	name := aguiActivityNames[d.Kind]
+	name := aguiActivityName(d.Kind)
 	e := entityOf(r.cursor.Fold(), d)
 	if name == "" || e == nil {
 		return

@@ -75,3 +75,22 @@ func TestConversationThatIsReadAgainIsShownOnce(t *testing.T) {
 		require.Contains(t, w.String(), `"delta":"two"`, name)
 	}
 }
+
+// A kind of entity that a protocol of browsers has no words for is shown under its own name.
+func TestNewKindsOfEntitiesAreShownUnderTheirNames(t *testing.T) {
+	h := newHandler(t, options{})
+	t.Cleanup(func() { require.NoError(t, h.Shutdown(context.Background())) })
+	for name, want := range map[string]string{
+		"UI message stream": `"type":"data-weather"`, "AG-UI": `"activityType":"WEATHER"`, "JSON API": `"kind":"weather"`,
+	} {
+		w := &written{discard: discard{http.Header{}}}
+		show := h.Tables(w)[name]
+		var f view.Fold
+		c := f.Cursor(nil)
+		show(c)
+		put(t, &f, view.Entity{ID: "weather:1", Kind: "weather", Title: "Rain in Lima"})
+		show(c)
+		require.Contains(t, w.String(), want, name)
+		require.Contains(t, w.String(), "Rain in Lima", name)
+	}
+}

@@ -105,9 +105,14 @@ func uiValid(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-var uiDataNames = map[view.Kind]string{
-	view.Plan: "data-plan", view.Usage: "data-usage", view.Notice: "data-notice", view.SubAgent: "data-agent", view.Command: "data-command",
-	view.Compaction: "data-compaction", view.Session: "data-session",
+// uiDataName returns the name of the data part for entities of a kind, or "" if they have other
+// parts or none.
+func uiDataName(k view.Kind) string {
+	switch k {
+	case view.Message, view.Thought, view.ToolCall, view.Question, view.Options, view.Commands:
+		return ""
+	}
+	return "data-" + string(k)
 }
 
 func uiUserParts(e *view.Entity) []uiUserPart {

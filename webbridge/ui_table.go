@@ -71,7 +71,7 @@ func (r *uiTable) one(d *view.Delta) {
 	if e = entityOf(r.fold, d); e == nil {
 		return
 	}
-	switch name := uiDataNames[d.Kind]; {
+	switch name := uiDataName(d.Kind); {
 	case d.Kind == view.ToolCall && d.Parent != "":
 		r.data(p, e, "data-call")
 	case d.Kind == view.ToolCall:

@@ -149,7 +149,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		entry("a", binary("https://example.com/a.zip", `C:a`, "")):                              "not the path",
 		entry("a", binary("https://example.com/a.zip", "", "")):                                 "not the path",
 		entry("a", binary("https://example.com/a.zip", "a", `,"sha256":"12"`)):                  "not a SHA-256",
-		entry("a", `{"binary":{"plan9-mips":{"archive":"https://example.com/a","cmd":"a"}}}`):   "no such platform",
+		entry("a", `{"binary":{"plan9-mips":{"archive":"https://example.com/a","cmd":"a"}}}`):   "unknown platform",
 		entry("a", env("LD_PRELOAD", "/tmp/x.so")):                                              "could make other code run",
 		entry("a", env("Path", "/tmp")):                                                         "could make other code run",
 		entry("a", env("npm_config_registry", "https://x")):                                     "could make other code run",
