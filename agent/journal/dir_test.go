@@ -239,7 +239,7 @@ func TestFileOfAnotherRunIsRefused(t *testing.T) {
 	require.NoError(t, os.Rename(file, filepath.Join(filepath.Dir(file), "other.jsonl")))
 	_, err := d.Open(context.Background(), "other")
 	require.ErrorIs(t, err, journal.ErrMismatch)
-	require.ErrorContains(t, err, `that of run "run"`)
+	require.ErrorContains(t, err, `belongs to run "run"`)
 }
 
 func TestDamageWhileARunIsOpenIsReported(t *testing.T) {

@@ -35,8 +35,8 @@ type ToolDef struct {
 	Strict bool `json:"strict,omitempty"`
 }
 
-// OutputSchema is a JSON schema that a response must match. It has the fields of a [ToolDef]: Name and
-// Description tell the model what the response is for, and Schema may be of any type.
+// OutputSchema is a JSON schema that a response must match. It has the fields of a [ToolDef]: Name
+// and Description tell the model what the response is for, and Schema may be of any type.
 type OutputSchema ToolDef
 
 // ToolChoice determines whether the model may, must or must not call tools. The zero value leaves it to the model.

@@ -142,8 +142,8 @@ func variantRules(u *union, v variant) string {
 // another way than package acp does, or read a valid message to another value.
 func needsCodec(fields []field) bool {
 	return slices.ContainsFunc(fields, func(f field) bool {
-		never := (f.required || f.hasDefault) && (f.typ.kind == kindSlice || f.typ.kind == kindMap) // nil
-		return never || f.nullEmpty || f.defaultValue != ""
+		list := f.typ.kind == kindSlice || f.typ.kind == kindMap // is never nil if it is always there
+		return list && (f.required || f.hasDefault) || f.nullEmpty || f.defaultValue != ""
 	})
 }
 

@@ -45,7 +45,9 @@ func emitNamedString(p *printer, d *def) {
 }
 
 // emitStruct writes a type. All fields of an extension are optional.
-func (u *unstable) emitStruct(p *printer, same twins, name, doc string, fields []field, extension bool) {
+func (u *unstable) emitStruct(
+	p *printer, same twins, name, doc string, fields []field, extension bool,
+) {
 	p.p("// %s", doc)
 	fields = slices.Clone(fields)
 	var body printer
@@ -69,7 +71,9 @@ func emitUnion(p *printer, name, doc string, x *union) {
 	emitUnstableCodec(p, name)
 }
 
-func emitUnstableCodec(p *printer, name string) { emitCodec(p, name, "acp.Marshal", "acp.Unmarshal") }
+func emitUnstableCodec(p *printer, name string) {
+	emitCodec(p, name, "acp.Marshal", "acp.Unmarshal")
+}
 
 // stableTwins returns the types of package acp by their fields, as package unstable writes them.
 func (u *unstable) stableTwins() twins {

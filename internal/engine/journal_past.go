@@ -64,7 +64,8 @@ func (p *past) add(r *record) error {
 	old := p.records[k]
 	if old != nil && !old.Again {
 		// Whoever looked would not have done it again.
-		return fmt.Errorf("%w: it is already recorded: two processes executed the run concurrently", journal.ErrCorrupt)
+		return fmt.Errorf("%w: it is already recorded: two processes executed the run concurrently",
+			journal.ErrCorrupt)
 	}
 	p.records[k] = r
 	if r.Op == opModel || r.Op == opOutput { // an agent that has the conversation answers without a request

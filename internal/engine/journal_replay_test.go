@@ -101,7 +101,7 @@ func TestRecordsThatSayNothingAreDamage(t *testing.T) {
 		"empty output":     {replaced(records, 5, `"output":`, `"other":`), journal.ErrCorrupt, `a record about "output" says nothing`},
 		"a step too many":  {replaced(records, 4, `"step":2`, `"step":3`), journal.ErrCorrupt, `it is about "model" in step 3`},
 		"a step too few":   {replaced(records, 4, `"step":2`, `"step":-2`), journal.ErrCorrupt, `it is about "model" in step -2`},
-		"twice":            {append(slices.Clone(records), records[3]), journal.ErrCorrupt, "two processes have run the run at once"},
+		"twice":            {append(slices.Clone(records), records[3]), journal.ErrCorrupt, "two processes executed the run concurrently"},
 		"newer":            {replaced(records, 0, `"v":1`, `"v":2`), journal.ErrVersion, "records of version 2, this program reads up to 1"},
 		"newer message":    {replaced(records, 1, `"response":{"v":1`, `"response":{"v":9`), journal.ErrVersion, "record 1: "},
 		"empty approval":   {append(slices.Clone(records), `{"op":"ask","step":1}`), journal.ErrCorrupt, `a record about "ask" says nothing`},

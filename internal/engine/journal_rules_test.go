@@ -101,7 +101,7 @@ func TestRunThatWasStartedWithSomethingElseIsRefused(t *testing.T) {
 		"last message of the history":       {"a", "go", []agent.RunOption{agent.WithHistory([]*model.Message{history[0], model.Response(model.Text("no"))})}},
 		"conversation":                      {"a", "go", []agent.RunOption{agent.WithConversationID("d")}},
 		"results":                           {"a", "go", []agent.RunOption{agent.WithResults(agent.DeferredResults{})}},
-		"prompt: give what":                 {"a", "", nil},
+		"prompt: pass what":                 {"a", "", nil},
 	} {
 		script := modeltest.Script()
 		res, err := newAgent(t, config{Name: c.agent}, script).Run(context.Background(), none{}, c.prompt, opts(c.more...)...)

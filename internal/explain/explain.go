@@ -19,7 +19,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-const tell = "If it happens again, contact the administrator of this agent: its log has the details."
+const tell = "If it happens again, contact the administrator of this agent: " +
+	"its log has the details."
 
 // Error returns what users are told of an error.
 func Error(err error) string {
@@ -43,7 +44,8 @@ func Known(err error) (string, bool) {
 	case errors.As(err, &own):
 		return own.Refused(), true
 	case errors.As(err, &panicked):
-		return "The agent failed because of a bug. Contact its administrator: its log has the details.", true
+		return "The agent failed because of a bug. Contact its administrator: " +
+			"its log has the details.", true
 	case errors.As(err, &limit):
 		return ofLimit(limit), true
 	case errors.As(err, new(*agent.PriceError)):

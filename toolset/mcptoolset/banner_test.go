@@ -109,7 +109,7 @@ func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
 // An error names the cause: what a server wrote instead of messages, to its end, or the version that it speaks.
 func TestErrorsNameWhatAServerWrote(t *testing.T) {
 	for mode, want := range map[string][]string{
-		"exits:banner":   {"exited with code 0", "standard output had lines that are no messages", "Starting server on stdio...", "Version 1.0"},
+		"exits:banner":   {"exited with code 0", "standard output had lines that are not messages", "Starting server on stdio...", "Version 1.0"},
 		"exits:escapes":  {`\\u001b[32mgreen`, `\\u202e`},
 		"exits:log":      {"[INFO] ready", "{INFO: braces}"},
 		"exits:scalars":  {"and 1 more lines"},

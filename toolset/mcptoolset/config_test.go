@@ -65,7 +65,7 @@ func TestConfigErrorsHelp(t *testing.T) {
 		{`{"mcpServers": {"a": {"command": "x", "env": {"K": "${UNSET}"}}}}`, "env.K: the environment variable UNSET is not set"},
 		{`{"mcpServers": {"a": {"command": "${"}}}`, `"${" has no "}"`},
 		{`{"mcpServers": {"a": {"command": "${a b}"}}}`, "must have the name"},
-		{`{"mcpServers": {"a b": {"command": "x"}, "a_b": {"command": "x"}}}`, `its name becomes "a_b" like that of "a b"`},
+		{`{"mcpServers": {"a b": {"command": "x"}, "a_b": {"command": "x"}}}`, `its name becomes "a_b", the same as that of "a b"`},
 		{`{"mcpServers": {"": {"command": "x"}}}`, "has no name"},
 	} {
 		_, err := mcptoolset.ParseConfig([]byte(c.text), lookup)

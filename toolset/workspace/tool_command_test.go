@@ -84,7 +84,7 @@ func TestRunCommand(t *testing.T) {
 	require.Equal(t, []string{
 		"hi\n[exit code 0]", "[no output]\n[exit code 1]", "x\n[exit code 0]", "args\n[exit code 0]", "args\n[exit code 0]",
 		"/project/sub [\"A=1\" \"B=2\"]\n[exit code 0]",
-		"sh: nothing: not found\n[exit code 127]", "Could not run nothing x: there is no such program.",
+		"sh: nothing: not found\n[exit code 127]", "Could not run nothing x: program not found.",
 		"Could not run pwd in missing: not found.", "Could not run a command in ..: the path lies outside of the working directory, or leads out through a link. Use a path inside /project.",
 		"The command is empty.", "Give either a whole command line in command, without args, or a program in command and its arguments in args.",
 	}, told)

@@ -196,10 +196,10 @@ func TestWorkspaceThatCannotListHasNoCatalogue(t *testing.T) {
 	require.NotContains(t, res.Prompt, "x.md")
 	res, _, err = newAgent(c).Command(t.Context(), deps{workspace.NewSession(bare{ws, workspace.Features{Walk: true}})}, "/skill a", nil)
 	require.NoError(t, err)
-	require.Equal(t, `There is no skill "a". Skills: `, res.Notice)
+	require.Equal(t, `Unknown skill "a". Skills: `, res.Notice)
 	res, _, err = newAgent(c).Command(t.Context(), deps{}, "/skill a", nil)
 	require.NoError(t, err)
-	require.Equal(t, `There is no skill "a". Skills: `, res.Notice)
+	require.Equal(t, `Unknown skill "a". Skills: `, res.Notice)
 }
 
 func TestInvalidOptionsAreErrorsOfOpen(t *testing.T) {

@@ -335,7 +335,7 @@ func TestSkillCommand(t *testing.T) {
 		"/skill a\nwith care": {Prompt: "Use this skill:\n\n<skill name=\"a\">\nDo it.\n</skill>\n\n" +
 			"The directory of the skill is .agents/skills/a. Paths in the skill are relative to it.\n\nwith care"},
 		"/skill b x":  {Notice: "The skill b cannot be used: it does not begin with front matter: the first line must be \"---\""},
-		"/skill ../a": {Notice: `There is no skill "../a". Skills: a`},
+		"/skill ../a": {Notice: `Unknown skill "../a". Skills: a`},
 	} {
 		res, ok, err := a.Command(t.Context(), d, text, nil)
 		require.NoError(t, err)

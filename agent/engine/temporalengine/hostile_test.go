@@ -114,7 +114,7 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 	answer(twice, `call "g" has a decision and a result`)
 	answer(none, `call "g" has the verdict ""`)
 	answer(late, `call "g" has the verdict "defer"`)
-	answer(toolset.DeferredResults{}, "there is no answer")
+	answer(toolset.DeferredResults{}, "no answer")
 	answer(both([]agent.PendingCall{{ID: "g"}}), "")
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("message", []model.Part{model.User("Be brief.")}) }, at)
 	at += time.Minute

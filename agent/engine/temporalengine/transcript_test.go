@@ -137,7 +137,7 @@ func TestTranscriptLeavesOtherSessionsAlone(t *testing.T) {
 		s := storyOf(t, false, false, new(keys), nil)
 		s.config.Transcripts = store
 		_, err = s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
-		require.ErrorContains(t, err, `the session "story" belongs to somebody else`)
+		require.ErrorContains(t, err, `the session "story" belongs to another user`)
 		after, err := store.Get(t.Context(), storyID)
 		require.NoError(t, err)
 		require.Equal(t, before, after)

@@ -134,7 +134,7 @@ func TestRewindStopsAtFilesThatStay(t *testing.T) {
 			require.True(u.t, ok, "%v", err)
 			require.Equal(u.t, "Files taken back: b", note)
 			require.ErrorIs(u.t, err, checkpoint.ErrConflict)
-			require.Contains(u.t, stay.Text(), "somebody else has changed")
+			require.Contains(u.t, stay.Text(), "someone else has changed")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestFlippedBitHarmsOneSession(t *testing.T) {
 	}
 	require.Equal(t, 2, listed)
 	_, err = p.LoadSession(t.Context(), ids[0], acpclient.SessionConfig{Cwd: work})
-	requireStoreError(t, err, "the session cannot be loaded: ", ": entry ", "the data is damaged", "Export what is left")
+	requireStoreError(t, err, "the session cannot be loaded: ", ": entry ", "the data is damaged", "Export the readable part")
 	_, err = p.ResumeSession(t.Context(), ids[0], acpclient.SessionConfig{Cwd: work})
 	requireStoreError(t, err, "the session cannot be resumed: ")
 	s, err := p.LoadSession(t.Context(), ids[1], acpclient.SessionConfig{Cwd: work})
