@@ -36,7 +36,8 @@ type Approval struct {
 	// tool's Approval function is called again just before an approved call runs. If the basis has changed, the person is
 	// asked again, with the new preview.
 	Basis string `json:"basis,omitempty"`
-	// Once says that a person must be asked, every time: no rule, mode or judge may allow the call. They may deny it.
+	// Once requires a person to be asked, every time: no rule, mode or judge may allow the call.
+	// They may deny it.
 	Once bool `json:"once,omitempty"`
 	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitzero"`
@@ -120,7 +121,7 @@ type PendingCall struct {
 	// Args holds the arguments the tool would get. They have been validated. Arguments that the tool accepts although they are
 	// not valid JSON are a JSON string here.
 	Args json.RawMessage `json:"args"`
-	// Approval describes what is to be approved. It is nil if the call waits for a result instead.
+	// Approval describes the pending action. It is nil if the call waits for a result instead.
 	Approval *Approval `json:"approval,omitempty"`
 	// Meta is set by a tool that deferred the call itself.
 	Meta json.RawMessage `json:"meta,omitempty"`
@@ -156,8 +157,8 @@ func (c PendingCall) Key() string {
 	return key.String()
 }
 
-// EscapeID returns a call id as it stands in keys and ids that are joined with slashes: with "~0" for "~" and "~1" for "/". Most ids have
-// neither and stay as they are.
+// EscapeID returns a call id as it appears in keys and ids that are joined with slashes: with "~0"
+// for "~" and "~1" for "/". Most ids have neither and stay unchanged.
 func EscapeID(id string) string { return keyEscaper.Replace(id) }
 
 var keyEscaper = strings.NewReplacer("~", "~0", "/", "~1")
@@ -170,13 +171,14 @@ type SuspendedCall struct {
 	// Args holds the arguments the tool got. Changed reports that they are not the model's.
 	Args    json.RawMessage `json:"args"`
 	Changed bool            `json:"changed,omitempty"`
-	// Approved reports that the call was approved. Approval is what was shown, and Decision is what allowed it.
+	// Approved reports that the call was approved. Approval is the approval as it was shown, and
+	// Decision is the decision that allowed it.
 	Approved bool      `json:"approved,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
-	// State is what the tool needs to resume.
+	// State is the tool's own state, needed to resume.
 	State json.RawMessage `json:"state,omitempty"`
-	// Told is what the user has been told by an agent that the run was handed over to. It becomes part of the history when the
-	// call has ended.
+	// Told is the text for the user from an agent that the run was handed over to. It becomes part
+	// of the history when the call has ended.
 	Told []*Message `json:"told,omitempty"`
 }

@@ -46,8 +46,8 @@ type APIError struct {
 	Err error
 }
 
-// Error implements error. It returns a single line and leaves out unknown details. Characters that control terminals, or that
-// nobody sees, become U+FFFD.
+// Error implements error. It returns a single line and leaves out unknown details. Characters that
+// control terminals or are invisible become U+FFFD.
 func (e *APIError) Error() string {
 	status := ""
 	if e.Status != 0 {

@@ -18,8 +18,8 @@ type HandOver struct {
 	ID   string          `json:"id,omitempty"`
 	Tool string          `json:"tool,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
-	// State is what the agent needs to go on: the messages that it has added to its own history, or the id under which they are
-	// stored.
+	// State is the state that the agent needs to continue: the messages that it has added to its
+	// own history, or the id under which they are stored.
 	State json.RawMessage `json:"state,omitempty"`
 	// Earlier are the states of messages that came before and were removed from the history, as by a summary: see [Carry].
 	Earlier []json.RawMessage `json:"earlier,omitempty"`

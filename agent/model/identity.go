@@ -15,8 +15,8 @@ type Identifier interface {
 	Identity() string
 }
 
-// Identity returns the identity of a model, or "" if it is not known, as that of a type is which embeds another package's
-// model and has no Identity of its own.
+// Identity returns the identity of a model, or "" if it is unknown. It is unknown for a type that
+// embeds another package's model and has no Identity method.
 func Identity(m Model) string {
 	known, ok := m.(Identifier)
 	if !ok {
@@ -31,8 +31,8 @@ func Identity(m Model) string {
 
 var identifier = reflect.TypeFor[Identifier]()
 
-// isEmbedded reports whether id may be that of a model which the value embeds: the value's own fields would then not be part
-// of it. Types of one package know each other.
+// isEmbedded reports whether id may belong to a model which the value embeds: the value's own
+// fields would then not be part of it. Types of one package know each other.
 func isEmbedded(v reflect.Value, id string) bool {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Kept returns what a tool keeps in a history: its returns with a [Part.Keep], wherever they are. Of several with the same Keep it
-// returns the last one. If tool is empty, it returns those of all tools.
+// Kept returns what a tool keeps in a history: its returns with a [Part.Keep], wherever they are.
+// Of several with the same Keep it returns the last one. If tool is empty, it returns the kept
+// returns of all tools.
 func Kept(history []*Message, tool string) []*Part {
 	var parts []*Part
 	for _, k := range keptIn(history) {

@@ -25,7 +25,7 @@ type Message struct {
 	Kind  Kind   `json:"kind"`
 	Parts []Part `json:"parts,omitzero"`
 
-	// RunID is the id of the run that added the message, ConversationID that of its conversation.
+	// RunID is the id of the run that added the message, ConversationID the id of its conversation.
 	RunID          string `json:"run_id,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`
 	// Time is when the message was created, in UTC.
@@ -49,11 +49,13 @@ type Message struct {
 	// inner calls are in PendingCalls, with a Path.
 	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
-	// Kept holds tool returns with a Keep whose messages are no longer in the history, for example because a summary took their place.
-	// They have no text and are never sent to a model. See [Carry] and [Kept].
+	// Kept holds tool returns with a Keep whose messages are no longer in the history, for example
+	// because a summary replaced them. They have no text and are never sent to a model. See [Carry]
+	// and [Kept].
 	Kept []Part `json:"kept,omitempty"`
 
-	// HandOver is set if the message is from an agent that the run was handed over to, or says that one has the conversation.
+	// HandOver is set if the message is from an agent that the run was handed over to, or if one
+	// has the conversation.
 	HandOver *HandOver `json:"hand_over,omitempty"`
 
 	// Step, on a response, is the step of its run, counted from 1. Together with RunID it identifies the response, also when
@@ -84,7 +86,7 @@ const (
 	FinishRefusal FinishReason = "refusal"
 	// FinishError means that the provider reported an error in the middle of the response.
 	FinishError FinishReason = "error"
-	// FinishOther stands for any reason unknown to the adapter.
+	// FinishOther is any reason unknown to the adapter.
 	FinishOther FinishReason = "other"
 )
 

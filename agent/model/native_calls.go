@@ -93,7 +93,7 @@ func (w *nativePart) failure() string {
 	return content.Type
 }
 
-// input is what a tool was called with.
+// input holds the arguments of a tool.
 type nativeInput struct {
 	Type    string
 	Query   string
@@ -129,7 +129,7 @@ func googleTool(kind string) string {
 	return strings.ToLower(kind)
 }
 
-// googleMetadata is what Google says of a response.
+// googleMetadata is the metadata of a response by Google.
 type googleMetadata struct {
 	Grounding struct {
 		Queries  []string          `json:"webSearchQueries"`

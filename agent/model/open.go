@@ -20,12 +20,13 @@ var ErrUnknownProvider = errors.New("unknown provider")
 // Driver opens the models of one provider. Provider packages register their drivers when imported.
 type Driver struct {
 	Opener
-	// Env lists the environment variables that the Opener reads, starting with that of the key.
+	// Env lists the environment variables that the Opener reads, starting with the key's.
 	Env []string
 }
 
-// Opener opens models by their names. It is an interface because the linker drops methods that nobody calls: a program
-// that never calls [Open] does not contain what only the drivers of its providers need. A function would stay.
+// Opener opens models by their names. It is an interface because the linker drops methods that are
+// never called: a program that never calls [Open] does not contain what only the drivers of its
+// providers need. A function would stay.
 type Opener interface {
 	// OpenModel returns the model with the given name, which is not empty. It makes no request to the provider. If the key
 	// is missing, the error wraps [ErrAuth] and names the variable to set. No error contains the key. The Getenv option is

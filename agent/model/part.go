@@ -55,8 +55,9 @@ type Part struct {
 	// Kind is the kind of the part.
 	Kind PartKind `json:"kind"`
 
-	// Text is the content of user, system, text, thinking, tool return and retry parts, and the passage of a citation. In
-	// a tool return it is what the model sees: a string as is, any other value as JSON.
+	// Text is the content of user, system, text, thinking, tool return and retry parts, and the
+	// passage of a citation. In a tool return it is the value that the model sees: a string as is,
+	// any other value as JSON.
 	Text string `json:"text,omitempty"`
 
 	// CallID connects a tool call with its return or retry. It is unique within a response.
@@ -67,7 +68,8 @@ type Part struct {
 	Args RawArgs `json:"args,omitzero"`
 	// Outcome, in tool returns, tells how the call ended.
 	Outcome Outcome `json:"outcome,omitempty"`
-	// Final, in tool returns, says that the call gave the run its output: a history that ends in it is finished.
+	// Final, in tool returns, reports that the call gave the run its output: a history that ends in
+	// it is finished.
 	Final bool `json:"final,omitempty"`
 
 	// Decision, in tool returns and retries, is the decision that allowed or denied the call, if there was one. Its Args

@@ -25,8 +25,8 @@ type Price struct {
 	Tiers []PriceTier `json:"tiers,omitzero"`
 }
 
-// PriceTier holds the prices of all tokens of a request with more than Above input tokens, including those up to Above.
-// Its fields replace all those of [Price].
+// PriceTier holds the prices of all tokens of a request with more than Above input tokens,
+// including those up to Above. Its fields replace all fields of [Price].
 type PriceTier struct {
 	// Above is a number of input tokens. The tier applies to requests with more.
 	Above       int64   `json:"above"`
@@ -80,13 +80,13 @@ var (
 // PriceTable looks up the prices of models. It must be safe for concurrent use. [Prices] is a PriceTable, package
 // agent/model/modelwrap has another, and [FirstPrice] combines several.
 type PriceTable interface {
-	// Price returns the price of a model for a request made at the given time. Provider and name are those of the
-	// response. It returns false if the price is unknown.
+	// Price returns the price of a model for a request made at the given time. Provider and name
+	// come from the response. It returns false if the price is unknown.
 	Price(provider, name string, at time.Time) (Price, bool)
 }
 
-// FirstPrice returns a table that looks in several tables, in order, and returns the first price found. For example, put
-// your own prices before those of a package. Nil tables are skipped.
+// FirstPrice returns a table that looks in several tables, in order, and returns the first price
+// found. For example, put your own prices before a package's. Nil tables are skipped.
 func FirstPrice(tables ...PriceTable) PriceTable {
 	return overlay(slices.DeleteFunc(slices.Clone(tables), func(t PriceTable) bool { return t == nil }))
 }

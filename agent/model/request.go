@@ -4,9 +4,9 @@ package model
 
 import "encoding/json"
 
-// Request is what the loop sends to a model in one step. A model must not modify it. Within a run, a request only grows
-// at its end, so that a provider's prompt cache hits: the instructions, the tools and their order, and the earlier
-// messages stay the same.
+// Request is one step's request to a model. A model must not modify it. Within a run, a request
+// only grows at its end, which lets a provider's prompt cache hit: the instructions, the tools and
+// their order, and the earlier messages stay the same.
 type Request struct {
 	// Instructions tells the model what to do. It precedes the conversation and may be empty.
 	Instructions string `json:"instructions,omitempty"`

@@ -18,10 +18,11 @@ import (
 type RetryPolicy struct {
 	// Attempts is the maximum number of times a request is sent. The default is 3. 1 means no retries.
 	Attempts int
-	// Base is the first wait. The default is 500 ms. Each further wait is twice as long, up to Max (30 s by default), and
-	// then shortened at random by up to a quarter, so that clients that failed together do not retry together. A wait
-	// requested by the provider ([APIError.RetryAfter]) is used instead. If it is longer than Max, the error is returned
-	// at once.
+	// Base is the first wait. The default is 500 ms. Each further wait is twice as long, up to Max
+	// (30 s by default), and then shortened at random by up to a quarter, to keep clients that
+	// failed together from retrying together. A wait requested by the provider
+	// ([APIError.RetryAfter]) is used instead. If it is longer than Max, the error is returned at
+	// once.
 	Base, Max time.Duration
 	// Total limits the sum of all waits for a request. The default is 2 minutes. If the next wait would exceed it, the
 	// error is returned instead.
