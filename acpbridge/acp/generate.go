@@ -2,4 +2,4 @@
 
 package acp
 
-//go:generate go run github.com/ponte-go/ponte/internal/acpgen
+//go:generate go run github.com/ponte-go/ponte/internal/dev/acpgen

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// homes maps Ponte's own providers to their packages. A test in internal/providers compares it with what the packages
+// homes maps Ponte's own providers to their packages. A test in internal/dev/providers compares it with what the packages
 // register.
 var homes = map[string]string{
 	"anthropic": "anthropicmodel",

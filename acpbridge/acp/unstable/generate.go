@@ -2,4 +2,4 @@
 
 package unstable
 
-//go:generate go run github.com/ponte-go/ponte/internal/acpgen -unstable
+//go:generate go run github.com/ponte-go/ponte/internal/dev/acpgen -unstable

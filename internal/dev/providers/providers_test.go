@@ -288,7 +288,7 @@ func TestTheRegistryKnowsWhichPackageBringsWhichProvider(t *testing.T) {
 	for provider, d := range model.Providers() {
 		registered[provider] = home(d)
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "../../agent/model/open_guess.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../../agent/model/open_guess.go", nil, 0)
 	require.NoError(t, err)
 	known := map[string]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -310,7 +310,7 @@ func TestTheRegistryKnowsWhichPackageBringsWhichProvider(t *testing.T) {
 
 // The table in docs/models.md.
 func TestTheDocumentationListsEveryProvider(t *testing.T) {
-	const file, begin, end = "../../docs/models.md", "<!-- providers -->\n", "<!-- /providers -->"
+	const file, begin, end = "../../../docs/models.md", "<!-- providers -->\n", "<!-- /providers -->"
 	var table strings.Builder
 	table.WriteString("| Provider | Package | Variables, key first | Input besides text |\n|---|---|---|---|\n")
 	for provider, d := range model.Providers() {

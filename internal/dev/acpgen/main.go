@@ -9,7 +9,7 @@
 // on this program:
 //
 //	go generate ./acpbridge/acp
-//	go run ./internal/acpgen -schema schema.json -out acpbridge/acp
+//	go run ./internal/dev/acpgen -schema schema.json -out acpbridge/acp
 //	go generate ./acpbridge/acp/unstable
 //
 // Only the structure of the schema is used; comments in the output are this program's own.

@@ -28,7 +28,7 @@ var sdks = []string{anthropicSDK, genai, genkit, openaiSDK, grpc}
 func modules(t *testing.T, pkg string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", pkg)
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -61,7 +61,7 @@ func TestAProgramLinksOnlyTheSDKsThatItImports(t *testing.T) {
 		{pkg: "agent/model/genkitmodel/ollamadialect", links: []string{genkit}},
 	} {
 		t.Run(test.pkg, func(t *testing.T) {
-			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(test.pkg))); err != nil {
+			if _, err := os.Stat(filepath.Join("..", "..", "..", filepath.FromSlash(test.pkg))); err != nil {
 				t.Skip(err)
 			}
 			all := modules(t, "./"+test.pkg)
