@@ -123,7 +123,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 	cases := map[string]string{
 		entry("../a", npx):          "not a name",
-		entry("", npx):              "no list",
+		entry("", npx):              `the list "agents" is missing`,
 		entry("a", `{}`):            "distribution: it is missing",
 		entry("a", `{"docker":{}}`): "unknown field",
 		entry("a", `{"npx":{"package":"a@1.0.0","cwd":"/"}}`):                                   "unknown field",

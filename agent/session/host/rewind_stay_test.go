@@ -162,15 +162,15 @@ func TestRewindStopsAtFilesThatStay(t *testing.T) {
 			u.restart()
 			require.Equal(t, all, shown(t, u.s))
 			now, before = u.says("Again?")
-			require.NotContains(t, now, "somebody else", "it is told once")
-			require.Contains(t, before, "somebody else")
+			require.NotContains(t, now, "someone else", "it is told once")
+			require.Contains(t, before, "someone else")
 
 			// The prompt that had the note goes, the note does not.
 			require.NoError(t, prompt(t, u.s, "/undo").Err)
 			require.NoError(t, prompt(t, u.s, "/undo").Err)
 			now, before = u.says("Third.")
 			require.NotContains(t, before, "And now?")
-			require.Contains(t, now, "somebody else")
+			require.Contains(t, now, "someone else")
 
 			// What was in the way is gone.
 			u.types("a", "two\n")

@@ -242,7 +242,7 @@ func TestWithoutPermissionNothingIsChanged(t *testing.T) {
 	require.NoError(t, err)
 	out, _, code := ideagent(t, "chat", "-dir", dir, `replace "+ 23" with "+ 32" in temperature.go, run go test ./..., read go.mod`)
 	require.Equal(t, 5, code)
-	require.Contains(t, out, "Rejected: there is no one to ask")
+	require.Contains(t, out, "Rejected: no one can be asked")
 	require.Contains(t, out, "I was not permitted to change `temperature.go`")
 	require.Contains(t, out, "I left out “run `go test ./...`”")
 	require.Contains(t, out, "module example.com/temperature")

@@ -308,7 +308,7 @@ Ctrl-C         clears the input, then cancels the turn, then leaves
 Ctrl-D         leaves
 Ctrl-A E B F K U W Y Z, Alt-B F D: editing as in a shell
 /new           begins a new conversation
-/sessions      lists the agent's sessions; /sessions NUMBER goes on with one
+/sessions      lists the agent's sessions; /sessions NUMBER continues one
 /set           what can be set; /set ID VALUE sets it
 /quit          leaves`
 
