@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/toolsettest"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // say is a script of one response with all the calls, and the end.
@@ -148,7 +149,7 @@ func TestOfTwoEqualCallsAtOnceTheSecondIsDecidedByTheRuleOfTheFirst(t *testing.T
 		r := runSteps(t.Context(), t, editor, editor.Deps("/project"), say(
 			call("c1", "run_command", args{"command": "go test ./a"}), call("c2", "run_command", args{"command": "go test ./b"}),
 			call("c3", "run_command", args{"command": "go test ./c"}),
-		), acpbridge.WithParallelCommands())
+		), acpbridge.WithTools(workspace.WithParallelCommands()))
 		require.NoError(t, r.err)
 		assert.Len(t, editor.Permissions(), 1)
 		for _, p := range r.answers() {

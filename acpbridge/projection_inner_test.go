@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // same is how an inner agent gets the dependencies of the outer one.
@@ -66,13 +66,13 @@ func TestCallsThatWaitAreShownAsPending(t *testing.T) {
 		<-release
 		return "", nil
 	}, toolset.Sequential())
-	second := toolset.Func(acpbridge.ToolRunCommand, "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { return "", nil })
+	second := toolset.Func(workspace.ToolRunCommand, "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { return "", nil })
 	third := toolset.Func("third", "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { return "", nil },
 		toolset.Approve(func(context.Context, *toolset.RunContext[bare], none) (*toolset.Approval, error) {
 			return &toolset.Approval{}, nil
 		}))
 	e, id := start(t, config(t, modeltest.Script(
-		modeltest.Say(model.ToolCall("1", "first", "{}"), model.ToolCall("2", acpbridge.ToolRunCommand, "{}"), model.ToolCall("3", "third", "{}")),
+		modeltest.Say(model.ToolCall("1", "first", "{}"), model.ToolCall("2", workspace.ToolRunCommand, "{}"), model.ToolCall("3", "third", "{}")),
 		modeltest.SayText("ok")), first, second, third))
 	states := func() map[acp.ToolCallID]acp.ToolCallStatus {
 		all := map[acp.ToolCallID]acp.ToolCallStatus{}

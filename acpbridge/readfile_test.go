@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // notOnDisk is what the model is told of text that an editor has and the disk has not.
@@ -73,13 +74,13 @@ func TestALongFileIsCutAtALineAndSaysHowToReadOn(t *testing.T) {
 		fmt.Fprintf(&b, "line %d\n", i+1)
 	}
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": b.String()}})
-	r := once(t, editor, "read_file", args{"path": "a", "line": 11}, acpbridge.WithReadLimit(100))
+	r := once(t, editor, "read_file", args{"path": "a", "line": 11}, acpbridge.WithTools(workspace.WithReadLimit(100)))
 	text := r.answer(t).Text
 	assert.True(t, strings.HasPrefix(text, "line 11\n"))
 	assert.Contains(t, text, "line 22\n\n[Cut here: these are the lines 11 to 22 of 1000. To read on, call read_file with line 23.]")
 
 	editor = acptest.New(acptest.Options{Files: map[string]string{"/project/a": strings.Repeat("é", 200)}})
-	r = once(t, editor, "read_file", args{"path": "a"}, acpbridge.WithReadLimit(101))
+	r = once(t, editor, "read_file", args{"path": "a"}, acpbridge.WithTools(workspace.WithReadLimit(101)))
 	text = r.answer(t).Text
 	assert.True(t, strings.HasPrefix(text, strings.Repeat("é", 50)+"\n"), text)
 	assert.Contains(t, text, "line 1 is longer than 101 bytes")

@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 func allowed(opts ...acpbridge.ToolsetOption) []acpbridge.ToolsetOption {
@@ -132,7 +133,7 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
 	editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints(b.String(), 1)}})
-	r := once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithOutputLimit(1000))...)
+	r := once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithTools(workspace.WithOutputLimit(1000)))...)
 	text := r.answer(t).Text
 	assert.True(t, strings.HasPrefix(text, "line 0\n"))
 	assert.True(t, strings.HasSuffix(text, "\nline 9999\n[exit code 1]"))
@@ -140,7 +141,7 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	assert.Less(t, len(text), 1200)
 
 	editor = acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints(strings.Repeat("é", 2<<20), 0)}})
-	r = once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithOutputLimit(1001))...)
+	r = once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithTools(workspace.WithOutputLimit(1001)))...)
 	assert.True(t, strings.HasPrefix(r.answer(t).Text, "[The beginning of the output is lost.]\né"))
 }
 
@@ -156,7 +157,7 @@ func TestTheClientKeepsAMegabyteOfOutput(t *testing.T) {
 func TestALongOutputIsCutAtALineBreak(t *testing.T) {
 	output := strings.Repeat("x", 5000) + "\n" + strings.Repeat("y", 749)
 	editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints(output, 0)}})
-	r := once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithOutputLimit(1000))...)
+	r := once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithTools(workspace.WithOutputLimit(1000)))...)
 	assert.Contains(t, r.answer(t).Text, strings.Repeat("x", 250)+"\n[4751 bytes left out here. To read them, call get_terminal_output with terminal_id \"terminal-1\" and from 250.]\nyyy")
 }
 
@@ -170,7 +171,7 @@ func TestACommandThatTakesTooLongIsKilled(t *testing.T) {
 		assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
 
 		editor = acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Runs("")}})
-		r = once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithCommandTimeout(time.Minute))...)
+		r = once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithTools(workspace.WithCommandTimeout(time.Minute)))...)
 		assert.Equal(t, "[no output]\n[timed out after 1m0s and was killed]", r.answer(t).Text)
 	})
 }
@@ -214,13 +215,13 @@ func TestCommandsRunOnWithoutATimeout(t *testing.T) {
 		description := ""
 		steps := []modeltest.Step{
 			func(_ context.Context, req *model.Request) (*model.Message, error) {
-				i := slices.IndexFunc(req.Tools, func(d model.ToolDef) bool { return d.Name == acpbridge.ToolRunCommand })
+				i := slices.IndexFunc(req.Tools, func(d model.ToolDef) bool { return d.Name == workspace.ToolRunCommand })
 				description = req.Tools[i].Description
-				return model.Response(call("c1", acpbridge.ToolRunCommand, args{"command": "make"})), nil
+				return model.Response(call("c1", workspace.ToolRunCommand, args{"command": "make"})), nil
 			},
 			modeltest.SayText("done"),
 		}
-		r := runSteps(t.Context(), t, editor, editor.Deps("/project"), steps, allowed(acpbridge.WithCommandTimeout(0))...)
+		r := runSteps(t.Context(), t, editor, editor.Deps("/project"), steps, allowed(acpbridge.WithTools(workspace.WithCommandTimeout(0)))...)
 		require.Equal(t, "[no output]\n[exit code 0]", r.answer(t).Text)
 		require.Contains(t, description, "A command is killed after timeout_seconds (default no limit).")
 	})

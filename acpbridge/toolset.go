@@ -7,26 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
-)
-
-// The names of the tools of [Toolset].
-const (
-	ToolReadFile            = workspace.ToolReadFile
-	ToolWriteFile           = workspace.ToolWriteFile
-	ToolEditFile            = workspace.ToolEditFile
-	ToolListFiles           = workspace.ToolListFiles
-	ToolSearchFiles         = workspace.ToolSearchFiles
-	ToolRunCommand          = workspace.ToolRunCommand
-	ToolGetTerminalOutput   = workspace.ToolGetTerminalOutput
-	ToolWaitForTerminalExit = workspace.ToolWaitForTerminalExit
-	ToolKillTerminal        = workspace.ToolKillTerminal
-	ToolReleaseTerminal     = workspace.ToolReleaseTerminal
 )
 
 // Toolset returns the tools of package workspace for the user's files and terminals, and shows their calls in the editor: titles,
@@ -39,7 +24,7 @@ const (
 //     unattended agents see [WithPermissions].
 //   - If the client answers with an error, the call fails and the model is told. If the connection ends, the run ends.
 //
-// See [workspace.Tools] for the rest.
+// See [workspace.Tools] for the rest. The names of the tools are constants of package workspace.
 func Toolset[D deps.Carrier](opts ...ToolsetOption) toolset.Toolset[D] {
 	s := &acpTools[D]{}
 	for _, opt := range opts {
@@ -57,21 +42,7 @@ type toolsetOptions struct {
 	permissions PermissionFunc
 }
 
-// WithReadLimit is [workspace.WithReadLimit].
-func WithReadLimit(bytes int) ToolsetOption { return WithTools(workspace.WithReadLimit(bytes)) }
-
-// WithOutputLimit is [workspace.WithOutputLimit].
-func WithOutputLimit(bytes int) ToolsetOption { return WithTools(workspace.WithOutputLimit(bytes)) }
-
-// WithCommandTimeout is [workspace.WithCommandTimeout].
-func WithCommandTimeout(d time.Duration) ToolsetOption {
-	return WithTools(workspace.WithCommandTimeout(d))
-}
-
-// WithParallelCommands is [workspace.WithParallelCommands].
-func WithParallelCommands() ToolsetOption { return WithTools(workspace.WithParallelCommands()) }
-
-// WithTools passes options on to [workspace.Tools].
+// WithTools passes options on to [workspace.Tools], such as [workspace.WithReadLimit].
 func WithTools(opts ...workspace.ToolsOption) ToolsetOption {
 	return func(o *toolsetOptions) { o.tools = append(o.tools, opts...) }
 }
