@@ -144,7 +144,7 @@ func (c *catalogue[D]) command(ctx context.Context, call agent.CommandCall[D]) (
 			case errors.As(err, &failed):
 				return agent.CommandResult{Notice: failed.Message}, nil
 			case errors.As(err, &retry):
-				return agent.CommandResult{Notice: "T" + strings.TrimPrefix(retry.Message, "t")}, nil
+				return agent.CommandResult{Notice: "U" + strings.TrimPrefix(retry.Message, "u")}, nil
 			}
 			return agent.CommandResult{}, err
 		}
