@@ -57,9 +57,10 @@ var rules = map[string][]string{
 	"agent/capability/webfetch":             {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch", "internal/hide", "internal/markdown"},
 	"agent/capability/websearch":            {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
 	"agent/history":                         {"agent/model", "toolset"},
-	"agent/evals":                           {"agent", "agent/model", "toolset", "toolset/workspace", "internal/jsonvalue", "internal/plainjson", "internal/schema"},
+	"agent/evals":                           {"agent", "agent/model", "toolset", "toolset/workspace", "internal/evalstat", "internal/hide", "internal/jsonvalue", "internal/plainjson", "internal/schema"},
 	"agent/evals/evalstest":                 {"agent/evals"},
 	"internal/jsonvalue":                    {"internal/plainjson"},
+	"internal/evalstat":                     {},
 	"agent/otelagent":                       {"agent", "agent/engine", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "acpbridge/acp/acpview", "agent/approval", "agent/view", "toolset/workspace"},
