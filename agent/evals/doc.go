@@ -10,7 +10,7 @@
 //		},
 //		Evaluators: []evals.Evaluator{evals.Equal()},
 //	}
-//	report, err := evals.Run(ctx, dataset, evals.Agent[any](judge, nil), evals.Options{})
+//	report, err := evals.Run(ctx, dataset, evals.Agent(judge, nil), evals.Options{})
 //
 // In tests, evalstest.Test makes a subtest of each case.
 //

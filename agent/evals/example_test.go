@@ -28,7 +28,7 @@ func Example() {
 		},
 		Evaluators: []evals.Evaluator{evals.Equal()},
 	}
-	report, err := evals.Run(context.Background(), dataset, evals.Agent[any](critic, nil), evals.Options{})
+	report, err := evals.Run(context.Background(), dataset, evals.Agent(critic, nil), evals.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +54,7 @@ func ExampleNew() {
 		Cases:      []evals.Case[string, string]{{Input: "Hello"}},
 		Evaluators: []evals.Evaluator{short},
 	}
-	report, _ := evals.Run(context.Background(), dataset, evals.Agent[any](chatty, nil), evals.Options{})
+	report, _ := evals.Run(context.Background(), dataset, evals.Agent(chatty, nil), evals.Options{})
 	s := report.Cases[0].Trials[0].Scores[0]
 	fmt.Println(s.Name, s.Passed(), s.Reason)
 	// Output: short false 6 words, 1 requests

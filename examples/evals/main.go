@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command evals scores an agent on a list of cases, several at a time, and fails if it is not good enough. Without -model the
-// answers are scripted, one of them wrong.
+// Command evals scores an agent on a dataset, and fails if it is not good enough. Without -model
+// the answers are scripted, one of them wrong. The test runs the same dataset as subtests.
 package main
 
 import (
@@ -9,10 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 	"strings"
-	"sync"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/evals"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
@@ -24,32 +25,19 @@ type Mood struct {
 	Mood string `json:"mood" validate:"oneof=good bad neutral"`
 }
 
-var judge = agent.Must(agent.New(agent.Config[any, Mood]{Instructions: "Tell the mood of a text."}))
+var judge = agent.Must(agent.New(agent.Config[any, Mood]{
+	Model: modeltest.Func(simple), Instructions: "Tell the mood of a text.",
+}))
 
-var cases = []struct{ Text, Want string }{
-	{"I love it.", "good"},
-	{"It broke on the first day.", "bad"},
-	{"It is blue.", "neutral"},
-	{"Well, thank you very much for nothing.", "bad"},
-}
-
-// evaluate returns the failures, in the order of the cases. All runs count on the meter.
-func evaluate(ctx context.Context, m model.Model, meter *toolset.Meter) []string {
-	failures := make([]string, len(cases))
-	var wg sync.WaitGroup
-	for i, c := range cases {
-		wg.Go(func() {
-			res, err := judge.Run(ctx, nil, c.Text, agent.WithModel(m), agent.WithMeter(meter))
-			switch {
-			case err != nil:
-				failures[i] = fmt.Sprintf("%q: %v\n", c.Text, err)
-			case res.Output.Mood != c.Want:
-				failures[i] = fmt.Sprintf("%q: %s, want %s\n", c.Text, res.Output.Mood, c.Want)
-			}
-		})
-	}
-	wg.Wait()
-	return failures
+var moods = evals.Dataset[string, Mood]{
+	Name: "moods",
+	Cases: []evals.Case[string, Mood]{
+		{Name: "praise", Input: "I love it.", Expected: Mood{"good"}},
+		{Name: "defect", Input: "It broke on the first day.", Expected: Mood{"bad"}},
+		{Name: "colour", Input: "It is blue.", Expected: Mood{"neutral"}},
+		{Name: "irony", Input: "Well, thank you very much for nothing.", Expected: Mood{"bad"}},
+	},
+	Evaluators: []evals.Evaluator{evals.Equal()},
 }
 
 // simple finds words.
@@ -68,22 +56,28 @@ var name = flag.String("model", "", "provider:name of a model")
 
 func main() {
 	flag.Parse()
-	ctx, m := context.Background(), modeltest.Func(simple)
+	ctx := context.Background()
+	var options []agent.RunOption
 	if *name != "" {
-		var err error
-		if m, err = model.Open(ctx, *name); err != nil {
+		m, err := model.Open(ctx, *name)
+		if err != nil {
 			log.Fatal(err)
 		}
+		options = append(options, agent.WithModel(m))
 	}
-	meter, right := toolset.NewMeter(toolset.Limits{Requests: 20}), len(cases)
-	for _, failure := range evaluate(ctx, m, meter) {
-		if failure != "" {
-			right--
-		}
-		fmt.Print(failure)
+	report, err := evals.Run(ctx, moods, evals.Agent(judge, nil, options...),
+		evals.Options{Limits: toolset.Limits{Requests: 20}})
+	if err != nil {
+		log.Fatal(err)
 	}
-	fmt.Printf("%d of %d, with %d requests\n", right, len(cases), meter.Usage().Requests)
-	if right < 3 {
-		log.Fatal("not good enough")
+	if err := report.Write(os.Stdout, evals.Text); err != nil {
+		log.Fatal(err)
+	}
+	code, reasons := evals.Gate{Least: map[string]float64{"equal": 0.7}}.Check(report)
+	for _, reason := range reasons {
+		fmt.Println(reason)
+	}
+	if code != evals.ExitGood {
+		os.Exit(code)
 	}
 }
