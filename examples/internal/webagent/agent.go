@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
@@ -36,7 +37,14 @@ type deps struct {
 // newDeps opens the directory of a session.
 func (f *flags) newDeps(_ context.Context, s *host.Session) (deps, error) {
 	named := strings.FieldsFunc(f.env, func(r rune) bool { return r == ',' || r == ' ' })
-	files, err := local.Open(local.Config{Roots: []string{s.Info().Dir}, PassEnv: named})
+	c := local.Config{Roots: []string{s.Info().Dir}, PassEnv: named}
+	if f.sandbox {
+		c.Sandbox = &local.Sandbox{}
+		if dir, err := os.UserCacheDir(); err == nil {
+			c.Sandbox.Cache = filepath.Join(dir, "ponte", "sandbox")
+		}
+	}
+	files, err := local.Open(c)
 	if err != nil {
 		return deps{}, err
 	}

@@ -40,7 +40,7 @@ func Main(kinds stores.Kinds) {
 // flags holds the flags of the command line.
 type flags struct {
 	dir, addr, store, model, env string
-	open                         bool
+	open, sandbox                bool
 }
 
 // Run is the program, without the process around it. It returns when ctx has ended and the turns have.
@@ -53,6 +53,7 @@ func Run(ctx context.Context, args []string, out io.Writer, kinds stores.Kinds) 
 	set.StringVar(&f.model, "model", "", "the `model` that answers, as PROVIDER:NAME, or offline (default: openai:gpt-5-mini if OPENAI_API_KEY is set, else offline)")
 	set.StringVar(&f.env, "env", "", "the `names` of further variables that commands get, "+
 		"separated by commas; * matches any text")
+	set.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox, with bubblewrap on Linux")
 	set.BoolVar(&f.open, "open", true, "open the page in the browser")
 	if err := set.Parse(args); err != nil {
 		return err

@@ -43,9 +43,9 @@ type Sandbox struct {
 	Protected []string
 	// Hidden are files and directories that commands see as empty. Nil means [Hidden].
 	Hidden []string
-	// Cache is a directory for caches of compilers and package managers, which is created if it is
-	// missing. It should belong to this project and to sandboxes alone: who can write to a cache can
-	// change what later builds run. Empty means one that is removed with the workspace.
+	// Cache is a directory for caches of compilers and package managers. It is created if it is
+	// missing. Each set of roots has a directory of its own in it, because who can write to a cache can
+	// change what later builds run. Empty means a directory that is removed with the workspace.
 	Cache string
 }
 

@@ -4,6 +4,8 @@ package local
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,6 +83,9 @@ func (b *bubble) prepare(w *Workspace) error {
 	if cache == "" && err == nil {
 		cache, err = os.MkdirTemp("", "ponte-cache-")
 		b.temporary = cache
+	} else {
+		roots := sha256.Sum256([]byte(strings.Join(b.roots[:len(w.roots)], "\x00")))
+		cache = filepath.Join(cache, hex.EncodeToString(roots[:12]))
 	}
 	if err == nil {
 		err = os.MkdirAll(cache, 0o700)

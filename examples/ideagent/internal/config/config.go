@@ -37,6 +37,7 @@ type User struct {
 	Files        Side
 	Terminal     Side
 	Env          []string // names of variables that commands get
+	Sandbox      bool     // commands on this machine run in one
 	Prompts      string   // absolute, unless it is empty
 	Bare         bool
 	Permissions  approval.Config
@@ -88,6 +89,7 @@ func Keys() []Key {
 		{Name: "files", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Files) })},
 		{Name: "terminal", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Terminal) })},
 		{Name: "env", Want: "a list of strings", set: (*decoder).env},
+		{Name: "sandbox", Want: "true or false", set: (*decoder).sandbox},
 		{Name: "mcpServers", Want: "an object", set: (*decoder).servers},
 		{Name: "prompts", Want: "a string", set: (*decoder).prompts},
 		{Name: "bare", Want: "true or false", set: func(_ *decoder, u *User, v *strictjson.Value) { u.Bare = v.Text == "true" }},

@@ -29,6 +29,7 @@ const whole = "\uFEFF" + `{
   "files": "local",
   "terminal": "client-or-local",
   "env": ["GH_TOKEN", "MY_*"],
+  "sandbox": true,
   "mcpServers": {"files": {"command": "npx"}},
   "prompts": "my/prompts",
   "bare": true
@@ -46,7 +47,7 @@ func TestUserFileSetsEveryKey(t *testing.T) {
 	require.Equal(t, []config.Side{config.Local, config.ClientOrLocal}, []config.Side{u.Files, u.Terminal})
 	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, u.MCPServers[0].Transport.(mcptoolset.Command).Path)
 	require.Equal(t, filepath.Join(dir, "my", "prompts"), u.Prompts)
-	require.True(t, u.Bare)
+	require.True(t, u.Bare && u.Sandbox)
 	require.Equal(t, []string{"GH_TOKEN", "MY_*"}, u.Env)
 	for _, k := range config.Keys() {
 		require.Contains(t, whole, `"`+k.Name+`"`, "every key is tested")

@@ -160,6 +160,8 @@ func (d *decoder) env(u *User, v *strictjson.Value) {
 	}
 }
 
+func (*decoder) sandbox(u *User, v *strictjson.Value) { u.Sandbox = v.Text == "true" }
+
 // permissions reads the form of package approval.
 func (d *decoder) permissions(v *strictjson.Value) approval.Config {
 	c, err := approval.ParseConfig(d.data[v.Start:v.End])

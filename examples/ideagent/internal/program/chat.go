@@ -94,7 +94,7 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 		Heed:       func(line string) bool { return *agent == "" && strings.HasPrefix(line, notKept) },
 	}
 	if user, err := readConfig(*configFile); err == nil {
-		terminal.Env = user.Env
+		terminal.Env, terminal.Sandbox = user.Env, sandboxOf(user)
 	}
 	// One thing that needs no answers is shown as text, for people too.
 	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && terminal.Prompt != "") {

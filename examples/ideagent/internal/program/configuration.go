@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // readConfig reads the user's configuration: the file that a flag names, or the one in the user's directory, if it is there.
@@ -47,8 +48,20 @@ func readConfig(file string) (*config.User, error) {
 func fallback(u *config.User) (f acpbridge.LocalFallback) {
 	f.Files, f.Prefer.Files = u.Files == config.ClientOrLocal || u.Files == config.Local, u.Files == config.Local
 	f.Commands, f.Prefer.Commands = u.Terminal == config.ClientOrLocal || u.Terminal == config.Local, u.Terminal == config.Local
-	f.Config.PassEnv = u.Env
+	f.Config.PassEnv, f.Config.Sandbox = u.Env, sandboxOf(u)
 	return f
+}
+
+// sandboxOf returns the sandbox in which commands on this machine run, or nil.
+func sandboxOf(u *config.User) *local.Sandbox {
+	if !u.Sandbox {
+		return nil
+	}
+	s := &local.Sandbox{}
+	if dir, err := os.UserCacheDir(); err == nil {
+		s.Cache = filepath.Join(dir, "ideagent", "sandbox")
+	}
+	return s
 }
 
 // rules are what decides about calls before the user is asked.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // The thief is another process of the same user.
@@ -65,5 +67,37 @@ func TestVariablesOfCommandsAreNamedInTheConfiguration(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "GH_TOKEN=passed")
 		require.False(t, strings.Contains(string(out), "sesame"), "%s", out)
+	}
+}
+
+// The agent runs the command, or chat does.
+func TestCommandsRunInTheSandboxOfTheConfiguration(t *testing.T) {
+	if box, err := local.Open(local.Config{Roots: []string{t.TempDir()}, Sandbox: &local.Sandbox{}}); err != nil {
+		t.Skip(err)
+	} else {
+		require.NoError(t, box.Close())
+	}
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".ssh"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id"), []byte("sesame"), 0o600))
+	file := filepath.Join(t.TempDir(), "config.json")
+	for text, hidden := range map[string]bool{
+		`{"terminal": "local", "sandbox": true}`: true, `{"sandbox": true}`: true, `{"terminal": "local"}`: false, `{}`: false,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // with and without bubblewrap
+			cmd := exec.CommandContext(t.Context(), binary, "chat", "-yes", "-model", "offline", "-config", file, "-dir", t.TempDir(), "run cat "+home+"/.ssh/id")
+			cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+path)
+			cmd.WaitDelay = time.Minute
+			out, err := cmd.CombinedOutput()
+			if path != os.Getenv("PATH") {
+				if hidden {
+					require.Error(t, err)
+					require.Contains(t, string(out), "bwrap is not installed")
+				}
+				continue
+			}
+			require.Equal(t, !hidden, strings.Contains(string(out), "sesame"), "%s: %s", text, out)
+		}
 	}
 }

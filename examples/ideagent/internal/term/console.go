@@ -64,7 +64,7 @@ const (
 func runConsole(ctx context.Context, config *Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	files, err := local.Open(local.Config{Roots: []string{config.Dir}, PassEnv: config.Env})
+	files, err := local.Open(config.files())
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type Config struct {
 	Dir string
 	// Env are names of variables that commands get, besides ordinary ones.
 	Env []string
+	// Sandbox, if not nil, is where commands run.
+	Sandbox *local.Sandbox
 	// Prompt is the one thing to ask. Empty means that In has a prompt on each line.
 	Prompt string
 	// AllowAll allows whatever the agent asks permission for.
@@ -53,6 +55,11 @@ type Config struct {
 	History string
 	// Interrupts receives a value for each Ctrl-C.
 	Interrupts <-chan struct{}
+}
+
+// files configures the files and commands that the agent is served.
+func (c *Config) files() local.Config {
+	return local.Config{Roots: []string{c.Dir}, PassEnv: c.Env, Sandbox: c.Sandbox}
 }
 
 // Exit codes.
@@ -132,7 +139,7 @@ func explain(err error) string {
 func run(ctx context.Context, config *Config, out front) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	files, err := local.Open(local.Config{Roots: []string{config.Dir}, PassEnv: config.Env})
+	files, err := local.Open(config.files())
 	if err != nil {
 		return err
 	}
