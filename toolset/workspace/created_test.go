@@ -32,5 +32,5 @@ func TestModelIsToldWhatACommandCreated(t *testing.T) {
 	require.NoError(t, err)
 	text := newRig(t, creating{ws}).call("run_command", args{"command": "echo hi"})
 	require.Contains(t, text, "exit code 0; while it ran, these files were created, which other programs execute or obey: ")
-	require.Contains(t, text, "/work/.envrc, /work/a⟨U+202E⟩. Tell the user")
+	require.Contains(t, text, `/work/.envrc, "/work/a\u202e". Tell the user`)
 }
