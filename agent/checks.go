@@ -110,6 +110,11 @@ func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call) (*tools
 		return nil, ErrToolGone
 	}
 	approval, err := tool.Approval(ctx, r.looking(call), call.Decoded)
+	if tool.Effects != nil && approval != nil && err == nil && approval.Effects == nil {
+		described := *approval
+		described.Effects, err = tool.Effects(ctx, r.looking(call), call.Decoded)
+		approval = &described
+	}
 	for i := range r.hooks {
 		if hook := r.hooks[i].Approval; hook != nil && approval != nil && err == nil {
 			run := r.looking(call)

@@ -38,6 +38,13 @@ func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {
 					return t.Approval(ctx, inside(run), args)
 				}
 			}
+			if t.Effects != nil {
+				adapted[i].Effects = func(
+					ctx context.Context, run *RunContext[D], args any,
+				) ([]Effect, error) {
+					return t.Effects(ctx, inside(run), args)
+				}
+			}
 			tools[i] = &adapted[i]
 		}
 		return tools, nil

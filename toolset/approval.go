@@ -18,6 +18,8 @@ type (
 	Diff = model.Diff
 	// CommandLine is a command that would run.
 	CommandLine = model.CommandLine
+	// Effect is one thing that a call does to the world outside of the run.
+	Effect = model.Effect
 	// Verdict is the outcome of a [Decision].
 	Verdict = model.Verdict
 	// Decision is a verdict about a tool call, with its details.

@@ -85,6 +85,11 @@ func renameTool[D any](copied, inner *Tool[D], name string) {
 			return inner.Approval(ctx, under(inner.Def.Name, run), args)
 		}
 	}
+	if inner.Effects != nil {
+		copied.Effects = func(ctx context.Context, run *RunContext[D], args any) ([]Effect, error) {
+			return inner.Effects(ctx, under(inner.Def.Name, run), args)
+		}
+	}
 }
 
 // under is not inlined, which keeps programs smaller.

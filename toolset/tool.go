@@ -32,6 +32,10 @@ type Tool[D any] struct {
 	// is to be approved. Nil means no approval is needed. It is called after the arguments have been checked. See
 	// [Approve] for the typed form.
 	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
+	// Effects, if not nil, returns the effects of a call with these arguments, for rules. It is
+	// called when the call needs approval and the Approval has no effects. See the function
+	// [Effects] for the typed form.
+	Effects func(ctx context.Context, run *RunContext[D], args any) ([]Effect, error)
 	// Yield is set if the name was not chosen by the program but, for example, by an MCP server. If
 	// another tool has the name, or if it is longer than 64 bytes, [Combine] offers this tool under
 	// the name that Yield returns for it, and leaves it out if that name is empty or taken as well.
@@ -66,7 +70,8 @@ type Options struct {
 	// supplied. See agent.PendingError.
 	External bool
 
-	// typed holds the functions of [Approve] and [Check] until the tool's types are known.
+	// typed holds the functions of [Approve], [Check] and [Effects] until the tool's types are
+	// known.
 	typed *typedFuncs
 }
 

@@ -19,7 +19,7 @@ import (
 // [ExternalTool] and, if In is json.RawMessage, [Raw]. If it is given several times, the last one counts. [Approved] does
 // the same for a whole toolset.
 func Approve[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) (*Approval, error)) Option {
-	return func(o *Options) { o.typed = &typedFuncs{approve: fn, checks: o.typed.all()} }
+	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.approve = fn }) }
 }
 
 // Check adds a check of the arguments that can use ctx, the dependencies, and the attempt in run.Call. Fn is called for
@@ -33,29 +33,42 @@ func Approve[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) 
 // D and In must be the types of the tool, as for [Approve].
 func Check[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) error) Option {
 	return func(o *Options) {
-		made := &typedFuncs{checks: append(o.typed.all(), fn)}
-		if o.typed != nil {
-			made.approve = o.typed.approve
-		}
-		o.typed = made
+		o.typed = o.typed.with(func(f *typedFuncs) { f.checks = append(f.checks, fn) })
 	}
+}
+
+// Effects states the effects of a tool's calls, for the rules about calls that need approval (see
+// package agent/approval). An effect that fn cannot know has the kind unknown. Fn is called after
+// that of [Approve], unless the Approval has effects. It should have no side effects. An error ends
+// the run. If Effects is given several times, the last one counts.
+//
+// D and In must be the types of the tool, as for [Approve].
+func Effects[D, In any](
+	fn func(ctx context.Context, run *RunContext[D], in In) ([]Effect, error),
+) Option {
+	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.effects = fn }) }
 }
 
 // typedFuncs holds functions whose types the option does not know.
 type typedFuncs struct {
 	approve any
+	effects any
 	checks  []any
 }
 
-// all returns the checks in a slice that may be appended to.
-func (f *typedFuncs) all() []any {
-	if f == nil {
-		return nil
+// with returns a changed copy.
+func (f *typedFuncs) with(change func(*typedFuncs)) *typedFuncs {
+	made := typedFuncs{}
+	if f != nil {
+		made = *f
+		made.checks = slices.Clip(f.checks)
 	}
-	return slices.Clip(f.checks)
+	change(&made)
+	return &made
 }
 
-// typedOptions resolves the functions of [Approve] and [Check] once the tool's types are known.
+// typedOptions resolves the functions of [Approve], [Check] and [Effects] once the tool's types are
+// known.
 func typedOptions[D, In any](t *Tool[D]) error {
 	given := t.Options.typed
 	if given == nil {
@@ -83,6 +96,23 @@ func typedOptions[D, In any](t *Tool[D]) error {
 		}
 	default:
 		wrong("Approve", fn)
+	}
+	switch fn := given.effects.(type) {
+	case nil:
+	case func(context.Context, *RunContext[D], In) ([]Effect, error):
+		if fn == nil {
+			errs = append(errs, fmt.Errorf("tool %q: Effects: the function is nil", t.Def.Name))
+			break
+		}
+		t.Effects = func(ctx context.Context, run *RunContext[D], args any) ([]Effect, error) {
+			in, err := argumentsOf[In](args)
+			if err != nil {
+				return nil, err
+			}
+			return fn(ctx, run, in)
+		}
+	default:
+		wrong("Effects", fn)
 	}
 	var checks []func(context.Context, *RunContext[D], In) error
 	for _, c := range given.checks {

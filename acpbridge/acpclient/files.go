@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -115,6 +117,9 @@ func (s *Session) write(ctx context.Context, path, content string) error {
 func (s *Session) permit(ctx context.Context, tool string, a *toolset.Approval) error {
 	a.Reason = "The agent has not asked about this."
 	workspace.DefaultScope(ctx, s.workspace, tool, a)
+	if approval.Describe(a, s.cwd); a.Once {
+		return s.permitOnce(ctx, tool, a)
+	}
 	scopes := append([]string{a.Scope}, a.Covers...)
 	verdict, err := s.policy.AskOnce(ctx, tool, scopes, func(ctx context.Context) (toolset.Verdict, error) {
 		if v := s.policy.DecideApproval(tool, a); v == toolset.VerdictAllow || v == toolset.VerdictDeny {
@@ -131,11 +136,24 @@ func (s *Session) permit(ctx context.Context, tool string, a *toolset.Approval) 
 	return nil
 }
 
+// permitOnce is permit for what is asked about every time.
+func (s *Session) permitOnce(ctx context.Context, tool string, a *toolset.Approval) error {
+	denied := s.policy.DecideApproval(tool, a) == toolset.VerdictDeny
+	if denied || s.askPerson(ctx, tool, a) != toolset.VerdictAllow {
+		return acp.Errorf(acp.CodeInvalidRequest,
+			"the user did not allow this: %s", oneLine(a.Title))
+	}
+	return nil
+}
+
 func (s *Session) askPerson(ctx context.Context, tool string, a *toolset.Approval) toolset.Verdict {
 	options := []acp.PermissionOption{
 		{OptionID: "allow_once", Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: "allow_always", Name: "Always allow " + show.Line(a.ScopeTitle) + " in this session", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "reject_once", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
+	}
+	if a.Once {
+		options = slices.Delete(options, 1, 2)
 	}
 	chosen := s.decide(ctx, &PermissionRequest{Session: s, Approval: *a, Options: options, Unasked: true, Tool: tool})
 	switch {

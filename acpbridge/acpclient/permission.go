@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/toolset"
@@ -71,7 +72,7 @@ func AskWith(asker toolset.Asker) PermissionFunc {
 	return func(ctx context.Context, r *PermissionRequest) (acp.PermissionOptionID, error) {
 		req := toolset.ApprovalRequest{
 			Origin:   toolset.Origin{Path: []string{string(r.Session.id)}, Agent: r.Session.client.name(), RunID: string(r.Session.id), Tool: cmp.Or(r.Tool, "agent_tool")},
-			Approval: r.sourced(), Once: r.Option(acp.PermissionOptionKindAllowAlways) == "",
+			Approval: r.sourced(), Once: r.once(),
 		}
 		if r.Call != nil {
 			req.Path = append(req.Path, r.Call.ID)
@@ -91,11 +92,16 @@ func AskWith(asker toolset.Asker) PermissionFunc {
 		switch {
 		case d.Verdict != toolset.VerdictAllow && d.Verdict != toolset.VerdictDeny:
 			return "", nil
-		case d.Always:
+		case d.Always && !(d.Verdict == toolset.VerdictAllow && req.Once):
 			return r.Option(always, once), nil
 		}
 		return r.Option(once), nil
 	}
+}
+
+// once reports whether the answer cannot hold always.
+func (r *PermissionRequest) once() bool {
+	return r.Approval.Once || r.Option(acp.PermissionOptionKindAllowAlways) == ""
 }
 
 // sourced returns the approval as one of the agent. The agent says of a call neither what it covers nor truly what tool it is, so what holds
@@ -140,7 +146,8 @@ func (h *handler) RequestPermission(ctx context.Context, r *acp.RequestPermissio
 	defer done()
 	acp.Async(ctx)
 	req := &PermissionRequest{
-		Session: s, Call: call, Approval: approvalOf(call), Options: r.Options, Tool: call.Name,
+		Session: s, Call: call, Approval: approvalOf(call, s.cwd),
+		Options: r.Options, Tool: call.Name,
 	}
 	chosen := s.decide(ctx, req)
 	if chosen == nil {
@@ -189,7 +196,7 @@ func allows(o *acp.PermissionOption) bool {
 }
 
 // approvalOf describes a call of the agent's tool with its known fields.
-func approvalOf(call *view.Entity) toolset.Approval {
+func approvalOf(call *view.Entity, dir string) toolset.Approval {
 	a := toolset.Approval{Title: call.Title}
 	for i := range call.Content {
 		switch c := &call.Content[i]; c.Kind {
@@ -202,6 +209,7 @@ func approvalOf(call *view.Entity) toolset.Approval {
 	if command, ok := agentcall.Command(call.Input); ok {
 		a.Preview = append(a.Preview, toolset.Preview{Command: &command})
 	}
+	approval.Describe(&a, dir)
 	return a
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -205,6 +206,7 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 		}
 		a.Tool, a.Kind, a.Title = workspace.ToolReadFile, toolset.KindRead, "Read "+show.Line(r.Read.Path)
 		a.Approval.Title = a.Title
+		a.Approval.Effects = []model.Effect{{Kind: model.EffectRead, Path: r.Read.Path}}
 	case acp.MethodWriteTextFile:
 		r.Write = new(acp.WriteTextFileRequest)
 		if err := acp.Unmarshal(h.Params, r.Write); err != nil {
@@ -223,6 +225,7 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 	default:
 		return nil, nil
 	}
+	approval.Describe(&a.Approval, "")
 	return r, nil
 }
 

@@ -49,7 +49,7 @@ type Ruling struct {
 //   - Otherwise the first layer that allows the call, or wants a person asked, decides. A permission that yields counts only if no layer
 //     wants a person asked.
 //   - If no layer decides, asker does.
-//   - A call with [toolset.ApprovalRequest.Once] is allowed by no layer.
+//   - A call with [toolset.ApprovalRequest.Once], or one that may write a protected path ([ProtectedPaths]), is allowed by no layer.
 //
 // A person who is asked because of [VerdictAsk] is asked every time: see
 // [toolset.ApprovalRequest.Once]. Decision.By names the layer that decided; [RuleOf] returns its
@@ -83,6 +83,7 @@ func insists(ctx context.Context, a toolset.Asker, r *toolset.ApprovalRequest) (
 
 // Approve implements [toolset.Asker].
 func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	r.Once = r.Once || mustAsk(&r.Approval)
 	first, name, err := l.rule(ctx, &r)
 	switch {
 	case err != nil:
@@ -191,13 +192,15 @@ func RuleOf(d toolset.Decision) string {
 	return meta.Rule
 }
 
-// ReadOnly returns a layer that denies every call that needs approval, except calls of tools of the
-// kinds read, search and think.
+// ReadOnly returns a layer that denies every call that needs approval, except calls of tools of the kinds read, search and think whose effects
+// and previews say nothing else.
 func ReadOnly() Layer {
 	return Layer{Name: "read-only mode", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
 		switch r.Kind {
 		case toolset.KindRead, toolset.KindSearch, toolset.KindThink:
-			return Ruling{}, nil
+			if onlyReads(&r.Approval) {
+				return Ruling{}, nil
+			}
 		}
 		return Ruling{Verdict: toolset.VerdictDeny, Reason: "Not permitted in read-only mode. Describe the change instead of making it."}, nil
 	}}

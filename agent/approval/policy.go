@@ -69,8 +69,17 @@ func (p *Policy) decide(tool, source string, scopes ...string) toolset.Verdict {
 
 // DecideApproval returns the verdict of the rules about a call of a tool with this approval: that of [Policy.Decide] for its scope
 // and what it covers, or else that of its parts, if it has any: deny if one is denied, allow if all are allowed. Only rules about
-// tools of the approval's Source apply.
+// tools of the approval's Source apply. A call that a person must be asked about ([toolset.Approval].Once), or that may write a protected path
+// ([ProtectedPaths]), is not allowed by rules.
 func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdict {
+	verdict := p.decideApproval(tool, a)
+	if verdict == toolset.VerdictAllow && mustAsk(a) {
+		return toolset.VerdictDefer
+	}
+	return verdict
+}
+
+func (p *Policy) decideApproval(tool string, a *toolset.Approval) toolset.Verdict {
 	verdict := p.decide(tool, a.Source, append([]string{a.Scope}, a.Covers...)...)
 	allowed := 0
 	for _, part := range a.Parts {
@@ -87,8 +96,12 @@ func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdic
 	return verdict
 }
 
-// RememberApproval makes the rules of an answer "always" about a call of a tool with this approval.
+// RememberApproval makes the rules of an answer "always" about a call of a tool with this approval. It makes none that allows what rules do not
+// allow: see [Policy.DecideApproval].
 func (p *Policy) RememberApproval(tool string, a *toolset.Approval, v toolset.Verdict) {
+	if v == toolset.VerdictAllow && mustAsk(a) {
+		return
+	}
 	if v != toolset.VerdictAllow || len(a.Parts) == 0 {
 		p.remember(ruleKey{tool, a.Source, a.Scope}, v)
 		return

@@ -81,7 +81,7 @@ func (w *world) reconfigure(t *testing.T) {
 
 // expect works out what the layers have to say about a call.
 func (w *world) expect(tool, arg string, scopes []string) toolset.Verdict {
-	decisions := map[toolset.Verdict]bool{}
+	decisions, doubt := map[toolset.Verdict]bool{}, false
 	allowed := map[string]bool{}
 	for _, rule := range w.config.Rules {
 		fits := rule.Tool == tool || rule.Tool == "r*" && tool == "run"
@@ -106,6 +106,15 @@ func (w *world) expect(tool, arg string, scopes []string) toolset.Verdict {
 				fits = strings.Contains(" "+arg+" ", " "+rule.Command+" ")
 			}
 		}
+		if rule.Path != "" && arg == "rm -rf a" { // which removes a, and whatever is below it
+			switch {
+			case rule.Decision == toolset.VerdictAllow:
+			case rule.Path == "a":
+				fits = true
+			case rule.Path == "**/.env":
+				doubt = true
+			}
+		}
 		if fits {
 			decisions[rule.Decision] = true
 		}
@@ -124,7 +133,9 @@ func (w *world) expect(tool, arg string, scopes []string) toolset.Verdict {
 	switch {
 	case w.forbidden[arg], decisions[toolset.VerdictDeny], denied:
 		return toolset.VerdictDeny
-	case decisions[approval.VerdictAsk]:
+	case doubt && w.config.Mode == approval.ModeReadOnly && !decisions[toolset.VerdictAllow] && !decisions[approval.VerdictAsk]:
+		return toolset.VerdictDeny
+	case decisions[approval.VerdictAsk], doubt:
 		return approval.VerdictAsk
 	case decisions[toolset.VerdictAllow]:
 		return toolset.VerdictAllow

@@ -36,6 +36,7 @@ type remembering struct {
 // Approve implements [toolset.Asker].
 func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
 	decision := toolset.Defer()
+	req.Once = req.Once || mustAsk(&req.Approval)
 	decide := func() toolset.Verdict {
 		v := r.policy.DecideApproval(req.Tool, &req.Approval)
 		if req.Once && v == toolset.VerdictAllow {

@@ -32,6 +32,8 @@ type Approval struct {
 	Parts []string `json:"parts,omitempty"`
 	// Preview shows what the call would do, in order.
 	Preview []Preview `json:"preview,omitempty"`
+	// Effects are what the call does, for rules. Without them, rules go by Preview.
+	Effects []Effect `json:"effects,omitempty"`
 	// Basis identifies the state that Preview is based on, for example a file's version or hash. If it is not empty, the
 	// tool's Approval function is called again just before an approved call runs. If the basis has changed, the person is
 	// asked again, with the new preview.

@@ -178,8 +178,22 @@ func (m *matcher) operands(r *Rule, operands []string) bool {
 		kind, operands = "path", operands[1:]
 	}
 	return !slices.ContainsFunc(operands, func(o string) bool {
-		return o == "" || o != "-" && strings.HasPrefix(o, "-") || !m.isKind(kind, o)
+		return r.switched() && isSwitch(o) || o == "" ||
+			o != "-" && strings.HasPrefix(o, "-") || !m.isKind(kind, o)
 	})
+}
+
+// switched reports whether the words of the rule end with an option, which must stay on.
+func (r *Rule) switched() bool { return strings.HasPrefix(r.Words[len(r.Words)-1], "-") }
+
+// isSwitch reports whether some programs take a word for the value of the option before it,
+// although the option needs none.
+func isSwitch(word string) bool {
+	switch strings.ToLower(word) {
+	case "true", "false", "null", "undefined", "yes", "no", "on", "off", "0", "1":
+		return true
+	}
+	return false
 }
 
 // isKind reports whether a value is of the kind.

@@ -27,6 +27,9 @@ type finder struct {
 	rules []ignoreRules
 	// unreadable counts the directories that could not be read.
 	unreadable int
+	// contents is set if the files are to be read. withheld counts those that may not be.
+	contents bool
+	withheld int
 }
 
 // checkGlob returns the problem of an invalid pattern.
@@ -99,6 +102,12 @@ func (f *finder) walk(ctx context.Context, dir string, further bool, yield func(
 		}
 		if f.glob != "" && (info.IsDir() || !f.fits(entry.below)) {
 			continue
+		}
+		if f.contents && info.Mode.IsRegular() {
+			if verdict, _ := f.call.readable(ctx, info.Path); verdict != "" {
+				f.withheld++
+				continue
+			}
 		}
 		if !yield(entry, nil) {
 			return false

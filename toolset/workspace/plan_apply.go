@@ -31,6 +31,7 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	for _, note := range append(p.facts(), p.notes...) {
 		a.Preview = append(a.Preview, toolset.Preview{Text: note})
 	}
+	c.affects(a, c.planEffects(p))
 	c.scope(ctx, a)
 	return a
 }
@@ -59,6 +60,7 @@ func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
 			a.Preview = append(a.Preview, toolset.Preview{Text: "This is done wherever the text occurs in the file."})
 		}
 	}
+	c.affects(a, c.planEffects(p))
 	c.scope(ctx, a)
 	return a
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Session is a [Workspace] in use by one conversation. It keeps the commands that the conversation has started: one that runs in the
@@ -22,10 +24,23 @@ type Session struct {
 	closed    bool
 
 	plans planCache
+	reads func(path string) (toolset.Verdict, string)
 }
 
 // NewSession returns a session. The caller closes the workspace. A run that gets the session of a nil workspace fails.
 func NewSession(w Workspace) *Session { return &Session{workspace: w} }
+
+// GuardReads restricts which files the session's tools read. For an absolute path, decide returns
+// [toolset.VerdictDeny] with a reason for the model, or an empty verdict if the file may be read.
+// With any other verdict, reading the file needs approval. A file must be permitted by its own name
+// and by the name of the file that links lead to. search_files leaves out all other files. Commands
+// are not affected.
+//
+// decide must be quick and safe for concurrent use. GuardReads must be called before the session is
+// used.
+func (s *Session) GuardReads(decide func(path string) (verdict toolset.Verdict, reason string)) {
+	s.reads = decide
+}
 
 // Workspace returns what the session works on.
 func (s *Session) Workspace() Workspace { return s.workspace }

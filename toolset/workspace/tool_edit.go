@@ -22,6 +22,9 @@ type editFileArgs struct {
 
 func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
 	path, _ := ParseLink(in.Path)
+	if err := c.unread(ctx, path); err != nil { // the result shows lines of the file
+		return nil, err
+	}
 	return c.planned(ctx, path, in, in.fill)
 }
 

@@ -82,10 +82,14 @@ func (c *call) entryName(path string) string {
 	return printable(shortPath(c.ws, path))
 }
 
-// note lists directories that could not be read.
-func (f *finder) note() string {
-	if f.unreadable == 0 {
-		return ""
+// note tells of directories that could not be read, and of files that may not be.
+func (f *finder) note() (text string) {
+	if f.unreadable > 0 {
+		text = fmt.Sprintf("[%d directories could not be read.]\n", f.unreadable)
 	}
-	return fmt.Sprintf("[%d directories could not be read.]\n", f.unreadable)
+	if f.withheld > 0 {
+		text += fmt.Sprintf("[%d files were left out: "+
+			"reading them is not permitted without a question.]\n", f.withheld)
+	}
+	return text
 }

@@ -31,6 +31,9 @@ func (in readFileArgs) resolved() readFileArgs {
 
 func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, error) {
 	in = in.resolved()
+	if err := c.mayRead(ctx, in.Path); err != nil {
+		return toolset.Result{}, err
+	}
 	name, first := c.name(in.Path), max(in.Line, 1)
 	lines := Range{Line: first, Lines: in.Limit, Limit: c.options.readLimit}
 	f, err := c.ws.Read(ctx, in.Path, lines)

@@ -44,7 +44,7 @@ func (c *call) searchFiles(ctx context.Context, in searchFilesArgs) (toolset.Res
 		return toolset.Result{}, toolset.Retry("glob %q is not valid.", cutText(in.Glob, maxRepeated))
 	}
 	in.Path, _ = ParseLink(in.Path)
-	f := &finder{call: c, dirs: c.everywhere(in.Path), glob: in.Glob, all: in.All}
+	f := &finder{call: c, dirs: c.everywhere(in.Path), glob: in.Glob, all: in.All, contents: true}
 	r := report{call: c, contextual: in.Context > 0}
 	err = search(ctx, f, func() *fileSearch {
 		return &fileSearch{ws: c.ws, matcher: m, context: in.Context, limit: maxMatches + 1}

@@ -51,6 +51,7 @@ var harmless = map[string]string{
 	"mcptoolset.OAuth.ClientURL":       "a public document",
 	"mcptoolset.flight.token":          "names a call in notifications of its progress",
 	"model.CommandLine.Env":            decided,
+	"model.Effect.Env":                 decided,
 	"model.Driver.Env":                 names,
 	"model.Info.MediaURLs":             names,
 	"model.Part.URL":                   content,

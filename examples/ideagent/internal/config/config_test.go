@@ -74,7 +74,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{"prompts": " "}`:                      {"prompts: want a directory"},
 		`{"model": "offline", "model": "offline"}`: {`f:1:22: "model" is there twice`},
 		"{\"permissions\": {\"rules\": [\n  {\"decision\": \"allow\", \"toool\": \"x\"}]},\n \"x\": 1}": {
-			"f:2:25: permissions.rules[0].toool: unknown; use decision, tool, path, command, reason; did you mean tool?", `f:3:2: "x": unknown key`},
+			"f:2:25: permissions.rules[0].toool: unknown; use decision, tool, server, path, read, command, dir, host, reason; did you mean tool?", `f:3:2: "x": unknown key`},
 		`{"permissions": {"mode": "yolo"}}`:                               {`f:1:26: permissions.mode: unknown mode "yolo"; use ask, read-only or auto`},
 		`{"permissions": null}`:                                           {"permissions: want an object, not null"},
 		`{"mcpServers": {"a": {"comand": "x"}}}`:                          {`f:1:16: mcpServers: server "a": unknown member "comand": did you mean "command"?`},

@@ -219,9 +219,14 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 			if err != nil {
 				return session{}, err
 			}
+			reads, err := rules.reads(d.Session)
+			if err != nil {
+				return session{}, err
+			}
 			files := d.Workspace.Workspace()
 			changes := kept.open(d.Session, files)
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
+			d.Workspace.GuardReads(reads)
 			return session{d, changes, checkpoint.NewTurns(changes), files, layers}, nil
 		},
 		Options: acpbridge.Options{

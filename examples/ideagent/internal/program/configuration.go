@@ -104,6 +104,46 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 	return append(layers, approval.ThroughLinks(layer, roots...)), err
 }
 
+// reads returns what the rules say about reading a file. Of the user's file and the projects' files
+// the strictest decides.
+func (r *rules) reads(s *deps.Session) (func(path string) (toolset.Verdict, string), error) {
+	if s == nil {
+		return nil, nil
+	}
+	roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
+	projects, err := r.read(s, roots)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, root := range roots {
+		all = append(all, variants(root)...)
+	}
+	user, err := r.user.Permissions.Reads(all...)
+	if err != nil {
+		return nil, err
+	}
+	decide := []func(string) (toolset.Verdict, string){user}
+	for _, p := range projects {
+		own, err := p.Permissions.Reads(variants(filepath.Dir(filepath.Dir(p.File)))...)
+		if err != nil {
+			return nil, err
+		}
+		decide = append(decide, own)
+	}
+	return func(path string) (verdict toolset.Verdict, reason string) {
+		for _, d := range decide {
+			if v, why := d(path); v == toolset.VerdictDeny || verdict == "" {
+				verdict, reason = v, why
+			}
+			if verdict == toolset.VerdictDeny {
+				break
+			}
+		}
+		return verdict, reason
+	}, nil
+}
+
 // read returns the projects of a session.
 func (r *rules) read(s *deps.Session, roots []string) (all []*config.Project, err error) {
 	key := weak.Make(s)

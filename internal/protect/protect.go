@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package protect knows the paths that other programs execute or obey.
+package protect
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Path is a protected path: the file or directory with this name, and all below it, wherever it is.
+type Path struct {
+	// Name has slashes between its elements, of which the last may contain "*".
+	Name string
+	// Why says who executes or obeys it, in a few words.
+	Why string
+
+	elements []string
+}
+
+//go:embed paths.txt
+var pathsText string
+
+// Paths returns all protected paths, in the order of the list. The caller must not change them.
+func Paths() []Path { return paths() }
+
+var paths = sync.OnceValue(func() (all []Path) {
+	why := ""
+	for line := range strings.Lines(pathsText) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasSuffix(line, ":"):
+			why = strings.TrimSuffix(line, ":")
+		case why == "":
+			panic(fmt.Sprintf("protect: %s has no reason", line))
+		default:
+			for name := range strings.FieldsSeq(line) {
+				elements := strings.Split(strings.ToLower(name), "/")
+				all = append(all, Path{Name: name, Why: why, elements: elements})
+			}
+		}
+	}
+	return all
+})
+
+// byFirst has the protected paths by their first element, except those with "*".
+var byFirst = sync.OnceValue(func() map[string][]*Path {
+	m := map[string][]*Path{}
+	for i := range paths() {
+		p := &paths()[i]
+		first := p.elements[0]
+		if strings.Contains(first, "*") {
+			first = "*"
+		}
+		m[first] = append(m[first], p)
+	}
+	return m
+})
+
+// Find returns the protected path that a path is, lies in, or is a directory of. Case does not
+// matter, nor do characters that a file system may ignore, because the same file has several names
+// on some. Both slashes separate elements.
+func Find(path string) *Path {
+	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	kept := elements[:0]
+	for _, e := range elements {
+		if e = Fold(e); e != "" && e != "." {
+			kept = append(kept, e)
+		}
+	}
+	for i, e := range kept {
+		for _, key := range []string{e, "*"} {
+			for _, p := range byFirst()[key] {
+				if p.fits(kept[i:]) {
+					return p
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fits reports whether names begin with the elements of the path, or are directories above it. Such
+// directories count only if their names have a dot in front: others are too ordinary.
+func (p *Path) fits(names []string) bool {
+	for i, e := range p.elements {
+		if i == len(names) {
+			return strings.HasPrefix(names[0], ".")
+		}
+		before, after, wild := strings.Cut(e, "*")
+		if !wild {
+			before = e
+		}
+		rest, begins := strings.CutPrefix(names[i], before)
+		if !begins || !strings.HasSuffix(rest, after) || !wild && rest != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Fold returns the name that all names of one file have in common, on file systems that ignore case
+// or some characters: those of macOS and Windows, and those of Linux with case folding.
+func Fold(name string) string {
+	plain := true
+	for i := 0; i < len(name) && plain; i++ {
+		c := name[i]
+		plain = c < 0x80 && c != ':' && c != '~' && (c < 'A' || c > 'Z')
+	}
+	if !plain {
+		name = folded(name)
+	}
+	if name == "." || name == ".." {
+		return name
+	}
+	return strings.TrimRight(name, ". ") // which Windows drops
+}
+
+// folded is Fold without the end.
+func folded(name string) string {
+	// "name::$DATA" is the file on Windows. "C:" is a drive.
+	if stream := strings.IndexByte(name, ':'); stream > 1 {
+		name = name[:stream]
+	}
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case ligatures[r] != "":
+			b.WriteString(ligatures[r])
+		case ignored(r):
+		default:
+			b.WriteRune(lowest(r))
+		}
+	}
+	text := b.String()
+	if short, n, ok := strings.Cut(text, "~"); ok && shortNames[short] != "" && n != "" {
+		return shortNames[short]
+	}
+	return text
+}
+
+// lowest returns the letter of ASCII that folds to a character, or the character in lower case.
+func lowest(r rune) rune {
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		if f < 0x80 {
+			return unicode.ToLower(f)
+		}
+	}
+	return unicode.ToLower(r)
+}
+
+// ligatures are the characters that fold to several letters of ASCII.
+var ligatures = map[rune]string{
+	'\u00df': "ss", '\u1e9e': "ss", '\ufb00': "ff", '\ufb01': "fi", '\ufb02': "fl",
+	'\ufb03': "ffi", '\ufb04': "ffl", '\ufb05': "st", '\ufb06': "st",
+}
+
+// ignored reports whether a file system may ignore a character in names.
+func ignored(r rune) bool {
+	return unicode.In(r,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector)
+}
+
+// shortNames are the beginnings of names in the form of MS-DOS, with what they stand for.
+var shortNames = map[string]string{
+	"git": ".git", "github": ".github", "vscode": ".vscode",
+	"claude": ".claude", "agents": ".agents", "codex": ".codex",
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protect_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/protect"
+)
+
+var update = flag.Bool("update", false, "write the table of protected paths into docs/approvals.md")
+
+// TestProtectedPathsAreDocumented keeps the table of protected paths in docs/approvals.md. To write it:
+//
+//	go test ./internal/protect -run TestProtectedPathsAreDocumented -update
+func TestProtectedPathsAreDocumented(t *testing.T) {
+	const page, begin, end = "../../docs/approvals.md", "<!-- protected paths -->\n", "<!-- end of protected paths -->"
+	var b strings.Builder
+	b.WriteString("| Why | Paths |")
+	b.WriteString("\n|---|---|")
+	why := ""
+	for _, p := range protect.Paths() {
+		if p.Why != why {
+			why = p.Why
+			b.WriteString("\n| " + why + " | ")
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString("`" + p.Name + "`")
+		if p.Why == "" {
+			t.Error(p.Name)
+		}
+	}
+	text := strings.ReplaceAll(b.String()+"\n", "`\n", "` |\n")
+	data, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(data), begin)
+	require.True(t, ok)
+	table, after, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(before+begin+text+end+after), 0o600))
+		return
+	}
+	require.Equal(t, text, table, "run with -update")
+}
+
+func TestNamesOfOneFileAreFolded(t *testing.T) {
+	for name, want := range map[string]string{
+		".git": ".git", ".GIT": ".git", ".g\u200cit": ".git", ".git.": ".git", ".git ": ".git", ".git::$INDEX_ALLOCATION": ".git", "GIT~1": ".git", "git~2": ".git", "\ufeff.git": ".git",
+		"ba\u017fhrc": "bashrc", "con\ufb01g": "config", "\u212aeys": "keys", "C:": "c:", ".": ".", "..": "..", "größe": "grösse", "a~b": "a~b", "x:y": "x:y",
+	} {
+		require.Equal(t, want, protect.Fold(name), "%q", name)
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add(".git/config")
+	f.Add("a/../.GIT::$DATA/x")
+	f.Fuzz(func(t *testing.T, name string) {
+		if p := protect.Find(name); p != nil {
+			require.NotEmpty(t, p.Why)
+			require.NotNil(t, protect.Find(name+"/x"), "what is below is protected too")
+		}
+		require.NotNil(t, protect.Find(strings.TrimRight(name, "/")+"/.git"))
+	})
+}

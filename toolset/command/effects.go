@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Effects returns the effects of a command that its line shows. It never fails, and always returns
+// at least one effect.
+//
+//   - A program that certainly has these arguments, if it runs, is an effect of the kind run.
+//   - The files that programs of [Table] look at are read, and those that redirections and
+//     well-known programs change are written. A path has one effect for each directory that it may
+//     be relative to.
+//   - All other effects of a program are unknown. Arguments that only a shell can work out are
+//     unknown too: the words of the effect are then what they seem to be, which may be several
+//     words for one.
+//
+// The files that a command reads or writes without naming them are never known.
+func Effects(c Command, p Place) []model.Effect {
+	anywhere := func(string) bool { return true }
+	r := effectReader{env: c.Env}
+	r.place = &Place{Windows: p.Windows, Roots: []string{"/"}, Inside: anywhere}
+	if c.Dir != "" {
+		r.dirs = []string{c.Dir}
+	}
+	switch {
+	case p.Windows && c.Line != "":
+		r.unknown(strings.Fields(c.Line))
+	case c.Line != "":
+		r.line(c.Line, 0)
+	case len(c.Args) > 0:
+		r.program(c.Args, 0)
+	default:
+		r.unknown(nil)
+	}
+	return r.effects
+}
+
+// effectReader collects the effects of a command.
+type effectReader struct {
+	place   *Place
+	effects []model.Effect
+	dirs    []string // that the command may be in
+	lost    bool     // the command may be in others
+	env     []string
+	certain bool // the words that the line at hand has are those that programs get
+}
+
+// Bounds that keep a line from having many effects: beyond them it has an unknown one.
+const (
+	maxLine     = 64 << 10 // bytes of a line that is read
+	maxEffects  = 500
+	maxDirs     = 4
+	maxNested   = 3 // lines in lines, as in sh -c
+	maxSeemings = 32
+)
+
+// add adds an effect, unless there are too many.
+func (r *effectReader) add(e model.Effect) {
+	if len(r.effects) < maxEffects {
+		r.effects = append(r.effects, e)
+	} else {
+		r.effects[maxEffects-1] = model.Effect{Kind: model.EffectUnknown}
+	}
+}
+
+func (r *effectReader) unknown(words []string) {
+	r.add(model.Effect{Kind: model.EffectUnknown, Argv: words, Dir: r.dir()})
+	r.hosts(words)
+}
+
+// dir returns the directory, if there is only one.
+func (r *effectReader) dir() string {
+	if len(r.dirs) == 1 && !r.lost {
+		return r.dirs[0]
+	}
+	return ""
+}
+
+// file adds an effect on a file, whichever directory it is relative to.
+func (r *effectReader) file(kind model.EffectKind, name string) {
+	switch {
+	case name == "" || name == "-" || name == "/dev/null":
+	case path.IsAbs(name) || filepath.IsAbs(name):
+		r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(name), name)})
+	default:
+		for _, dir := range r.dirs {
+			r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Join(dir, name), name)})
+		}
+		if r.lost || len(r.dirs) == 0 {
+			r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(name), name)})
+		}
+	}
+}
+
+// cleaned keeps the slash that name ends with.
+func cleaned(clean, name string) string {
+	if strings.HasSuffix(name, "/") && !strings.HasSuffix(clean, "/") {
+		return clean + "/"
+	}
+	return clean
+}
+
+// hosts adds the hosts that words name, as a part of addresses, or as in ssh and git.
+func (r *effectReader) hosts(words []string) {
+	for _, w := range words {
+		for _, found := range address.FindAllStringSubmatch(w, -1) {
+			host := found[1]
+			host = host[strings.LastIndexByte(host, '@')+1:]
+			if bracket := strings.IndexByte(host, ']'); bracket > 0 {
+				host = host[:bracket]
+			} else {
+				host, _, _ = strings.Cut(host, ":")
+			}
+			if host = strings.ToLower(strings.TrimPrefix(host, "[")); host != "" {
+				r.add(model.Effect{Kind: model.EffectHost, Host: host})
+			}
+		}
+		user, host, ok := strings.Cut(w, "@")
+		if !ok || user == "" || strings.HasPrefix(user, "-") || strings.ContainsAny(user, "/:=") {
+			continue
+		}
+		host, _, _ = strings.Cut(host, ":")
+		if strings.Contains(host, ".") && !strings.Contains(host, "/") {
+			r.add(model.Effect{Kind: model.EffectHost, Host: strings.ToLower(host)})
+		}
+	}
+}
+
+// address finds what is between the scheme of an address and its path.
+var address = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>(){}|;,?#\\]+)`)
+
+// line adds the effects of a line for a shell.
+func (r *effectReader) line(line string, depth int) {
+	var file *syntax.File
+	posix := false
+	if len(line) <= maxLine {
+		file, posix = parseLine(line)
+	}
+	if file == nil {
+		r.unknown(strings.Fields(line))
+		return
+	}
+	before := r.certain
+	r.certain = posix && !strings.ContainsFunc(line, isControl)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FuncDecl, *syntax.DeclClause, *syntax.LetClause, *syntax.TestClause,
+			*syntax.ArithmCmd, *syntax.CoprocClause, *syntax.TimeClause:
+			r.unknown(nil) // a function may have the name of a program; shells differ in the others
+			r.certain = false
+		case *syntax.Redirect:
+			r.redirect(n)
+		case *syntax.CallExpr:
+			r.call(n, depth)
+		}
+		return true
+	})
+	if r.certain = before; len(r.effects) == 0 {
+		r.unknown(nil)
+	}
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
+
+// parseLine parses a line as POSIX shells read it, or else as bash does. It returns nil if neither
+// can.
+func parseLine(line string) (file *syntax.File, posix bool) {
+	for _, variant := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
+		file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(line), "")
+		if err == nil {
+			return file, variant == syntax.LangPOSIX
+		}
+	}
+	return nil, false
+}
+
+// reserved are words that some shells do not run as programs. The words in rebinding may give the
+// names of programs another meaning.
+var (
+	reserved = append(strings.Fields("time select function coproc repeat noglob nocorrect "+
+		"foreach end let [[ - builtin command"), rebinding...)
+	rebinding = strings.Fields("eval . source alias trap enable hash autoload zmodload " +
+		"exec set setopt")
+)
+
+// call adds the effects of one simple command.
+func (r *effectReader) call(c *syntax.CallExpr, depth int) {
+	before := r.env
+	certain := r.assign(c.Assigns)
+	if len(c.Args) == 0 { // what is assigned holds for what follows
+		return
+	}
+	defer func() { r.env = before }()
+	words := make([]string, len(c.Args))
+	for i, w := range c.Args {
+		text, ok := literal(w)
+		if !ok {
+			r.guessed(c.Args, depth)
+			return
+		}
+		words[i] = text
+	}
+	if certain && r.certain && !slices.Contains(reserved, words[0]) && words[0] != "" {
+		r.program(words, depth)
+		return
+	}
+	r.certain = r.certain && !slices.Contains(rebinding, words[0])
+	r.unknown(words)
+	r.nested(words, depth)
+	r.moved(words)
+}
+
+// assign adds variables to the environment. It reports whether their values are known.
+func (r *effectReader) assign(assigns []*syntax.Assign) bool {
+	known := true
+	var values []string // which may be used for anything
+	for _, a := range assigns {
+		text, ok := "", a.Value == nil
+		if a.Value != nil {
+			text, ok = literal(a.Value)
+			values = append(values, seemings(a.Value)...)
+		}
+		if !ok || a.Append || a.Array != nil || a.Index != nil || a.Name == nil {
+			known = false
+			continue
+		}
+		r.env = append(slices.Clip(r.env), a.Name.Value+"="+text)
+	}
+	if len(assigns) > 0 {
+		r.unknown(values)
+	}
+	return known
+}
+
+// guessed adds the effects of a command with words that only a shell can work out.
+func (r *effectReader) guessed(args []*syntax.Word, depth int) {
+	var all []string
+	for _, w := range args {
+		all = append(all, seemings(w)...)
+	}
+	r.certain = r.certain && !slices.Contains(rebinding, all[0])
+	r.unknown(all)
+	r.nested(all, depth)
+	r.moved(all)
+}
+
+// program adds the effects of a program with its arguments.
+func (r *effectReader) program(words []string, depth int) {
+	r.add(model.Effect{Kind: model.EffectRun, Argv: words, Dir: r.dir(), Env: r.env})
+	switch words[0] {
+	case "cd", "pushd", "popd":
+		r.moved(words)
+		return
+	case "true", "false", ":", "exit", "return", "break", "continue", "shift":
+		return
+	}
+	if len(r.env) == 0 && !r.place.Windows {
+		m := matcher{place: r.place, dir: "/"}
+		if _, rule := m.match(words); rule != nil {
+			r.known(rule, words)
+			return
+		}
+	}
+	if files, ok := changed(words); ok && len(r.env) == 0 {
+		for i, f := range files {
+			if words[0] == "cp" && i < len(files)-1 {
+				r.file(model.EffectRead, f)
+			} else {
+				r.file(model.EffectWrite, f)
+			}
+		}
+		return
+	}
+	if configures(words) {
+		r.file(model.EffectWrite, ".git/config")
+	}
+	r.unknown(words)
+	r.nested(words, depth)
+}
+
+// redirect adds the file that a redirection opens.
+func (r *effectReader) redirect(n *syntax.Redirect) {
+	if n.Word == nil || n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc || n.Op == syntax.WordHdoc {
+		return
+	}
+	name, ok := literal(n.Word)
+	names := []string{name}
+	if !ok {
+		r.unknown(nil)
+		names = seemings(n.Word)
+	}
+	if n.Op == syntax.DplOut || n.Op == syntax.DplIn {
+		if strings.Trim(name, "0123456789-") == "" && ok {
+			return
+		}
+	}
+	for _, name := range names {
+		if n.Op == syntax.RdrIn {
+			r.file(model.EffectRead, name)
+		} else {
+			r.file(model.EffectWrite, name)
+		}
+	}
+}
+
+// moved notes that the working directory may be another one from now on.
+func (r *effectReader) moved(words []string) {
+	i := slices.IndexFunc(words, func(w string) bool {
+		return w == "cd" || w == "pushd" || w == "popd"
+	})
+	if i < 0 {
+		return
+	}
+	plain := words[0] == "cd" && len(words) == 2
+	plain = plain && !strings.HasPrefix(words[1], "-") && safePath(words[1])
+	if !plain || len(r.dirs) == 0 {
+		r.lost = true
+	}
+	for _, to := range words[i+1:] {
+		if strings.HasPrefix(to, "-") {
+			continue
+		}
+		for _, dir := range slices.Clone(r.dirs) {
+			if dir = absolute(dir, to); slices.Contains(r.dirs, dir) {
+				continue
+			} else if len(r.dirs) < maxDirs {
+				r.dirs = append(r.dirs, dir)
+			} else {
+				r.lost = true
+				r.add(model.Effect{Kind: model.EffectUnknown})
+			}
+		}
+	}
+}
+
+// nested adds the effects of a line that a command gives to a shell.
+func (r *effectReader) nested(words []string, depth int) {
+	if depth >= maxNested {
+		return
+	}
+	for i, w := range words {
+		switch path.Base(w) {
+		case "sh", "bash", "dash", "zsh", "ash", "ksh":
+			if j := slices.IndexFunc(words[i+1:], isCommandOption); j >= 0 && i+j+2 < len(words) {
+				r.line(words[i+j+2], depth+1)
+			}
+		case "eval":
+			r.line(strings.Join(words[i+1:], " "), depth+1)
+		}
+	}
+}
+
+// isCommandOption reports whether an option makes a shell run its operand.
+func isCommandOption(w string) bool {
+	return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "c")
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Named returns the paths that the words of an unknown effect may name: each word, and the parts of
+// words such as "of=FILE" and "open('FILE')". They are absolute if the effect has a directory.
+func Named(e model.Effect) (paths []string) {
+	for _, word := range e.Argv {
+		paths = append(paths, place(e.Dir, word))
+		parts := strings.FieldsFunc(word, func(r rune) bool {
+			return strings.ContainsRune(" \t\n=,:;|&<>()[]{}\"'`@$", r)
+		})
+		if len(parts) == 1 && parts[0] == word {
+			continue
+		}
+		for _, part := range parts {
+			paths = append(paths, place(e.Dir, part))
+		}
+	}
+	return paths
+}
+
+func place(dir, name string) string {
+	if dir == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "~") {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}

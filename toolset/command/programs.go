@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// known adds the effects of a command that the allow-list has.
+func (r *effectReader) known(rule *Rule, words []string) {
+	kind := model.EffectRead
+	switch rule.class {
+	case runs:
+		r.add(model.Effect{Kind: model.EffectUnknown})
+	case changes:
+		r.add(model.Effect{Kind: model.EffectUnknown})
+		kind = model.EffectWrite
+	}
+	onFiles := rule.Operands == "path" || rule.Operands == "sed" ||
+		rule.Operands == "package" && rule.class == changes
+	if !onFiles || slices.Contains(namesOnly, words[0]) {
+		return
+	}
+	below := searchesBelow(words)
+	found := false
+	for _, w := range words[len(rule.Words):] {
+		if name, value, ok := strings.Cut(w, "="); ok && strings.HasPrefix(name, "-") {
+			w = value
+		}
+		if w == "" || strings.HasPrefix(w, "-") {
+			continue
+		}
+		if i := strings.LastIndexByte(w, ':'); i >= 0 && words[0] == "git" { // a file of a commit
+			r.file(kind, w[i+1:])
+		}
+		r.file(kind, strings.TrimSuffix(w, "...")+below)
+		found = true
+	}
+	if below != "" && (!found || words[0] == "rg" || words[0] == "git") {
+		r.file(kind, "./")
+	}
+}
+
+// namesOnly are programs of the allow-list that do not look into files.
+var namesOnly = strings.Fields("ls tree find du df stat realpath readlink basename dirname " +
+	"echo printf")
+
+// searchesBelow returns a slash if a command looks into all files below its operands.
+func searchesBelow(words []string) string {
+	switch words[0] {
+	case "rg":
+		return "/"
+	case "git":
+		if words[1] == "grep" {
+			return "/"
+		}
+	case "grep", "egrep", "fgrep":
+		for _, w := range words[1:] {
+			long := strings.HasPrefix(w, "--")
+			short := strings.HasPrefix(w, "-") && !long && strings.ContainsAny(w, "rR")
+			if w == "--recursive" || short {
+				return "/"
+			}
+		}
+	}
+	return ""
+}
+
+// changers are programs that change the files that they are given, and do nothing else, with these
+// options.
+var changers = map[string]string{
+	"rm": "rfRvdi", "rmdir": "pv", "unlink": "", "touch": "acm", "mkdir": "pv", "mv": "fnvui",
+	"cp": "rRafnpvui", "ln": "sfnv", "tee": "a", "chmod": "Rvc", "truncate": "",
+}
+
+// changed returns the files that a command is given, if it is known to change them and to do
+// nothing else.
+func changed(words []string) (files []string, ok bool) {
+	options, ok := changers[words[0]]
+	if !ok {
+		return nil, false
+	}
+	rest, below := words[1:], ""
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") && rest[0] != "-" {
+		if rest[0] == "--" {
+			rest = rest[1:]
+			break
+		}
+		if strings.Trim(rest[0][1:], options) != "" {
+			return nil, false
+		}
+		if strings.ContainsAny(rest[0], "rR") {
+			below = "/"
+		}
+		rest = rest[1:]
+	}
+	for _, f := range rest {
+		if strings.HasPrefix(f, "-") { // an option or a file, depending on the program
+			return nil, false
+		}
+		files = append(files, strings.TrimSuffix(f, "/")+below)
+	}
+	return files, true
+}
+
+// configures reports whether a command of git changes the configuration of the repository.
+func configures(words []string) bool {
+	if path.Base(words[0]) != "git" {
+		return false
+	}
+	rest := words[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		n := 1
+		switch rest[0] {
+		case "-C", "-c", "--git-dir", "--work-tree", "--namespace":
+			n = 2
+		}
+		rest = rest[min(n, len(rest)):]
+	}
+	if len(rest) == 0 {
+		return false
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(rest[1:], func(w string) bool {
+			return slices.Contains(names, w)
+		})
+	}
+	switch rest[0] {
+	case "config":
+		return len(rest) != 2 && !has("--get", "--get-all", "--get-regexp", "--get-urlmatch",
+			"--list", "-l", "get", "list")
+	case "remote":
+		return has("add", "set-url", "rename", "remove", "rm", "set-head", "set-branches")
+	case "push", "branch":
+		return slices.ContainsFunc(rest[1:], func(w string) bool {
+			return w == "-u" || strings.HasPrefix(w, "--set-upstream") ||
+				w == "--unset-upstream" || w == "--edit-description"
+		})
+	case "submodule":
+		return len(rest) > 1 && !has("status", "summary")
+	case "init", "lfs", "sparse-checkout", "maintenance":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// seemings returns what a word seems to be, to a reader who works out quotes, escapes and braces,
+// and takes everything that is computed for nothing. It may be several words.
+func seemings(w *syntax.Word) []string {
+	split := *w
+	split.Parts = append([]syntax.WordPart(nil), w.Parts...)
+	syntax.SplitBraces(&split)
+	return partSeemings(split.Parts)
+}
+
+func partSeemings(parts []syntax.WordPart) []string {
+	all := []string{""}
+	for i, part := range parts {
+		next := []string{""}
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text := unescaped(p.Value)
+			// $'…', as a POSIX shell does not read it
+			if i+1 < len(parts) && strings.HasSuffix(text, "$") {
+				if q, ok := parts[i+1].(*syntax.SglQuoted); ok && !q.Dollar {
+					next = []string{strings.TrimSuffix(text, "$"), text}
+					break
+				}
+			}
+			next = []string{text}
+		case *syntax.SglQuoted:
+			next = []string{p.Value}
+			if ansi := ansiC(p.Value); ansi != p.Value {
+				next = append(next, ansi)
+			}
+		case *syntax.DblQuoted:
+			next = partSeemings(p.Parts)
+		case *syntax.BraceExp:
+			next = nil
+			for _, e := range p.Elems {
+				next = append(next, partSeemings(e.Parts)...)
+			}
+		case *syntax.ParamExp:
+			if p.Exp != nil && p.Exp.Word != nil { // ${x:-word}
+				next = append(next, partSeemings(p.Exp.Word.Parts)...)
+			}
+		}
+		all = joined(all, next)
+	}
+	return all
+}
+
+// joined puts each of the ends behind each of the beginnings, up to a bound.
+func joined(beginnings, ends []string) (all []string) {
+	for _, a := range beginnings {
+		for _, b := range ends {
+			if len(all) == maxSeemings {
+				return all
+			}
+			all = append(all, a+b)
+		}
+	}
+	return all
+}
+
+// unescaped removes the backslashes of a text, and escaped line breaks.
+func unescaped(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			if i++; text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// ansiC works out the escapes of $'…'.
+func ansiC(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		digits, base := 0, 16
+		switch text[i] {
+		case 'x':
+			digits = 2
+		case 'u':
+			digits = 4
+		case 'U':
+			digits = 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			digits, base = 3, 8
+			i--
+		case 'n':
+			b.WriteByte('\n')
+			continue
+		case 't':
+			b.WriteByte('\t')
+			continue
+		default:
+			b.WriteByte(text[i])
+			continue
+		}
+		end := i + 1
+		for end < len(text) && end <= i+digits && isDigit(text[end], base) {
+			end++
+		}
+		n, err := strconv.ParseUint(text[i+1:end], base, 32)
+		switch {
+		case err != nil:
+		case digits > 3:
+			b.WriteRune(rune(n))
+		default:
+			b.WriteByte(byte(n))
+		}
+		i = end - 1
+	}
+	return b.String()
+}
+
+func isDigit(c byte, base int) bool {
+	if base == 8 {
+		return '0' <= c && c <= '7'
+	}
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/protect"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/command"
+)
+
+// affects notes what a call does. A person is asked every time about one that may write a protected
+// path, and is told why.
+func (c *call) affects(a *toolset.Approval, effects []model.Effect) {
+	a.Effects = effects
+	if p, name := protect.Written(effects); p != nil {
+		a.Once = true
+		a.Preview = append(a.Preview, toolset.Preview{Text: "This may change " +
+			printable(shortPath(c.ws, name)) + ", which is protected: " + p.Why + "."})
+	}
+}
+
+// planEffects returns the effects of a change, on the file by its name and on the target of links.
+func (c *call) planEffects(p *plan) []model.Effect {
+	effects := []model.Effect{{Kind: model.EffectWrite, Path: p.path}}
+	if p.file != p.path {
+		effects = append(effects, model.Effect{Kind: model.EffectWrite, Path: p.file})
+	}
+	if c.tool == ToolEditFile { // whose result shows lines of the file
+		for _, e := range slices.Clone(effects) {
+			effects = append(effects, model.Effect{Kind: model.EffectRead, Path: e.Path})
+		}
+	}
+	return effects
+}
+
+// commandEffects returns the effects of a command, in its directory and in the target of links.
+func (c *call) commandEffects(cmd *prepared) []model.Effect {
+	place := command.Place{Windows: StyleOf(c.ws.Roots()[0]) == Windows}
+	run := command.Command{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}
+	effects := command.Effects(run, place)
+	if !cmd.linked() {
+		return effects
+	}
+	run.Dir = cmd.real
+	for _, e := range command.Effects(run, place) {
+		if e.Kind != model.EffectRun && e.Kind != model.EffectHost {
+			effects = append(effects, e)
+		}
+	}
+	return effects
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// readable returns what was decided about reading a file, by both its names: the denial of either,
+// or else what is not empty.
+func (c *call) readable(ctx context.Context, path string) (verdict toolset.Verdict, reason string) {
+	if c.reads == nil {
+		return "", ""
+	}
+	at, err := LocateIn(c.ws, path)
+	if err != nil {
+		return "", "" // which reading it reports
+	}
+	verdict, reason = c.reads(at.Path)
+	if file := Follow(ctx, c.ws, at.Path); file != at.Path && verdict != toolset.VerdictDeny {
+		if v, why := c.reads(file); v == toolset.VerdictDeny || verdict == "" {
+			verdict, reason = v, why
+		}
+	}
+	return verdict, reason
+}
+
+// unread is the error for the model if a file must not be read.
+func (c *call) unread(ctx context.Context, path string) error {
+	verdict, reason := c.readable(ctx, path)
+	if verdict != toolset.VerdictDeny {
+		return nil
+	}
+	text := "Reading " + c.name(path) + " is not permitted"
+	if reason != "" {
+		text += ": " + strings.TrimSuffix(reason, ".")
+	}
+	return toolset.Denied("%s. Do not try to get its content in another way.", text)
+}
+
+// mayRead returns an error unless a call may read a file now. It asks during the call, which keeps
+// reads parallel.
+func (c *call) mayRead(ctx context.Context, path string) error {
+	if err := c.unread(ctx, path); err != nil {
+		return err
+	}
+	verdict, reason := c.readable(ctx, path)
+	at, err := LocateIn(c.ws, path)
+	if verdict == "" || err != nil { // which reading it reports
+		return nil
+	}
+	file := Follow(ctx, c.ws, at.Path)
+	a := toolset.Approval{
+		Title: "Read " + c.name(path), Reason: reason,
+		Scope: StyleOf(file).Fold(file), ScopeTitle: "reading " + printable(shortPath(c.ws, file)),
+		Preview: []toolset.Preview{{Text: file}}, Basis: "reads " + file,
+		Effects: []model.Effect{
+			{Kind: model.EffectRead, Path: at.Path}, {Kind: model.EffectRead, Path: file},
+		},
+	}
+	if c.approved && (c.approval == nil || c.approval.Basis == a.Basis) {
+		return nil
+	}
+	return toolset.ApprovalRequired(a)
+}
