@@ -27,30 +27,44 @@ type seat struct {
 	turn chan struct{} // holds a token while a question is open; nil until the first one
 }
 
-// findAsker returns the asker of the run.
-func (r *agentRun[D, O]) findAsker() {
-	r.place.asker = r.agent.config.Asker
-	if r.options.asker != nil {
-		r.place.asker = r.options.asker
+// findAsker returns where the questions of a run go, or nil. place is its own seat, and own is the
+// agent's asker.
+//
+//go:noinline
+func (o *runOptions) findAsker(place *seat, own toolset.Asker) *seat {
+	if place.asker = own; o.asker != nil {
+		place.asker = o.asker
 	}
-	if r.asking = &r.place; r.place.asker == nil {
-		r.asking = r.options.outer.asking
+	asking := place
+	if place.asker == nil {
+		asking = o.outer.asking
 	}
+	if o.rule != nil {
+		asking = o.rule.says.seat(place, asking)
+	}
+	return asking
 }
 
 // enter waits until no other question is open, or until ctx ends.
 func (s *seat) enter(ctx context.Context) (leave func(), err error) {
+	turn := s.queue()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// queue returns the channel that holds a token while a question is open.
+func (s *seat) queue() chan struct{} {
 	s.mu.Lock()
 	if s.turn == nil {
 		s.turn = make(chan struct{}, 1)
 	}
+	turn := s.turn
 	s.mu.Unlock()
-	select {
-	case s.turn <- struct{}{}:
-		return func() { <-s.turn }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return turn
 }
 
 // maxUnreadable bounds how often a person is asked again because changed arguments are not JSON.

@@ -34,6 +34,8 @@ type Capability[D any] struct {
 	Toolsets []toolset.Toolset[D]
 	// Hooks wrap runs, requests and calls inside the agent's own hooks, the first one outermost.
 	Hooks []Hooks[D]
+	// Policies hold for all runs of the agent and everything inside them.
+	Policies []*Policy
 	// History processors run after the agent's own, in order.
 	History []HistoryProcessor[D]
 	// Settings are used where the agent, or an earlier capability, has none.
@@ -71,6 +73,9 @@ func Adapt[N, D any](c Capability[N], narrow func(D) N) Capability[D] {
 	for _, hooks := range c.Hooks {
 		adapted.Hooks = append(adapted.Hooks, adaptHooks(hooks, inside))
 	}
+	for _, p := range c.Policies {
+		adapted.Policies = append(adapted.Policies, adaptPolicy(p, narrow))
+	}
 	for _, process := range c.History {
 		adapted.History = append(adapted.History, unlessNil(process == nil, func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error) {
 			return process(ctx, inside(run), messages)
@@ -93,6 +98,26 @@ func unlessNil[F any](missing bool, f F) F {
 	return f
 }
 
+// adaptPolicy returns a policy for the dependencies that narrow returns.
+func adaptPolicy[N, D any](p *Policy, narrow func(D) N) *Policy {
+	if p == nil || p.govern == nil {
+		return p // New reports it
+	}
+	adapted := *p.said.(*said)
+	err := checkPolicies([]*Policy{p}, any(*new(N)))
+	made := &Policy{name: p.name, err: err, said: &adapted, check: p.check, govern: p.govern}
+	before := adapted.narrow
+	adapted.narrow = func(deps any) any {
+		wide, _ := deps.(D)
+		deps = narrow(wide)
+		if before != nil {
+			deps = before(deps)
+		}
+		return deps
+	}
+	return made
+}
+
 func adaptHooks[N, D any](h Hooks[N], inside func(*toolset.RunContext[D]) *toolset.RunContext[N]) Hooks[D] {
 	var adapted Hooks[D]
 	if h.Run != nil {
@@ -109,9 +134,6 @@ func adaptHooks[N, D any](h Hooks[N], inside func(*toolset.RunContext[D]) *tools
 		adapted.Approval = func(ctx context.Context, run *toolset.RunContext[D], a *toolset.Approval) (*toolset.Approval, error) {
 			return h.Approval(ctx, inside(run), a)
 		}
-	}
-	if h.Meter != nil {
-		adapted.Meter = func(run *toolset.RunContext[D]) { h.Meter(inside(run)) }
 	}
 	if h.Request != nil {
 		adapted.Request = func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error) {

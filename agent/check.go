@@ -74,7 +74,12 @@ func (o *runOptions) check() error {
 	if o.toolRetries != nil && *o.toolRetries < 0 {
 		retries = fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries)
 	}
-	return errors.Join(retries, checkLimits(o.limits), checkChoice(o.choice), o.settings.Check())
+	var policies error
+	if o.rule != nil {
+		policies = o.rule.wrong
+	}
+	limits, choice, settings := checkLimits(o.limits), checkChoice(o.choice), o.settings.Check()
+	return errors.Join(policies, retries, limits, choice, settings)
 }
 
 // checkChoice reports an invalid tool choice.

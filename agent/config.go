@@ -67,6 +67,8 @@ type Config[D, O any] struct {
 	History []HistoryProcessor[D]
 	// Hooks wrap runs, requests and tool calls, the first one outermost.
 	Hooks []Hooks[D]
+	// Policies hold for each run and everything inside it.
+	Policies []*Policy
 	// Observer, if not nil, is called for each event.
 	Observer *Observer
 	// Limits bound what a run may use.
@@ -178,7 +180,7 @@ type Agent[D, O any] struct {
 func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	config.detach()
 	sets, labels, err := config.install()
-	errs := []error{config.checkNumbers(), err}
+	errs := []error{config.checkNumbers(), err, checkPolicies(config.Policies, any(*new(D)))}
 	a := &Agent[D, O]{config: &config, labels: labels, toolRetries: 1, outputRetries: 1}
 	if config.ToolRetries != nil {
 		a.toolRetries = *config.ToolRetries

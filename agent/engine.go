@@ -63,6 +63,9 @@ func runOnEngine(
 		defer closer.Close()
 	}
 	cfg.Options = &engine.Options{Instructions: o.instructions, Settings: o.settings, Choice: o.choice, ToolRetries: o.toolRetries}
+	if o.rule != nil {
+		cfg.Options.Policies = o.rule.says.names()
+	}
 	if c, ok := eng.(engine.Continuer); ok {
 		cfg.Continued, cfg.Steps = c.Continues()
 	}
@@ -137,7 +140,8 @@ func (f *plainFuture) Done() *engine.Done {
 // form.
 func registerErrors() {
 	registering.Do(func() {
-		engine.RegisterErrors(engine.Sentinel("inside", errInside), engine.Sentinel("tool_timeout", errToolTimeout))
+		inside := engine.Sentinel("inside", errInside)
+		engine.RegisterErrors(inside, engine.Sentinel("tool_timeout", errToolTimeout), policyErrors())
 	})
 }
 

@@ -22,10 +22,6 @@ type Hooks[D any] struct {
 	Request RequestHook[D]
 	// Approval sees what will be asked about a call whose tool needs approval.
 	Approval ApprovalHook[D]
-	// Meter prepares run.Meter, for example with [toolset.Meter.SetBudgets], for the run and everything inside it. It is called
-	// several times, in each process that executes tasks of the run, and must be quick. run has no ids before the first step, and no
-	// host. It must not be modified. The hook may keep it.
-	Meter func(run *toolset.RunContext[D])
 	// Call wraps each tool call whose arguments are valid. To wrap the calls of one toolset only, use [toolset.Wrapped].
 	Call toolset.CallHook[D]
 }
@@ -101,14 +97,12 @@ func (o *Observer) observe(e Event) {
 	}
 }
 
-// prepareMeter calls the Meter hooks for a run or task.
-func (r *agentRun[D, O]) prepareMeter(info *toolset.RunInfo) {
-	for i := range r.hooks {
-		if hook := r.hooks[i].Meter; hook != nil {
-			run := r.context
-			run.RunInfo, run.Host = *info, nil
-			hook(&run)
-		}
+// prepareMeter sets the budgets of policies on the meter of a run or task.
+//
+//go:noinline
+func (o *runOptions) prepareMeter(info *toolset.RunInfo) {
+	if o.rule != nil {
+		o.rule.says.budget(info)
 	}
 }
 

@@ -33,7 +33,7 @@ func (a *Agent[D, O]) Input(ctx context.Context, deps D, parts []model.Part, opt
 	r.options.results, r.options.input, r.options.parts = nil, nil, parts
 	cfg, err := r.loopConfig("")
 	if err == nil {
-		r.prepareMeter(&r.context.RunInfo)
+		r.options.prepareMeter(&r.context.RunInfo)
 		if err = r.input(ctx, cfg); err == nil {
 			in.Parts, in.used = cfg.Prompt, r.context.Meter.Usage()
 			if r.options.meter != nil { // the run counts it there

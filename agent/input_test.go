@@ -121,32 +121,60 @@ func TestSinksOfHooksNest(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestHeldEventsArePassedOnOrDropped: all hooks that hold events back must pass them on, and a hook that calls the tool again keeps the
+// events of the attempt that passed.
 func TestHeldEventsArePassedOnOrDropped(t *testing.T) {
-	tool := toolset.Func("t", "", func(_ context.Context, run *toolset.RunContext[struct{}], _ struct{}) (string, error) {
-		run.Emit(1)
-		run.Emit(2)
-		return "", nil
-	})
-	for pass, want := range map[bool][]any{true: {1, 2}, false: nil} {
-		var late func(bool)
-		hold := boundary{Call: func(ctx context.Context, run *toolset.RunContext[struct{}], args any, next toolset.CallFunc) (toolset.Result, error) {
+	for name, c := range map[string]struct {
+		outer bool
+		inner []bool // an attempt each
+		want  []any
+	}{
+		"both pass":             {true, []bool{true}, []any{1}},
+		"the outer one drops":   {false, []bool{true}, nil},
+		"the inner one drops":   {true, []bool{false}, nil},
+		"both drop":             {false, []bool{false}, nil},
+		"a second attempt":      {true, []bool{false, true}, []any{2}},
+		"a bad second attempt":  {true, []bool{true, false}, []any{1}},
+		"both attempts pass":    {true, []bool{true, true}, []any{1, 2}},
+		"the outer drops twice": {false, []bool{true, true}, nil},
+	} {
+		attempt := 0
+		tool := toolset.Func("t", "", func(_ context.Context, run *toolset.RunContext[struct{}], _ struct{}) (string, error) {
+			attempt++
+			run.Emit(attempt)
+			return "", nil
+		})
+		var late []func(bool)
+		outer := func(ctx context.Context, run *toolset.RunContext[struct{}], args any, next toolset.CallFunc) (res toolset.Result, err error) {
+			release := agent.HoldEvents(run)
+			for range c.inner {
+				res, err = next(ctx, args)
+			}
+			release(c.outer)
+			late = append(late, release)
+			return res, err
+		}
+		inner := func(ctx context.Context, run *toolset.RunContext[struct{}], args any, next toolset.CallFunc) (toolset.Result, error) {
 			release := agent.HoldEvents(run)
 			res, err := next(ctx, args)
-			agent.HoldEvents(run)(!pass) // the first one decides
-			release(pass)
-			late = release
+			release(c.inner[attempt-1])
+			late = append(late, release)
 			return res, err
-		}}
+		}
 		script := modeltest.Script(modeltest.Say(model.ToolCall("1", "t", "{}")), modeltest.SayText("Hi."))
-		a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: script, Tools: []*toolset.Tool[struct{}]{tool}, Hooks: []boundary{hold}}))
+		a := agent.Must(agent.New(agent.Config[struct{}, string]{
+			Model: script, Tools: []*toolset.Tool[struct{}]{tool}, Hooks: []boundary{{Call: outer}, {Call: inner}},
+		}))
 		var values []any
 		for e := range a.Stream(t.Context(), struct{}{}, "x").Events() {
 			if e.Kind == agent.EventCustom {
 				values = append(values, e.Value)
 			}
 		}
-		require.Equal(t, want, values)
-		late(true) // does nothing
+		require.Equal(t, c.want, values, name)
+		for _, release := range late {
+			release(true) // does nothing
+		}
 	}
 	agent.HoldEvents(&toolset.RunContext[struct{}]{})(true)
 }

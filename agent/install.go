@@ -47,11 +47,11 @@ func label(what string, i int, owner string, isAgent bool) string {
 func (c *Config[D, O]) install() ([]toolset.Toolset[D], labels, error) {
 	in := installation[D]{}
 	in.add(theAgent, &Capability[D]{
-		Instructions: c.Instructions, Dynamic: c.Dynamic, Tools: c.Tools, Toolsets: c.Toolsets, Hooks: c.Hooks,
-		History: c.History, Settings: c.Settings, Commands: c.Commands, Include: c.Capabilities,
+		Instructions: c.Instructions, Dynamic: c.Dynamic, Tools: c.Tools, Toolsets: c.Toolsets,
+		Hooks: c.Hooks, Policies: c.Policies, History: c.History, Settings: c.Settings, Commands: c.Commands, Include: c.Capabilities,
 	})
 	c.Instructions, c.Dynamic, c.Hooks, c.History = in.own.Instructions, in.own.Dynamic, in.own.Hooks, in.own.History
-	c.Settings, c.Commands = in.own.Settings.Clone(), in.own.Commands
+	c.Settings, c.Commands, c.Policies = in.own.Settings.Clone(), in.own.Commands, in.own.Policies
 	return in.sets, in.labels, in.wrong.join()
 }
 
@@ -122,6 +122,7 @@ func (in *installation[D]) add(owner string, c *Capability[D]) {
 		in.sets = append(in.sets, set)
 	}
 	in.own.Hooks = append(in.own.Hooks, c.Hooks...)
+	in.own.Policies = append(in.own.Policies, c.Policies...)
 	in.own.Settings = c.Settings.Merge(in.own.Settings)
 	for i := range c.Commands {
 		in.command(owner, &c.Commands[i])
@@ -155,7 +156,8 @@ func (in *installation[D]) command(owner string, c *Command[D]) {
 func equalCapabilities[D any](a, b *Capability[D]) bool {
 	return a.Instructions == b.Instructions && a.Settings == b.Settings &&
 		sameMemory(a.Dynamic, b.Dynamic) && sameMemory(a.Tools, b.Tools) && sameMemory(a.Toolsets, b.Toolsets) &&
-		sameMemory(a.Hooks, b.Hooks) && sameMemory(a.History, b.History) && sameMemory(a.Commands, b.Commands) &&
+		sameMemory(a.Hooks, b.Hooks) &&
+		sameMemory(a.Policies, b.Policies) && sameMemory(a.History, b.History) && sameMemory(a.Commands, b.Commands) &&
 		(sameMemory(a.Include, b.Include) || slices.EqualFunc(a.Include, b.Include, func(x, y Capability[D]) bool {
 			return x.Name == y.Name && equalCapabilities(&x, &y)
 		}))

@@ -15,19 +15,11 @@ var instrumentation atomic.Pointer[instruments]
 
 type instrumentationKey struct{}
 
-// instruments are hooks around the runs of all agents. dress gives them to a run. It is a field because programs without instrumentation
-// need not link what adapts hooks.
+// instruments are hooks around the runs of all agents.
 type instruments struct {
 	hooks []Hooks[any]
-	dress func(run any, hooks []Hooks[any])
+	dress func(run any, outer []Hooks[any], rule *ruled)
 }
-
-func newInstruments(hooks []Hooks[any]) *instruments {
-	return &instruments{slices.Clone(hooks), func(run any, hooks []Hooks[any]) { run.(dresser).dress(hooks) }}
-}
-
-// dresser is implemented by runs.
-type dresser interface{ dress(hooks []Hooks[any]) }
 
 // SetInstrumentation sets hooks that wrap every run of every agent in the program. RunContext.Deps has the dependencies of the
 // run, whatever their type. The hooks run outside the agents' own, the first one outermost, and replace those that were set
@@ -36,14 +28,14 @@ type dresser interface{ dress(hooks []Hooks[any]) }
 // It is meant for tracing and metrics, and to be called by main; see package otelagent. It may be called at any time and
 // applies to runs that begin afterwards. Libraries and tests use [WithInstrumentation].
 func SetInstrumentation(hooks ...Hooks[any]) {
-	instrumentation.Store(newInstruments(hooks))
+	instrumentation.Store(&instruments{slices.Clone(hooks), dress})
 }
 
 // WithInstrumentation returns a context whose hooks wrap runs, instead of the hooks of
 // [SetInstrumentation] and of an outer WithInstrumentation. Without hooks, runs in the context are
 // not instrumented. Inner runs inherit the context and with it the hooks.
 func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
-	return context.WithValue(ctx, instrumentationKey{}, newInstruments(hooks))
+	return context.WithValue(ctx, instrumentationKey{}, &instruments{slices.Clone(hooks), dress})
 }
 
 // AddInstrumentation returns a context with more hooks. They wrap runs inside of the hooks of ctx
@@ -63,26 +55,57 @@ func instrumentsOf(ctx context.Context) *instruments {
 	return instrumentation.Load()
 }
 
-// instrument sets the hooks of the run: the hooks of the program or the context around the agent's
-// own.
+// instrument sets the hooks of the run: the program's or the context's around the agent's own,
+// and inside of them the doors of policies.
 func (r *agentRun[D, O]) instrument(ctx context.Context) {
 	r.hooks = r.agent.config.Hooks
 	if outer := instrumentsOf(ctx); outer != nil && len(outer.hooks) > 0 {
-		outer.dress(r, outer.hooks)
+		outer.dress(r, outer.hooks, r.options.rule)
+	} else if r.options.rule != nil {
+		r.options.rule.says.dress(r)
 	}
 }
 
-// dress implements [dresser].
-func (r *agentRun[D, O]) dress(outer []Hooks[any]) {
-	if same, ok := any(outer).([]Hooks[D]); ok { // D is any
-		r.hooks = slices.Concat(same, r.hooks)
-		return
+// erased are hooks of policies with their dependencies.
+type erased struct {
+	Hooks[any]
+	deps func() any
+}
+
+// dress gives a run hooks around those that it has, and the doors of policies. Programs without
+// either do not link what that needs.
+func dress(run any, outer []Hooks[any], rule *ruled) {
+	var inner []erased
+	if rule != nil {
+		inner = rule.says.doors()
+	}
+	run.(dresser).dressed(outer, inner)
+}
+
+// dresser is implemented by runs.
+type dresser interface {
+	dressed(outer []Hooks[any], inner []erased)
+}
+
+// dressed implements [dresser].
+func (r *agentRun[D, O]) dressed(outer []Hooks[any], inner []erased) {
+	var all []Hooks[D]
+	add := func(h Hooks[any], deps func() any) {
+		inside := func(run *toolset.RunContext[D]) *toolset.RunContext[any] {
+			return toolset.WithDeps(run, deps())
+		}
+		all = append(all, adaptHooks(h, inside))
 	}
 	deps := any(r.context.Deps)
-	inside := func(run *toolset.RunContext[D]) *toolset.RunContext[any] { return toolset.WithDeps(run, deps) }
-	all := make([]Hooks[D], 0, len(outer)+len(r.hooks))
-	for i := range outer {
-		all = append(all, adaptHooks(outer[i], inside))
+	if same, ok := any(outer).([]Hooks[D]); ok { // D is any
+		all, outer = slices.Clone(same), nil
 	}
-	r.hooks = append(all, r.hooks...)
+	for i := range outer {
+		add(outer[i], func() any { return deps })
+	}
+	all = append(all, r.hooks...)
+	for i := range inner {
+		add(inner[i].Hooks, inner[i].deps)
+	}
+	r.hooks = all
 }

@@ -22,6 +22,7 @@ type runOptions struct {
 	endings               Endings
 	resume                bool
 	handedOver            bool // so that the run can be handed back
+	partials              bool
 	history               []*model.Message
 	parts                 []model.Part
 	instructions          []string
@@ -29,6 +30,7 @@ type runOptions struct {
 	results               *givenResults
 	inbox                 *Inbox
 	input                 *Input
+	rule                  *ruled // nil without policies
 	meter                 *toolset.Meter
 	asker                 toolset.Asker
 	outer                 outer
@@ -36,7 +38,6 @@ type runOptions struct {
 	journal               journal.Journal
 	runOn                 runFunc // nil for the native engine
 	toolRetries           *int
-	partials              bool
 	runID, conversationID string
 }
 

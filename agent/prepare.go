@@ -43,7 +43,7 @@ func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.L
 // it.
 func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
 	r.context.RunInfo, r.offer.History = *t.Info, nil
-	r.prepareMeter(t.Info)
+	r.options.prepareMeter(t.Info)
 	if !t.Process {
 		return nil
 	}

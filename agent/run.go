@@ -62,7 +62,12 @@ func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts
 		}
 	}
 	r.override(ctx)
-	r.findAsker()
+	if own := a.config.Policies; len(own) > 0 {
+		own[0].govern(&r.options, own, r.context.Deps)
+	} else if rule := r.options.rule; rule != nil {
+		rule.govern(&r.options, nil, r.context.Deps)
+	}
+	r.asking = r.options.findAsker(&r.place, a.config.Asker)
 	r.context.Host = (*stepHost[D, O])(r)
 	r.instrument(ctx)
 }
@@ -77,7 +82,7 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 	a := r.agent
 	var result *Result[O]
 	err := r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
-		r.prepareMeter(&r.context.RunInfo)
+		r.options.prepareMeter(&r.context.RunInfo)
 		var err error
 		if err = r.input(ctx, cfg); err != nil {
 			err = r.unstarted(err)
@@ -148,8 +153,8 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	} else {
 		meter.SetLimits(bounds(o.limits))
 	}
-	if a.config.Prices != nil {
-		meter.SetPrices(a.config.Prices)
+	if prices := o.prices(a.config.Prices); prices != nil {
+		meter.SetPrices(prices)
 	}
 	if r.model, err = infoOf(o.model); err != nil {
 		return nil, err
@@ -163,6 +168,19 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		NoCut: o.endings.NoCut, Filtered: o.endings.Filtered,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil
+}
+
+// prices returns the prices of the run, or nil if they are those of the run around it. own are the
+// agent's.
+//
+//go:noinline
+func (o *runOptions) prices(own model.PriceTable) model.PriceTable {
+	if o.rule != nil {
+		if prices := o.rule.says.prices(); prices != nil {
+			return prices
+		}
+	}
+	return own
 }
 
 // infoOf asks a model what it is.

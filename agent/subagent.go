@@ -18,18 +18,18 @@ type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with all the context needed to do it" validate:"required"`
 }
 
-// AsTool makes a tool of an agent: the model calls it with a prompt and gets the agent's output. deps derives the inner agent's
-// dependencies from the outer run's.
+// AsTool makes a tool of an agent: the model calls it with a prompt and gets the agent's output.
+// deps derives the inner agent's dependencies from the outer run's.
 //
 // The inner run's usage also counts as the outer run's, and the limits of both bound the inner run.
 // The inner agent's own limits do not bound the outer run. Its events appear in the outer stream as
-// [Nested]. It starts without the outer history. If it fails, or reaches its own limit, the tool
-// call fails and the outer model is told. If the outer run is cancelled, or a limit that bounds it
-// is reached, the outer run ends.
+// [Nested]. It starts without the outer history. If it fails, or reaches its own limit, the
+// tool call fails and the outer model is told. If the outer run is cancelled, a limit that bounds
+// it is reached, or one of its policies ends the inner run, the outer run ends.
 //
-// If calls of the inner run are pending, the outer run is pending as well: its [PendingError] lists them with their path. When
-// the outer run is resumed with their answers, the inner run is resumed too, with a new id. Until then its history is part of the
-// outer one: see [WithHistoryStore].
+// If calls of the inner run are pending, the outer run is pending as well: its [PendingError] lists
+// them with their path. When the outer run is resumed with their answers, the inner run is resumed
+// too, with a new id. Until then its history is part of the outer one: see [WithHistoryStore].
 func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
 	if inner == nil || deps == nil {
 		return toolset.Func[D, task, O](name, description, nil, opts...) // which New refuses
@@ -61,7 +61,8 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			Applies(*toolset.Meter) bool
 		} // a *LimitError or a *PriceError
 		switch {
-		case isJournalError(err) || errors.Is(err, errInside) || errs.As(err, &limit) && limit.Applies(run.Meter):
+		case isJournalError(err) || errors.Is(err, errInside) || around.refused(err),
+			errs.As(err, &limit) && limit.Applies(run.Meter):
 			return out, err
 		case ctx.Err() != nil && (limit != nil || isPending(err)): // what ends the outer run is the end of its context
 			return out, fmt.Errorf("%v: %w", err, context.Cause(ctx))

@@ -158,12 +158,12 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 	if r.model = (model.Info{}); t.Info.Model != nil {
 		r.model = *t.Info.Model
 	}
-	r.prepareMeter(t.Info)
+	r.options.prepareMeter(t.Info)
 	if !remote {
 		return nil
 	}
-	if r.agent.config.Prices != nil {
-		t.Info.Meter.SetPrices(r.agent.config.Prices)
+	if prices := r.options.prices(r.agent.config.Prices); prices != nil {
+		t.Info.Meter.SetPrices(prices)
 	}
 	if o := t.Options; o != nil {
 		r.options.instructions, r.options.settings = o.Instructions, o.Settings

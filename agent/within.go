@@ -37,8 +37,11 @@ func Within[D any](run *toolset.RunContext[D]) RunOption {
 // outside returns what a run in a call has of the run around it.
 func outside[D any](run *toolset.RunContext[D]) *outerRun {
 	out := outerRun{meter: run.Meter}
-	if h, ok := run.Host.(insider); ok {
+	switch h := run.Host.(type) {
+	case insider:
 		out = h.inside(run.Meter)
+	case interface{ Policies() []*Policy }:
+		out.policies = h.Policies()
 	}
 	return &out
 }
@@ -49,6 +52,7 @@ func (out *outerRun) option() RunOption {
 			o.meter = out.meter
 		}
 		o.outer, o.handedOver = out.outer, out.handedOver
+		o.addPolicies(out.policies)
 		if out.journal != nil {
 			o.journal, o.runOn, o.runID = out.journal, out.runOn, out.runID
 		}
@@ -58,10 +62,11 @@ func (out *outerRun) option() RunOption {
 // outerRun are the options of a run inside a task.
 type outerRun struct {
 	outer
-	meter   *toolset.Meter
-	journal journal.Journal
-	runOn   runFunc
-	runID   string
+	meter    *toolset.Meter
+	policies []*Policy
+	journal  journal.Journal
+	runOn    runFunc
+	runID    string
 	// streams reports that the outer run is streamed, partials that its stream has partial outputs.
 	streams, partials bool
 	// returns reports that the outer run can be handed back, handedOver that the inner one can.
@@ -90,7 +95,7 @@ func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
 
 // inside makes the options of the n-th run inside a call, or inside an output that is made without a call.
 func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *engine.Call, n int32) outerRun {
-	in := outerRun{meter: meter}
+	in := outerRun{meter: meter, policies: r.options.policies()}
 	in.asking, in.path, in.store = r.asking, r.origin(c).Path, r.store()
 	in.streams, in.partials, in.returns = r.stream, r.options.partials, r.options.handedOver
 	if r.options.journal == nil {

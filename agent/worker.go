@@ -91,6 +91,9 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 		checkMeta(done)
 	case engine.OpOutput:
 		r.agent.output.finish(ctx, run, t, done)
+		if rule := r.options.rule; rule != nil {
+			rule.says.output(ctx, &run.RunInfo, run.Host, t, done)
+		}
 	default:
 		done.Err = fmt.Errorf("agent: unknown operation %s", t.Op)
 	}
@@ -202,7 +205,7 @@ func outcome(err error) engine.Done {
 	case *toolset.FailedError:
 		ret.Text, ret.Outcome = e.Message, model.OutcomeFailed
 	case *toolset.DeniedError:
-		ret.Text, ret.Outcome = e.Message, model.OutcomeDenied
+		ret.Text, ret.Outcome, ret.Denied = e.Message, model.OutcomeDenied, e.Decision
 	case *toolset.ApprovalRequiredError:
 		ret.Approval = &e.Approval
 	case *toolset.DeferredError:

@@ -85,7 +85,7 @@ func joinOutcomes(a, b error) error {
 	case max(rankA, rankB) == 2:
 		return &FailedError{text}
 	}
-	return &DeniedError{text}
+	return &DeniedError{Message: text}
 }
 
 // told returns what an outcome tells the model, and its rank; 0 if it tells it nothing.

@@ -52,7 +52,12 @@ func Failed(format string, args ...any) error {
 }
 
 // DeniedError reports to the model that a person or a policy denied a call. It does not count against the retry budget.
-type DeniedError struct{ Message string }
+type DeniedError struct {
+	// Message tells the model why.
+	Message string
+	// Decision is the decision that has denied the call, or nil. It is recorded with the result.
+	Decision *Decision `json:",omitempty"`
+}
 
 func (e *DeniedError) Error() string { return "denied: " + e.Message }
 

@@ -19,6 +19,26 @@ type CallHook[D any] func(ctx context.Context, run *RunContext[D], args any, nex
 // CallFunc calls a tool and the hooks further inside.
 type CallFunc func(ctx context.Context, args any) (Result, error)
 
+type argsCheck struct{}
+
+// WithArgsCheck returns a context for a [CallFunc] in which check sees the arguments again, behind
+// the hooks of [Wrapped], which may change them. An error of check is returned in place of the
+// call. If a hook further outside has set a check too, both are made.
+func WithArgsCheck(
+	ctx context.Context, check func(ctx context.Context, args any) error,
+) context.Context {
+	if outer, ok := ctx.Value(argsCheck{}).(func(context.Context, any) error); ok {
+		inner := check
+		check = func(ctx context.Context, args any) error {
+			if err := inner(ctx, args); err != nil {
+				return err
+			}
+			return outer(ctx, args)
+		}
+	}
+	return context.WithValue(ctx, argsCheck{}, check)
+}
+
 // Wrapped adds hooks around every call of a toolset's tools, the first one outermost. They run inside the agent's hooks.
 // External tools are not called in this process, so they are not wrapped.
 func Wrapped[D any](set Toolset[D], hooks ...CallHook[D]) Toolset[D] {
@@ -35,16 +55,24 @@ func Wrapped[D any](set Toolset[D], hooks ...CallHook[D]) Toolset[D] {
 			return
 		}
 		copied.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
-			next := CallFunc(func(ctx context.Context, args any) (Result, error) { return inner.Call(ctx, run, args) })
+			var refused error
+			next := CallFunc(func(ctx context.Context, args any) (Result, error) {
+				if check, ok := ctx.Value(argsCheck{}).(func(context.Context, any) error); ok {
+					if refused = check(ctx, args); refused != nil {
+						return Result{}, refused
+					}
+				}
+				return inner.Call(ctx, run, args)
+			})
 			for i := len(hooks) - 1; i >= 0; i-- {
 				hook, inside := hooks[i], next
 				next = func(ctx context.Context, args any) (Result, error) { return hook(ctx, run, args, inside) }
 			}
 			res, err := next(ctx, args)
-			if err != nil {
+			if err != nil && err != refused { // whoever checks them knows what to do
 				return outcomeOf(err)
 			}
-			return res, nil
+			return res, err
 		}
 	}))
 }

@@ -43,6 +43,8 @@ type Return struct {
 	// Deferred is set if the result will be supplied from elsewhere. Meta goes with it.
 	Deferred bool  `json:"deferred,omitempty"`
 	Cause    error `json:"-"`
+	// Denied is the decision of the policy that has denied the call, or nil.
+	Denied *toolset.Decision `json:"denied,omitempty"`
 	// Approval is set if the tool asks for approval before it acts.
 	Approval *toolset.Approval `json:"approval,omitempty"`
 	// Pending is set if calls inside the call, or inside the output, wait for answers.

@@ -17,4 +17,15 @@ type Options struct {
 	// ToolRetries, if not nil, is how often the model may correct calls of a tool without its own
 	// setting.
 	ToolRetries *int `json:"tool_retries,omitempty"`
+	// Policies are the policies that hold for the run. What they say is not data: a worker needs
+	// policies with these names.
+	Policies []Policy `json:"policies,omitempty"`
+}
+
+// Policy describes a policy of a run.
+type Policy struct {
+	// Name is its name.
+	Name string `json:"name"`
+	// Calls says that it decides about calls where they are executed, by a worker of the run.
+	Calls bool `json:"calls,omitempty"`
 }

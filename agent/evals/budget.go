@@ -25,11 +25,12 @@ type budget struct {
 func (b *budget) hooks() agent.Hooks[any] {
 	h := agent.Hooks[any]{Run: recordRun, Request: recordRequest, Call: recordCall}
 	if b.counts() {
-		h.Meter = func(run *toolset.RunContext[any]) {
+		h.Run = func(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
 			run.Meter.SetBudgets(b, b)
 			if b.prices != nil {
 				run.Meter.SetPrices(b.prices)
 			}
+			return recordRun(ctx, run, next)
 		}
 	}
 	return h

@@ -79,6 +79,7 @@ const (
 	keyApproved   = attribute.Key("ponte.tool.approved")
 	keyApprovedBy = attribute.Key("ponte.tool.approved_by")
 	keyChanged    = attribute.Key("ponte.tool.arguments_changed")
+	keyPolicy     = attribute.Key("ponte.policy")
 	keyMessage    = attribute.Key("ponte.message") // content
 
 	eventRetry   = "ponte.retry"

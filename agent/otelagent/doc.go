@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otelagent records the runs of agents with OpenTelemetry, as spans and metrics that follow its semantic
-// conventions for generative AI.
+// Package otelagent records the runs of agents with OpenTelemetry, as spans and metrics that follow
+// its semantic conventions for generative AI.
 //
 // A program installs it once, and all of its agents are recorded:
 //
@@ -12,15 +12,17 @@
 //
 // # Spans
 //
-// A run is a span "invoke_agent NAME" of kind internal. Within it are a span "chat MODEL" of kind client for each request to
-// the model, with its settings, usage and finish reason, and a span "execute_tool NAME" of kind internal for each call of a
-// tool; calls that run in parallel are siblings. An agent that a tool runs has its own spans within the tool's. The usage of a
-// run's span is that of its own requests, so that the usage of all runs of a trace adds up.
+// A run is a span "invoke_agent NAME" of kind internal. Within it are a span "chat MODEL" of kind
+// client for each request to the model, with its settings, usage and finish reason, and a span
+// "execute_tool NAME" of kind internal for each call of a tool; calls that run in parallel are
+// siblings. An agent that a tool runs has its own spans within the tool's. The usage of a run's
+// span is that of its own requests, so that the usage of all runs of a trace adds up.
 //
-// Calls that no tool was run for are events of the run's span: "ponte.retry" when the model was asked to try again, because of
-// invalid arguments, a refused output or an error made with toolset.Retry, and "ponte.tool.outcome" when a call failed, was
-// denied, skipped or interrupted. Their ponte.step is the request that told the model. A run that waits for approvals or
-// results has not failed: it has the number of pending calls in ponte.run.pending_calls.
+// Calls that no tool was run for are events of the run's span: "ponte.retry" when the model was
+// asked to try again, because of invalid arguments, a refused output or an error made with
+// toolset.Retry, and "ponte.tool.outcome" when a call failed, was denied, skipped or interrupted.
+// Their ponte.step is the request that told the model. A run that waits for approvals or results
+// has not failed: it has the number of pending calls in ponte.run.pending_calls.
 //
 // A run with a journal records what this process does; steps that it takes from the journal have no
 // spans. Where an engine executes the tasks of a run in another process, requests and calls are
@@ -54,25 +56,28 @@
 //   - timeout, canceled, stopped (the observer of a stream left) and panic;
 //   - _OTHER is any other error. An error with a method ErrorType() string chooses its class itself.
 //
-// A retry, a denial and a pending call are outcomes, not errors.
+// A retry, a denial and a pending call are outcomes, not errors. Spans of what a policy has refused
+// or denied have its name in ponte.policy.
 //
 // # Metrics
 //
-// There are histograms of the duration of runs (gen_ai.invoke_agent.duration), requests (gen_ai.client.operation.duration) and
-// calls (gen_ai.execute_tool.duration), in seconds, and of the tokens of requests (gen_ai.client.token.usage), with the
-// bounds that the conventions recommend. They do not depend on whether a span is sampled.
+// There are histograms of the duration of runs (gen_ai.invoke_agent.duration), requests
+// (gen_ai.client.operation.duration) and calls (gen_ai.execute_tool.duration), in seconds, and of
+// the tokens of requests (gen_ai.client.token.usage), with the bounds that the conventions
+// recommend. They do not depend on whether a span is sampled.
 //
 // # Traces of editors
 //
-// Requests of the Agent Client Protocol carry the W3C trace context in their _meta. With [JoinTrace] and [TraceMeta] what
-// an agent does for a prompt becomes a part of the editor's trace, and what it asks of the editor, such as reading a
-// file, a part of the agent's. Either side can use them:
+// Requests of the Agent Client Protocol carry the W3C trace context in their _meta. With
+// [JoinTrace] and [TraceMeta] what an agent does for a prompt becomes a part of the editor's trace,
+// and what it asks of the editor, such as reading a file, a part of the agent's. Either side can
+// use them:
 //
 //	options := acpbridge.Options{}
 //	options.Conn.IncomingMeta, options.Conn.OutgoingMeta = otelagent.JoinTrace, otelagent.TraceMeta
 //
 // # Cost and concurrency
 //
-// Without an SDK the hooks add one to three allocations to a run, beside what any hooks cost. A span that is not sampled is not filled
-// in. The hooks of [New] are safe for concurrent use.
+// Without an SDK the hooks add one to three allocations to a run, beside what any hooks cost. A
+// span that is not sampled is not filled in. The hooks of [New] are safe for concurrent use.
 package otelagent

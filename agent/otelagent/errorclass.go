@@ -103,9 +103,13 @@ func answerClass(err error) string {
 	return strconv.Itoa(failed.Status)
 }
 
-// fail marks a span that ended in an error of a class. The text of the error may hold content, so
-// the span records only if it may.
+// fail marks a span that ended in an error of a class, and what a policy has refused. The text of
+// the error may hold content, so the span records only if it may.
 func (h *hooks) fail(span trace.Span, class string, err error) {
+	var refused *agent.PolicyError
+	if errors.As(err, &refused) {
+		span.SetAttributes(keyPolicy.String(refused.Policy))
+	}
 	if class == "" {
 		return
 	}

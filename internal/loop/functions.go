@@ -204,7 +204,10 @@ func (r *run) take(c *call, ret *engine.Return) {
 		return
 	}
 	c.reply(c.withChange(ret.Text), ret.Outcome)
-	c.answer.Meta, c.answer.Keep, c.answer.Decision = ret.Meta, ret.Keep, c.decision()
+	c.answer.Meta, c.answer.Keep, c.answer.Decision = ret.Meta, ret.Keep, ret.Denied
+	if ret.Denied == nil {
+		c.answer.Decision = c.decision()
+	}
 	c.content = append(c.content, ret.Content...)
 	if ret.Outcome == model.OutcomeSuccess {
 		r.cfg.Meter.Add(toolset.Usage{ToolCalls: 1})

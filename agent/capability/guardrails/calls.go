@@ -7,11 +7,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -21,10 +24,27 @@ const Source = "guardrail "
 
 // call is the Call hook.
 func (g *guardrails[D]) call(ctx context.Context, run *toolset.RunContext[D], args any, next toolset.CallFunc) (toolset.Result, error) {
-	if err := g.allowed(ctx, run); err != nil {
-		return toolset.Result{}, err
-	}
 	tool := run.Call.Tool
+	if g.has(func(c *Guard[D]) bool { return c.On&Call != 0 && c.names(tool) }) {
+		if err := g.allowed(ctx, run); err != nil {
+			return toolset.Result{}, err
+		}
+		if err := g.unchanged(ctx, run, args); err != nil {
+			return toolset.Result{}, err
+		}
+		inner := next
+		next = func(ctx context.Context, args any) (toolset.Result, error) {
+			var refused error
+			res, err := inner(toolset.WithArgsCheck(ctx, func(ctx context.Context, args any) error {
+				refused = g.unchanged(ctx, run, args)
+				return refused
+			}), args)
+			if refused != nil && errors.Is(err, refused) {
+				err = again(refused)
+			}
+			return res, err
+		}
+	}
 	if !g.has(func(c *Guard[D]) bool { return c.On&Result != 0 && c.names(tool) }) {
 		return next(ctx, args)
 	}
@@ -33,6 +53,18 @@ func (g *guardrails[D]) call(ctx context.Context, run *toolset.RunContext[D], ar
 	made, err, same := g.result(ctx, run, res, err)
 	release(same)
 	return made, err
+}
+
+// again returns a copy of a refusal that comes back from further inside. It is the policy's own all
+// the same.
+func again(err error) error {
+	switch e := err.(type) {
+	case *toolset.DeniedError:
+		return &toolset.DeniedError{Message: e.Message}
+	case *BlockedError:
+		return new(*e)
+	}
+	return err
 }
 
 // approval is the Approval hook: what a guard wants to be asked is asked together with what the tool asks.
@@ -58,7 +90,7 @@ func (g *guardrails[D]) approval(ctx context.Context, run *toolset.RunContext[D]
 func (g *guardrails[D]) decided(ctx context.Context, run *toolset.RunContext[D]) (*decision, error) {
 	c := &run.Call
 	key := callKey{run.Step, c.Tool, string(c.Args)}
-	if d := stateOf(ctx).get(key); d != nil {
+	if d := g.stateOf(ctx).get(key); d != nil {
 		return d, nil
 	}
 	d, err := g.decide(ctx, run, &Subject{Stage: Call, Text: string(c.Args), Tool: c.Tool, CallID: c.ID}, nil)
@@ -68,8 +100,36 @@ func (g *guardrails[D]) decided(ctx context.Context, run *toolset.RunContext[D])
 	if d.replaced { // too late: a history has them
 		d.denied, d.deniedBy = &Verdict{Reason: "these arguments are not allowed"}, d.by
 	}
-	stateOf(ctx).put(key, d)
+	g.stateOf(ctx).put(key, d)
 	return d, nil
+}
+
+// unchanged returns nil if the arguments of a call are those that the guards have seen. If a hook
+// has changed them, the guards are asked again. Nobody can approve or replace them any more.
+func (g *guardrails[D]) unchanged(ctx context.Context, run *toolset.RunContext[D], args any) error {
+	if again, ok := agent.Arguments(run); ok && reflect.DeepEqual(again, args) {
+		return nil
+	}
+	c := &run.Call
+	s := &Subject{Stage: Call, Tool: c.Tool, CallID: c.ID}
+	data, err := schema.Marshal(args)
+	if err != nil {
+		err = fmt.Errorf("a hook has changed the arguments to something that cannot be checked: %w", err)
+		return blocked("", s, "", err)
+	}
+	s.Text = string(data)
+	d, err := g.decide(ctx, run, s, nil)
+	switch {
+	case err != nil:
+		return err
+	case d.denied != nil:
+		return d.denial()
+	case len(d.asked) > 0:
+		return unapproved(d)
+	case d.replaced:
+		return toolset.Denied("Not executed: these arguments are not allowed (guardrail %q).", d.by)
+	}
+	return nil
 }
 
 // allowed returns nil if a call may run, and otherwise what the run is told.
@@ -80,7 +140,7 @@ func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D])
 		return err
 	}
 	if d.denied != nil {
-		return toolset.Denied("Not executed: %s (guardrail %q). Do not try to do the same in another way.", cmp.Or(d.denied.Reason, "not permitted"), d.deniedBy)
+		return d.denial()
 	}
 	if len(d.asked) == 0 {
 		return nil
@@ -93,6 +153,16 @@ func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D])
 		return nil
 	}
 	// Somebody has approved the call, and was not told what the guard says, because the arguments were others.
+	return unapproved(d)
+}
+
+// denial is what the model is told about a call that a guard has denied.
+func (d *decision) denial() error {
+	const text = "Not executed: %s (guardrail %q). Do not try to do the same in another way."
+	return toolset.Denied(text, cmp.Or(d.denied.Reason, "not permitted"), d.deniedBy)
+}
+
+func unapproved(d *decision) error {
 	return toolset.Denied("Not executed: it needs the approval of a person (guardrail %s).", strings.Join(d.asked, ", "))
 }
 

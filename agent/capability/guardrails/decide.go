@@ -58,7 +58,7 @@ func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], 
 		case ActionAsk:
 			d.asked, d.reasons = append(d.asked, c.Name), append(d.reasons, v.Reason)
 		case ActionDeny:
-			if s.Stage != Call {
+			if s.Stage != Call || s.final {
 				return nil, blocked(c.Name, s, v.Reason, nil)
 			}
 			if d.denied == nil {
@@ -70,7 +70,7 @@ func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], 
 			return nil, blocked(c.Name, s, "", fmt.Errorf("unknown action %d", v.Action))
 		}
 	}
-	if s.Stage != Call && len(d.asked) > 0 {
+	if (s.Stage != Call || s.final) && len(d.asked) > 0 {
 		if s.Partial {
 			return nil, blocked(d.asked[0], s, d.reasons[0], errors.New("no one can be asked about a part of a text"))
 		}

@@ -65,6 +65,9 @@ type Subject struct {
 	// checked only when it is complete.
 	Partial bool
 
+	// data says that the text is JSON, whatever it looks like. final says of a call that no Call
+	// hook wraps it.
+	data, final bool
 	// doc returns the decoded text. It is nil if there is none. It is a function, because a printed function shows no content.
 	doc func() *document
 }
@@ -155,17 +158,41 @@ type Guard[D any] struct {
 	Timeout time.Duration
 }
 
-// New returns the capability "guardrails" with the guards, which are asked in order: each sees what the ones before it have left. The
-// strictest verdict counts; a block ends the checks. agent.New reports guards that are not valid.
-//
-// List the capability last.
+// New returns the capability "guardrails", which is the policy of that name with the guards.
 func New[D any](guards ...Guard[D]) agent.Capability[D] {
+	const name = "guardrails"
+	return agent.Capability[D]{Name: name, Policies: []*agent.Policy{Policy(name, guards...)}}
+}
+
+// Policy returns a policy with guards, which are asked in order: each sees what the ones before it
+// have left. The strictest verdict counts; a block ends the checks. agent.New reports guards that
+// are not valid. Guards for dependencies of type any fit all agents.
+func Policy[D any](name string, guards ...Guard[D]) *agent.Policy {
 	g := &guardrails[D]{guards: slices.Clone(guards)}
-	return agent.Capability[D]{
-		Name:     "guardrails",
-		Hooks:    []agent.Hooks[D]{{Run: g.run, Input: g.input, Request: g.request, Approval: g.approval, Call: g.call}},
-		Toolsets: []toolset.Toolset[D]{&checked[D]{toolset.Of[D](), g.check}},
+	c := agent.PolicyConfig[D]{Name: name, Check: g.check}
+	on := Stage(0)
+	for i := range guards {
+		on |= guards[i].On
 	}
+	if on&(Output|Call) != 0 {
+		c.Doors.Run = g.run
+	}
+	if on&Input != 0 {
+		c.Doors.Input = g.input
+	}
+	if on&(Input|Output|Call) != 0 {
+		c.Doors.Request = g.request
+	}
+	if on&Call != 0 {
+		c.Doors.Approval = g.approval
+	}
+	if on&(Call|Result) != 0 {
+		c.Doors.Call = g.call
+	}
+	if on&Output != 0 {
+		c.Output = g.output
+	}
+	return agent.NewPolicy(c)
 }
 
 // guardrails applies guards. It is stateless.
@@ -209,15 +236,6 @@ func (g *guardrails[D]) check() error {
 	}
 	return errors.Join(errs...)
 }
-
-// checked is an empty toolset through which agent.New learns of invalid guards.
-type checked[D any] struct {
-	toolset.Toolset[D]
-	check func() error
-}
-
-// Check implements [toolset.Checker].
-func (c *checked[D]) Check() error { return c.check() }
 
 // applies reports whether a guard is asked about a subject.
 func (c *Guard[D]) applies(s *Subject) bool {

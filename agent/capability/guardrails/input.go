@@ -13,13 +13,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// stateKey is the context key of a run's state.
-type stateKey struct{}
+// stateKey is the context key of what the guards of a policy keep of a run.
+type stateKey struct{ guardrails any }
 
 // state holds the calls of a run between the response that makes them and their execution.
 type state struct {
 	mu    sync.Mutex
 	calls map[callKey]*decision
+	// outputs are those that have passed, in one spelling. Runs inside share them.
+	outputs *outputs
 }
 
 type callKey struct {
@@ -27,8 +29,8 @@ type callKey struct {
 	tool, args string
 }
 
-func stateOf(ctx context.Context) *state {
-	s, _ := ctx.Value(stateKey{}).(*state)
+func (g *guardrails[D]) stateOf(ctx context.Context) *state {
+	s, _ := ctx.Value(stateKey{g}).(*state)
 	return s
 }
 
@@ -52,7 +54,11 @@ func (s *state) get(k callKey) *decision {
 
 // run is the Run hook.
 func (g *guardrails[D]) run(ctx context.Context, _ *toolset.RunContext[D], next agent.RunFunc) error {
-	_, err := next(context.WithValue(ctx, stateKey{}, &state{calls: map[callKey]*decision{}}))
+	own := &state{calls: map[callKey]*decision{}, outputs: new(outputs)}
+	if around := g.stateOf(ctx); around != nil {
+		own.outputs = around.outputs
+	}
+	_, err := next(context.WithValue(ctx, stateKey{g}, own))
 	return err
 }
 

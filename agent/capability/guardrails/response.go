@@ -53,8 +53,11 @@ func (g *guardrails[D]) response(ctx context.Context, run *toolset.RunContext[D]
 			continue
 		}
 		s := &Subject{Stage: Call, Text: string(p.Args), Tool: p.Tool, CallID: p.CallID}
-		if agent.IsOutput(run, p.Tool) {
+		switch {
+		case agent.IsOutput(run, p.Tool):
 			s.Stage = Output
+		case !agent.IsCalled(run, p.Tool):
+			s.final = true
 		}
 		d, err := g.decide(ctx, run, s, nil)
 		if err != nil {
@@ -68,9 +71,11 @@ func (g *guardrails[D]) response(ctx context.Context, run *toolset.RunContext[D]
 			own[i].Args = model.RawArgs(d.text)
 			made.Parts = own
 		}
-		if s.Stage == Call {
+		if s.Stage == Output {
+			g.stateOf(ctx).passed(d.text)
+		} else {
 			d.replaced = false // what follows has the other arguments
-			stateOf(ctx).put(callKey{run.Step, p.Tool, d.text}, d)
+			g.stateOf(ctx).put(callKey{run.Step, p.Tool, d.text}, d)
 		}
 	}
 	return &made, nil
@@ -109,6 +114,7 @@ func (g *guardrails[D]) texts(ctx context.Context, run *toolset.RunContext[D], m
 	if !strings.HasPrefix(d.text, t.shown) {
 		return blocked(d.by, &Subject{Stage: Output}, "", errShown)
 	}
+	g.stateOf(ctx).passed(d.text)
 	if t.rest = d.text[len(t.shown):]; d.replaced {
 		m.Parts = withText(m.Parts, d.text)
 	}

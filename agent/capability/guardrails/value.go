@@ -62,7 +62,7 @@ func (s *Subject) read(text string) {
 	if s.Stage == Input || s.Thinking || s.Partial {
 		return
 	}
-	if d := parse(text, s.Tool != "" && s.Stage != Result); d != nil {
+	if d := parse(text, s.data || s.Tool != "" && s.Stage != Result); d != nil {
 		s.Text, s.doc = string(d.append(nil, true)), func() *document { return d }
 	}
 }

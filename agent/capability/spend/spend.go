@@ -69,15 +69,17 @@ func (e *Error) Error() string {
 // Unwrap returns [ErrSpent].
 func (e *Error) Unwrap() error { return ErrSpent }
 
-// New returns the capability "spend". agent.New reports invalid options.
+// New returns the capability "spend", which is the policy of that name with the windows.
 func New[D any](o Options[D]) agent.Capability[D] {
+	return agent.Capability[D]{Name: "spend", Policies: []*agent.Policy{Policy("spend", o)}}
+}
+
+// Policy returns a policy with windows. agent.New reports invalid options. Windows for dependencies
+// of type any fit all agents.
+func Policy[D any](name string, o Options[D]) *agent.Policy {
 	s := &spending[D]{options: o}
 	s.options.Windows = append([]Window[D](nil), o.Windows...)
-	return agent.Capability[D]{
-		Name:     "spend",
-		Hooks:    []agent.Hooks[D]{{Meter: s.install}},
-		Toolsets: []toolset.Toolset[D]{&checked[D]{toolset.Of[D](), s.check}},
-	}
+	return agent.NewPolicy(agent.PolicyConfig[D]{Name: name, Windows: s.budgets, Check: s.check})
 }
 
 type spending[D any] struct {
@@ -127,22 +129,12 @@ func (w *Window[D]) reserve() float64 {
 	return w.limit() / 20
 }
 
-// checked is an empty toolset through which agent.New learns of invalid options.
-type checked[D any] struct {
-	toolset.Toolset[D]
-	check func() error
-}
-
-// Check implements [toolset.Checker].
-func (c *checked[D]) Check() error { return c.check() }
-
-// install is the Meter hook.
-func (s *spending[D]) install(run *toolset.RunContext[D]) {
-	var all []toolset.Budget
+// budgets returns the windows of a run.
+func (s *spending[D]) budgets(run *toolset.RunContext[D]) (all []toolset.Budget) {
 	for i := range s.options.Windows {
 		all = append(all, &budget[D]{s, &s.options.Windows[i], run})
 	}
-	run.Meter.SetBudgets(s, all...)
+	return all
 }
 
 // budget is a window in a run. It does not ask for its key before there is a request, because the loop of a run may have no dependencies.

@@ -34,6 +34,7 @@ const maxEvents = 2000
 type task struct {
 	handle, agent string
 	stop          context.CancelFunc
+	policies      []*agent.Policy
 	// ended is closed when it has ended, changed gets a token for each event.
 	ended     chan struct{}
 	changed   chan struct{}
@@ -52,7 +53,7 @@ type question struct {
 }
 
 // start begins a sub-agent.
-func (b *background) start(ctx context.Context, name string, work func(context.Context, *task) (string, error)) (*task, error) {
+func (b *background) start(ctx context.Context, name string, policies []*agent.Policy, work func(context.Context, *task) (string, error)) (*task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -70,7 +71,7 @@ func (b *background) start(ctx context.Context, name string, work func(context.C
 	b.count[name]++
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t := &task{
-		handle: fmt.Sprintf("%s-%d", name, b.count[name]), agent: name, stop: func() { cancel(errEnded) },
+		handle: fmt.Sprintf("%s-%d", name, b.count[name]), agent: name, policies: policies, stop: func() { cancel(errEnded) },
 		ended: make(chan struct{}), changed: make(chan struct{}, 1), questions: make(chan question), err: errors.New("it ended its goroutine"),
 	}
 	b.tasks[t.handle], b.order = t, append(b.order, t.handle)
@@ -280,6 +281,10 @@ func joined(a, b context.Context) (context.Context, func()) {
 	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
+
+// Policies returns the policies of the outer run, for tools in the background: see
+// [agent.PoliciesOf].
+func (t *task) Policies() []*agent.Policy { return t.policies }
 
 // Emit implements [toolset.Host], for tools in the background.
 func (t *task) Emit(_ toolset.Call, value any) {

@@ -51,7 +51,10 @@ func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps fu
 	return Agent[D]{
 		name: name, description: description, tool: agent.AsTool(name, description, inner, deps),
 		background: func(ctx context.Context, run *toolset.RunContext[D], t *task, prompt string) (string, error) {
-			s := inner.Stream(ctx, deps(run.Deps), prompt, agent.WithMeter(run.Meter), agent.WithAsker(t))
+			outside := []agent.RunOption{
+				agent.WithMeter(run.Meter), agent.WithPolicies(t.policies...), agent.WithAsker(t),
+			}
+			s := inner.Stream(ctx, deps(run.Deps), prompt, outside...)
 			for e := range s.Events() {
 				t.show(agent.Nested{Agent: name, Event: e})
 			}

@@ -176,6 +176,25 @@ func TestOuterLimitsBoundSubAgents(t *testing.T) {
 	}
 }
 
+func TestPoliciesOfTheOuterRunHoldInTheBackground(t *testing.T) {
+	refuse := agent.NewPolicy(agent.PolicyConfig[any]{Name: "house rules", Output: func(_ context.Context, run *toolset.RunContext[any], output any) (any, error) {
+		if run.Agent == "one" {
+			return nil, errors.New("forbidden")
+		}
+		return output, nil
+	}})
+	for _, background := range []bool{false, true} {
+		a := newAgent(t, []sub{answering("one")}, modeltest.Say(delegate("1", "one", "x", background)), modeltest.Say(wait("")), modeltest.SayText("done"))
+		res, err := a.Run(t.Context(), none{}, "go", agent.WithPolicies(refuse))
+		if !background {
+			require.ErrorAs(t, err, new(*agent.PolicyError))
+			continue
+		}
+		require.NoError(t, err)
+		require.Contains(t, res.Messages[4].Parts[0].Text, "forbidden")
+	}
+}
+
 func TestSubAgentsWorkInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(d time.Duration) *toolset.Tool[none] {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/internal/explain"
@@ -109,7 +110,7 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 	}
 	outside := &toolset.RunContext[D]{Deps: run.Deps, RunInfo: run.RunInfo, Call: run.Call}
 	outside.Messages = nil // it would be kept alive
-	t, err := o.start(ctx, a.name, func(ctx context.Context, t *task) (string, error) {
+	t, err := o.start(ctx, a.name, agent.PoliciesOf(run), func(ctx context.Context, t *task) (string, error) {
 		if a.background != nil {
 			return a.background(ctx, outside, t, in.Task)
 		}

@@ -29,6 +29,8 @@ import (
 type around struct {
 	// Task is the task of the call, in the form of engine.MarshalTask, without the history of the run around.
 	Task json.RawMessage `json:"task"`
+	// Policies are the names of the policies of the run around.
+	Policies []string `json:"policies,omitempty"`
 }
 
 // insideState is the state of an inner run whose calls wait for answers. Package agent defines its
@@ -43,8 +45,12 @@ func (e *runEngine) startChild(f *future, how Activity) {
 	task := *f.task
 	info := *task.Info
 	info.Messages = nil
+	policies, err := inheritable(&task)
 	task.Info, task.Options = &info, nil
-	data, err := engine.MarshalTask(&task)
+	var data []byte
+	if err == nil {
+		data, err = engine.MarshalTask(&task)
+	}
 	if err != nil {
 		f.done = &engine.Done{Err: err}
 		return
@@ -58,8 +64,50 @@ func (e *runEngine) startChild(f *future, how Activity) {
 		WorkflowID: id, TaskQueue: how.TaskQueue, WorkflowExecutionTimeout: how.Timeout,
 		WaitForCancellation: true, ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 	})
-	in := begin{Input: Input{Metadata: e.run.Metadata}, Around: &around{data}}
+	in := begin{Input: Input{Metadata: e.run.Metadata}, Around: &around{data, policies}}
 	f.result = workflow.ExecuteChildWorkflow(wctx, how.Child, e.compact(in))
+}
+
+// inheritable returns the names of the policies that hold for the workflow of a call. A policy that
+// decides about calls where they are executed would not see this one.
+func inheritable(t *engine.Task) (names []string, err error) {
+	if t.Options == nil {
+		return nil, nil
+	}
+	for _, p := range t.Options.Policies {
+		if p.Calls {
+			const text = "temporalengine: the policy %q decides about calls where they are " +
+				"executed, so a call of %s cannot be a workflow: leave out its Activity.Child"
+			return nil, fmt.Errorf(text, p.Name, t.Call.Tool)
+		}
+		names = append(names, p.Name)
+	}
+	return names, nil
+}
+
+// errPolicies means that a run lacks policies of the run around it. It ends that as well.
+var errPolicies = errors.New("temporalengine: a policy of the run around is missing")
+
+// governed returns an error unless the run of a task has the policies of the run around it.
+func (a *around) governed(t *engine.Task) error {
+	if a == nil {
+		return nil
+	}
+	for _, name := range a.Policies {
+		named := func(p engine.Policy) bool { return p.Name == name }
+		if t.Options == nil || !slices.ContainsFunc(t.Options.Policies, named) {
+			const text = "%w: %q: add agent.WithPolicies with such a policy to its Config.Options"
+			return fmt.Errorf(text, errPolicies, name)
+		}
+	}
+	return nil
+}
+
+// refused reports whether a policy of the run around has ended the run.
+func (a *around) refused(err error) bool {
+	var refused *agent.PolicyError
+	return errors.Is(err, errPolicies) ||
+		errors.As(err, &refused) && slices.Contains(a.Policies, refused.Policy)
 }
 
 // maxID bounds ids of workflows. The server takes 1,000 bytes, a session of a transcript 256.
@@ -171,7 +219,8 @@ func (a *around) ended(s *state, outer *toolset.Meter, err error) (*taskOutput, 
 		return a.result(s, outer, engine.Done{Return: engine.Return{Pending: &toolset.PendingError{Calls: calls, State: state}}})
 	}
 	var limit interface{ Applies(*toolset.Meter) bool } // a *toolset.LimitError or a *toolset.PriceError
-	if errors.As(err, &limit) && limit.Applies(outer) || task.Call.Resume != nil && errors.Is(err, agent.ErrResults) {
+	if errors.As(err, &limit) && limit.Applies(outer) || a.refused(err) ||
+		task.Call.Resume != nil && errors.Is(err, agent.ErrResults) {
 		return a.result(s, outer, engine.Done{Err: err})
 	}
 	why := err

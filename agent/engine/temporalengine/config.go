@@ -73,7 +73,9 @@ type Activity struct {
 	// The inner agent's own configuration makes its dependencies; Input.Metadata is the same as the
 	// run's. Without Child, the inner agent runs within the activity of the call, which begins anew
 	// if the worker is lost. Of the other fields, only Timeout and TaskQueue count. Zero Timeout
-	// means no bound.
+	// means no bound. The policies of the run must be installed in the inner agent or in its
+	// Config.Options, too, by their names. With a policy that decides about calls, such as guards
+	// of calls or results, Child is an error of the run.
 	Child string
 }
 

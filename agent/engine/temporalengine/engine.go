@@ -58,7 +58,9 @@ type runEngine struct {
 	crowd   crowd
 	// histories keeps what is too large for the events of many calls.
 	histories *histories
-	ids       uint64
+	// around is the call that the run is, or nil.
+	around *around
+	ids    uint64
 	// steps is how many steps the run has made, in all of its legs.
 	steps int
 	// continues is set if the run began before this leg.
@@ -103,6 +105,10 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		e.before = nil
 	}
 	e.steps = max(e.steps, t.Info.Step)
+	if err := e.around.governed(t); err != nil {
+		f.done = &engine.Done{Err: err}
+		return f
+	}
 	if t.Op == engine.OpTool || t.Op == engine.OpStep || t.Op == engine.OpModel {
 		e.acted = true
 	}

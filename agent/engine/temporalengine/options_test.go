@@ -63,7 +63,7 @@ func TestOptionsOfTheEngineAreRefused(t *testing.T) {
 		"WithModel": WithHistory(), "WithSettings": agent.WithSettings(model.Settings{}), "WithLimits": agent.WithLimits(agent.Limits{Requests: 9}),
 		"WithToolChoice": agent.WithToolChoice(model.ToolChoice{}), "WithInstructions": agent.WithInstructions("Be brief."),
 		"WithConversationID": agent.WithConversationID("c"), "WithToolRetries": agent.WithToolRetries(3), "WithHistoryStore": agent.WithHistoryStore(nil),
-		"WithPartials": agent.WithPartials(), "WithEndings": agent.WithEndings(agent.Endings{}), "WithAsker": agent.WithAsker(toolset.AskerFuncs{}),
+		"WithPartials": agent.WithPartials(), "WithEndings": agent.WithEndings(agent.Endings{}), "WithPolicies": agent.WithPolicies(), "WithAsker": agent.WithAsker(toolset.AskerFuncs{}),
 	}
 	for _, name := range optionsOfAgent(t) {
 		require.True(t, refused[name] != nil || shared[name] != nil, "is agent.%s an option of a single run? Then SingleRunOption has to know it", name)
@@ -79,7 +79,7 @@ func TestOptionsOfTheEngineAreRefused(t *testing.T) {
 			cfg.Options = append(cfg.Options, taken.made...)
 			cfg.Options = append(cfg.Options, o)
 			_, err := temporalengine.Register(new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment(), cfg)
-			require.ErrorContains(t, err, "Config.Options[12] is agent."+name+":")
+			require.ErrorContains(t, err, "Config.Options[13] is agent."+name+":")
 		}
 	}
 	cfg := config(a, new(temporalengine.MemoryBlobs))

@@ -79,7 +79,8 @@ func (f *flow[D, O]) execute(ctx workflow.Context, in begin, s *state) (any, err
 	in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
 	e := &runEngine{
 		ctx: ctx, name: activityName(f.config.Name), run: in.Input, tool: f.config.Tool, step: f.config.Step, state: s,
-		histories: f.histories, messages: workflow.GetSignalChannel(ctx, messageSignal),
+		histories: f.histories, around: in.Around,
+		messages: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	e.run.History, e.run.Prompt, e.run.Parts = nil, "", nil
 	out, err := f.legs(ctx, e, in)

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// policyRules has the rules of a policy. Its address identifies the policy.
+type policyRules struct {
+	name      string
+	limits    Limits
+	prices    model.PriceTable
+	whole     bool
+	windows   func(run *toolset.RunContext[any]) []toolset.Budget
+	approvals func(next toolset.Asker) toolset.Asker
+	doors     Hooks[any]
+	output    func(ctx context.Context, run *toolset.RunContext[any], output any) (any, error)
+	fits      func(deps any) error
+}
+
+// said has the rules of a policy and the run that it was installed for.
+type said struct {
+	*policyRules
+	// deps belong to that run. They are set once the policy is bound to it.
+	deps  any
+	bound bool
+	// inherited is set if the run around has the policy.
+	inherited bool
+	// narrow is set by [Adapt].
+	narrow func(deps any) any
+}
+
+// dependencies returns those that the functions of the policy get.
+func (s *said) dependencies() any {
+	if s.narrow != nil {
+		return s.narrow(s.deps)
+	}
+	return s.deps
+}
+
+// rules implements [governor]. Its policies are bound, and the outermost comes first.
+type rules struct {
+	policies []*said
+	ruled    *ruled
+}
+
+// govern combines the policies of a run: first of the run around it, then of the agent, then of the options.
+func govern(o *runOptions, own []*Policy, deps any) {
+	given, r := o.policies(), new(rules)
+	r.ruled = &ruled{says: r, wrong: checkPolicies(given, nil)}
+	if o.rule = r.ruled; o.rule.wrong != nil {
+		return
+	}
+	for i, list := range [...][]*Policy{given, own, given} {
+		for _, p := range list {
+			if s := p.said.(*said); i > 0 || s.bound {
+				r.fail(r.add(p, *s, o, deps))
+			}
+		}
+	}
+}
+
+// check reports what is wrong with policies.
+func check(policies []*Policy, deps any) error {
+	var errs []error
+	for _, p := range policies {
+		if errs = append(errs, p.err); p.fits != nil {
+			errs = append(errs, p.fits(deps))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fail notes an error because of which the run does not begin.
+func (r *rules) fail(err error) { r.ruled.wrong = errors.Join(r.ruled.wrong, err) }
+
+// add adds a policy to a run with these dependencies, unless the run has it.
+func (r *rules) add(p *Policy, own said, o *runOptions, deps any) error {
+	same := func(s *said) bool { return s.policyRules == own.policyRules }
+	if slices.ContainsFunc(r.policies, same) {
+		return nil
+	}
+	if own.inherited = own.bound; !own.bound {
+		if own.narrow == nil {
+			if err := own.fits(deps); err != nil {
+				return err
+			}
+		}
+		own.bound, own.deps = true, deps
+		o.limits = tightest(o.limits, own.limits)
+	}
+	if own.whole {
+		o.endings = Endings{NoCut: true}
+	}
+	r.policies = append(r.policies, &own)
+	bound := &Policy{name: p.name, said: &own, check: check, govern: govern}
+	r.ruled.policies = append(r.ruled.policies, bound)
+	return nil
+}
+
+// prices implements [governor]: the outermost policy that has prices wins.
+func (r *rules) prices() model.PriceTable {
+	for _, s := range r.policies {
+		if s.policyRules.prices != nil {
+			return s.policyRules.prices
+		}
+	}
+	return nil
+}
+
+// doors implements [governor].
+func (r *rules) doors() (all []erased) {
+	for _, s := range r.policies {
+		all = append(all, erased{s.policyRules.doors, s.dependencies})
+	}
+	return all
+}
+
+// dress implements [governor].
+func (r *rules) dress(run any) { run.(dresser).dressed(nil, r.doors()) }
+
+// names implements [governor].
+func (r *rules) names() (all []engine.Policy) {
+	for _, s := range r.policies {
+		doors := &s.policyRules.doors
+		calls := doors.Call != nil || doors.Approval != nil || s.approvals != nil
+		all = append(all, engine.Policy{Name: s.name, Calls: calls})
+	}
+	return all
+}
+
+// tightest returns the limits of a run under the limits of a policy.
+func tightest(l, policy Limits) Limits {
+	l = bounds(l)
+	return Limits{
+		Requests:     tighter(l.Requests, policy.Requests),
+		ToolCalls:    tighter(l.ToolCalls, policy.ToolCalls),
+		InputTokens:  tighter(l.InputTokens, policy.InputTokens),
+		OutputTokens: tighter(l.OutputTokens, policy.OutputTokens),
+		TotalTokens:  tighter(l.TotalTokens, policy.TotalTokens),
+		Cost:         tighter(l.Cost, policy.Cost),
+	}
+}
+
+func tighter[N int | int64 | float64](own, policy N) N {
+	bound := func(n N) float64 {
+		switch {
+		case n == NoToolCalls:
+			return 0
+		case n <= 0:
+			return math.Inf(1)
+		}
+		return float64(n)
+	}
+	if bound(policy) < bound(own) {
+		return policy
+	}
+	return own
+}
+
+// seat implements [governor]. The seat of the run around has the approvals of the policies of that
+// run already.
+func (r *rules) seat(place, asking *seat) *seat {
+	asker, inherits := place.asker, asking != nil && asking != place
+	if inherits {
+		asker = asking.asker
+	}
+	if asker == nil {
+		asker = toolset.AskerFuncs{}
+	}
+	layers := 0
+	for _, p := range slices.Backward(r.policies) {
+		if p.approvals == nil || inherits && p.inherited {
+			continue
+		}
+		var err error
+		if asker, err = p.over(asker); err != nil {
+			r.fail(err)
+			return asking
+		}
+		layers++
+	}
+	if layers == 0 {
+		return asking
+	}
+	if place.asker = asker; inherits { // the questions of both wait for one another
+		place.turn = asking.queue()
+	}
+	return place
+}
+
+// over returns the asker of the policy before another one.
+func (s *said) over(next toolset.Asker) (asker toolset.Asker, err error) {
+	defer recovered(&err)
+	if asker = s.approvals(next); asker == nil {
+		asker = next
+	}
+	return asker, nil
+}
+
+// budget implements [governor].
+func (r *rules) budget(info *toolset.RunInfo) {
+	for _, p := range r.policies {
+		if p.windows == nil {
+			continue
+		}
+		all := p.windows(&toolset.RunContext[any]{Deps: p.dependencies(), RunInfo: *info})
+		for i := range all {
+			all[i] = &policyBudget{all[i], p.policyRules}
+		}
+		info.Meter.SetBudgets(p.policyRules, all...)
+	}
+}
+
+// output implements [governor].
+func (r *rules) output(
+	ctx context.Context, info *toolset.RunInfo, host toolset.Host, t *engine.Task, done *engine.Done,
+) {
+	back := done.HandOver != nil && done.HandOver.Back
+	if done.Err != nil || done.Return.Retry || done.Return.Pending != nil || back {
+		return
+	}
+	for _, p := range slices.Backward(r.policies) {
+		if p.policyRules.output == nil {
+			continue
+		}
+		run := &toolset.RunContext[any]{Deps: p.dependencies(), RunInfo: *info, Host: host}
+		if t.Call != nil {
+			run.Call = t.Call.Call
+		}
+		value, err := p.policyRules.output(ctx, run, done.Output)
+		if err != nil {
+			done.Output = nil
+			refused(t, p.refusal(ctx, err, nil), done)
+			return
+		}
+		done.Output = value
+	}
+}
