@@ -62,7 +62,7 @@ func (r *agentRun[D, O]) instrument(ctx context.Context) {
 	if outer := instrumentsOf(ctx); outer != nil && len(outer.hooks) > 0 {
 		outer.dress(r, outer.hooks, r.options.rule)
 	} else if r.options.rule != nil {
-		r.options.rule.says.dress(r)
+		r.options.rule.says.dress(r, nil)
 	}
 }
 
@@ -75,11 +75,11 @@ type erased struct {
 // dress gives a run hooks around those that it has, and the doors of policies. Programs without
 // either do not link what that needs.
 func dress(run any, outer []Hooks[any], rule *ruled) {
-	var inner []erased
 	if rule != nil {
-		inner = rule.says.doors()
+		rule.says.dress(run, outer)
+		return
 	}
-	run.(dresser).dressed(outer, inner)
+	run.(dresser).dressed(outer, nil)
 }
 
 // dresser is implemented by runs.

@@ -178,10 +178,8 @@ type governor interface {
 	output(
 		ctx context.Context, info *toolset.RunInfo, host toolset.Host, t *engine.Task, done *engine.Done,
 	)
-	// doors returns the doors of the policies with their dependencies, the outermost first. dress
-	// gives them to a run.
-	doors() []erased
-	dress(run any)
+	// dress gives a run hooks around its own, and the doors of the policies inside of them.
+	dress(run any, outer []Hooks[any])
 	// names describes the policies to engines.
 	names() []engine.Policy
 }

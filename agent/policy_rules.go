@@ -116,16 +116,14 @@ func (r *rules) prices() model.PriceTable {
 	return nil
 }
 
-// doors implements [governor].
-func (r *rules) doors() (all []erased) {
-	for _, s := range r.policies {
-		all = append(all, erased{s.policyRules.doors, s.dependencies})
-	}
-	return all
-}
-
 // dress implements [governor].
-func (r *rules) dress(run any) { run.(dresser).dressed(nil, r.doors()) }
+func (r *rules) dress(run any, outer []Hooks[any]) {
+	var inner []erased
+	for _, s := range r.policies {
+		inner = append(inner, erased{s.policyRules.doors, s.dependencies})
+	}
+	run.(dresser).dressed(outer, inner)
+}
 
 // names implements [governor].
 func (r *rules) names() (all []engine.Policy) {
