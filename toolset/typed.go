@@ -19,7 +19,16 @@ import (
 // [ExternalTool] and, if In is json.RawMessage, [Raw]. If it is given several times, the last one counts. [Approved] does
 // the same for a whole toolset.
 func Approve[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) (*Approval, error)) Option {
-	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.approve = fn }) }
+	gives := typed[D, In]("Approve", fn == nil, func(t *Tool[D]) {
+		t.Approval = func(ctx context.Context, run *RunContext[D], args any) (*Approval, error) {
+			in, err := argumentsOf[In](args)
+			if err != nil {
+				return nil, err
+			}
+			return fn(ctx, run, in)
+		}
+	})
+	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.approve = gives }) }
 }
 
 // Check adds a check of the arguments that can use ctx, the dependencies, and the attempt in run.Call. Fn is called for
@@ -32,8 +41,23 @@ func Approve[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) 
 //
 // D and In must be the types of the tool, as for [Approve].
 func Check[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) error) Option {
+	gives := typed[D, In]("Check", fn == nil, func(t *Tool[D]) {
+		before := t.Check
+		t.Check = func(ctx context.Context, run *RunContext[D], args any) error {
+			if before != nil {
+				if err := before(ctx, run, args); err != nil {
+					return err
+				}
+			}
+			in, err := argumentsOf[In](args)
+			if err != nil {
+				return err
+			}
+			return fn(ctx, run, in)
+		}
+	})
 	return func(o *Options) {
-		o.typed = o.typed.with(func(f *typedFuncs) { f.checks = append(f.checks, fn) })
+		o.typed = o.typed.with(func(f *typedFuncs) { f.checks = append(f.checks, gives) })
 	}
 }
 
@@ -46,14 +70,43 @@ func Check[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) er
 func Effects[D, In any](
 	fn func(ctx context.Context, run *RunContext[D], in In) ([]Effect, error),
 ) Option {
-	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.effects = fn }) }
+	gives := typed[D, In]("Effects", fn == nil, func(t *Tool[D]) {
+		t.Effects = func(ctx context.Context, run *RunContext[D], args any) ([]Effect, error) {
+			in, err := argumentsOf[In](args)
+			if err != nil {
+				return nil, err
+			}
+			return fn(ctx, run, in)
+		}
+	})
+	return func(o *Options) { o.typed = o.typed.with(func(f *typedFuncs) { f.effects = gives }) }
 }
 
-// typedFuncs holds functions whose types the option does not know.
+// typedFuncs holds functions for tools of types that only the options know.
 type typedFuncs struct {
-	approve any
-	effects any
-	checks  []any
+	approve, effects typedFunc
+	checks           []typedFunc
+}
+
+// typedFunc gives its function to a tool, which is a *Tool[D] for arguments of type in. It is an
+// error if the function takes others; run is *RunContext[D]. Tools without such functions do not
+// link what they need.
+type typedFunc func(tool any, run, in reflect.Type) error
+
+// typed returns a typedFunc that calls give, for a function that is nil or not.
+func typed[D, In any](option string, isNil bool, give func(*Tool[D])) typedFunc {
+	return func(tool any, run, in reflect.Type) error {
+		t, ok := tool.(*Tool[D])
+		if !ok || in != reflect.TypeFor[In]() {
+			return fmt.Errorf("%s: the function takes %v and %v, the tool has %v and %v", option,
+				reflect.TypeFor[*RunContext[D]](), reflect.TypeFor[In](), run, in)
+		}
+		if isNil {
+			return fmt.Errorf("%s: the function is nil", option)
+		}
+		give(t)
+		return nil
+	}
 }
 
 // with returns a changed copy.
@@ -67,78 +120,27 @@ func (f *typedFuncs) with(change func(*typedFuncs)) *typedFuncs {
 	return &made
 }
 
-// typedOptions resolves the functions of [Approve], [Check] and [Effects] once the tool's types are
-// known.
+// give gives the functions to a tool.
+func (f *typedFuncs) give(tool any, name string, run, in reflect.Type) error {
+	var errs []error
+	for _, gives := range append([]typedFunc{f.approve, f.effects}, f.checks...) {
+		if gives == nil {
+			continue
+		}
+		if err := gives(tool, run, in); err != nil {
+			errs = append(errs, fmt.Errorf("tool %q: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// typedOptions applies [Approve], [Check] and [Effects] once the tool's types are known.
 func typedOptions[D, In any](t *Tool[D]) error {
 	given := t.Options.typed
 	if given == nil {
 		return nil
 	}
-	var errs []error
-	wrong := func(option string, fn any) {
-		got := reflect.TypeOf(fn)
-		errs = append(errs, fmt.Errorf("tool %q: %s: the function takes %v and %v, the tool has %v and %v", t.Def.Name, option,
-			got.In(1), got.In(2), reflect.TypeFor[*RunContext[D]](), reflect.TypeFor[In]()))
-	}
-	switch fn := given.approve.(type) {
-	case nil:
-	case func(context.Context, *RunContext[D], In) (*Approval, error):
-		if fn == nil {
-			errs = append(errs, fmt.Errorf("tool %q: Approve: the function is nil", t.Def.Name))
-			break
-		}
-		t.Approval = func(ctx context.Context, run *RunContext[D], args any) (*Approval, error) {
-			in, err := argumentsOf[In](args)
-			if err != nil {
-				return nil, err
-			}
-			return fn(ctx, run, in)
-		}
-	default:
-		wrong("Approve", fn)
-	}
-	switch fn := given.effects.(type) {
-	case nil:
-	case func(context.Context, *RunContext[D], In) ([]Effect, error):
-		if fn == nil {
-			errs = append(errs, fmt.Errorf("tool %q: Effects: the function is nil", t.Def.Name))
-			break
-		}
-		t.Effects = func(ctx context.Context, run *RunContext[D], args any) ([]Effect, error) {
-			in, err := argumentsOf[In](args)
-			if err != nil {
-				return nil, err
-			}
-			return fn(ctx, run, in)
-		}
-	default:
-		wrong("Effects", fn)
-	}
-	var checks []func(context.Context, *RunContext[D], In) error
-	for _, c := range given.checks {
-		switch fn, ok := c.(func(context.Context, *RunContext[D], In) error); {
-		case !ok:
-			wrong("Check", c)
-		case fn == nil:
-			errs = append(errs, fmt.Errorf("tool %q: Check: the function is nil", t.Def.Name))
-		default:
-			checks = append(checks, fn)
-		}
-	}
-	if len(checks) > 0 {
-		t.Check = func(ctx context.Context, run *RunContext[D], args any) error {
-			in, err := argumentsOf[In](args)
-			if err != nil {
-				return err
-			}
-			for _, check := range checks {
-				if err := check(ctx, run, in); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
 	t.Options.typed = nil
-	return errors.Join(errs...)
+	run, in := reflect.TypeFor[*RunContext[D]](), reflect.TypeFor[In]()
+	return given.give(t, t.Def.Name, run, in)
 }
