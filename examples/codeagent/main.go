@@ -30,7 +30,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	"github.com/ponte-go/ponte/examples/internal/offline"
+	"github.com/ponte-go/ponte/app/offline"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"

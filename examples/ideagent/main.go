@@ -25,6 +25,6 @@
 //	130  interrupted
 package main
 
-import "github.com/ponte-go/ponte/examples/ideagent/internal/program"
+import "github.com/ponte-go/ponte/app"
 
-func main() { program.Main(nil) }
+func main() { app.Main(nil) }

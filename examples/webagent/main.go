@@ -13,6 +13,6 @@
 // when the running turns have ended, a second one at once.
 package main
 
-import "github.com/ponte-go/ponte/examples/internal/webagent"
+import "github.com/ponte-go/ponte/app/web"
 
-func main() { webagent.Main(nil) }
+func main() { web.Main(nil) }

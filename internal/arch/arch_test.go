@@ -101,6 +101,8 @@ var rules = map[string][]string{
 	"internal/engine":                       {"agent/engine", "agent/model", "agent/journal", "toolset", "internal/decision", "internal/loop"},
 	"internal/decision":                     {"agent/model"},
 	"internal/":                             {"*"},
+	"app":                                   {"*"},
+	"app/":                                  {"*"},
 	"examples/":                             {"*"},
 	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/schema", "internal/plainjson"},
 	"internal/generate":                     {"internal/plainjson"},
@@ -138,15 +140,15 @@ var thirdParty = map[string][]string{
 	"toolset/workspace":               {"github.com/bmatcuk/doublestar/v4", "github.com/wlynxg/chardet/consts", "github.com/wlynxg/chardet/probe", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/encoding/japanese"},
 	"internal/adaptertest":            {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/adaptertest/endingtest": {"github.com/stretchr/testify/require"},
-	// The terminal client of the sample.
-	"examples/ideagent/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},
-	"examples/ideagent/internal/term/markdown": {"github.com/yuin/goldmark", "github.com/yuin/goldmark/"},
-	"examples/ideagent/internal/term/text":     {"github.com/clipperhouse/displaywidth"},
-	"examples/ideagent/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
-	"examples/support":                         {"github.com/modelcontextprotocol/go-sdk/mcp"}, // it is an MCP server, too
-	"internal/schema":                          {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
-	"examples/ideagent/internal/program":       {"golang.org/x/term"},
-	"examples/ideagent/internal/keys":          {"github.com/zalando/go-keyring"},
+	// The terminal.
+	"app/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},
+	"app/internal/term/markdown": {"github.com/yuin/goldmark", "github.com/yuin/goldmark/"},
+	"app/internal/term/text":     {"github.com/clipperhouse/displaywidth"},
+	"app/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
+	"examples/support":           {"github.com/modelcontextprotocol/go-sdk/mcp"}, // it is an MCP server, too
+	"internal/schema":            {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+	"app":                        {"golang.org/x/term"},
+	"app/internal/keys":          {"github.com/zalando/go-keyring"},
 }
 
 type pkg struct {
@@ -259,6 +261,9 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 			if strings.HasPrefix(ours, "examples/") && !strings.HasPrefix(p.path, "examples/") {
 				t.Errorf("%s: only examples may import examples", at)
 			}
+			if of := strings.SplitN(p.path, "/", 2)[0]; strings.HasPrefix(ours+"/", "app/") && of != "app" && of != "examples" {
+				t.Errorf("%s: app is the roof, which only programs import", at)
+			}
 		}
 	}
 }
@@ -279,7 +284,7 @@ func TestSurfacesChangeNoEntities(t *testing.T) {
 				changed := ""
 				switch n := n.(type) {
 				case *ast.CallExpr:
-					if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && !strings.HasPrefix(p.path, "examples/ideagent/internal/term/") {
+					if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Apply" && !strings.HasPrefix(p.path, "app/internal/term/") {
 						changed = "with Apply"
 					}
 				case *ast.AssignStmt:

@@ -22,7 +22,7 @@ import (
 func TestTroubleshootingQuotesMessages(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "troubleshooting.md"))
 	require.NoError(t, err)
-	texts := strings.Join(literals(t, "examples/ideagent", "examples/internal/stores", "acpbridge", "agent/session", "toolset/workspace"), "\x00")
+	texts := strings.Join(literals(t, "app", "acpbridge", "agent/session", "toolset/workspace"), "\x00")
 	messages := 0
 	for line := range strings.Lines(string(page)) {
 		m := regexp.MustCompile("^\\| `([^`]+)` \\|").FindStringSubmatch(line)

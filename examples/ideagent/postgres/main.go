@@ -19,12 +19,11 @@ import (
 	"context"
 
 	"github.com/ponte-go/ponte/agent/session/pgstore"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/program"
-	"github.com/ponte-go/ponte/examples/internal/stores"
+	"github.com/ponte-go/ponte/app"
 )
 
-func main() { program.Main(stores.Kinds{"postgres": open, "postgresql": open}) }
+func main() { app.Main(app.Kinds{"postgres": open, "postgresql": open}) }
 
-func open(ctx context.Context, address string) (stores.Store, error) {
+func open(ctx context.Context, address string) (app.Store, error) {
 	return pgstore.Open(ctx, address, pgstore.Options{})
 }

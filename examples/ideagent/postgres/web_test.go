@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/examples/internal/stores"
-	"github.com/ponte-go/ponte/examples/internal/webagent"
+	"github.com/ponte-go/ponte/app/web"
 )
 
 // A conversation that begins in an editor goes on in the browser, on the same database, and then in the editor again.
@@ -30,7 +29,7 @@ func TestConversationMovesToTheBrowserAndBack(t *testing.T) {
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := webagent.Run(ctx, []string{"-dir", work, "-store", at, "-open=false", "-model", "offline"}, in, stores.Kinds{"postgres": open})
+		err := web.Run(ctx, []string{"-dir", work, "-store", at, "-open=false", "-model", "offline"}, in, web.Kinds{"postgres": open})
 		_ = in.CloseWithError(err)
 		done <- err
 	}()

@@ -12,14 +12,13 @@ import (
 	"context"
 
 	"github.com/ponte-go/ponte/agent/session/pgstore"
-	"github.com/ponte-go/ponte/examples/internal/stores"
-	"github.com/ponte-go/ponte/examples/internal/webagent"
+	"github.com/ponte-go/ponte/app/web"
 )
 
-func main() { webagent.Main(kinds) }
+func main() { web.Main(kinds) }
 
-var kinds = stores.Kinds{"postgres": open, "postgresql": open}
+var kinds = web.Kinds{"postgres": open, "postgresql": open}
 
-func open(ctx context.Context, address string) (stores.Store, error) {
+func open(ctx context.Context, address string) (web.Store, error) {
 	return pgstore.Open(ctx, address, pgstore.Options{})
 }

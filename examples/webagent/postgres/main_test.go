@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ponte-go/ponte/examples/internal/webagent"
+	"github.com/ponte-go/ponte/app/web"
 	"github.com/ponte-go/ponte/internal/pgtest"
 )
 
@@ -33,7 +33,7 @@ func TestSessionsAreInPostgres(t *testing.T) {
 		out, in := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			err := webagent.Run(ctx, []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}, in, kinds)
+			err := web.Run(ctx, []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}, in, kinds)
 			_ = in.CloseWithError(err)
 			done <- err
 		}()

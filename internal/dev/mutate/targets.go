@@ -61,6 +61,7 @@ var groups = []struct {
 	{"editors", []string{"acpbridge/...", "internal/agentcall", "internal/elicit"}},
 	{"web", []string{"webbridge/..."}},
 	{"tracing", []string{"agent/otelagent"}},
+	{"app", []string{"app/..."}},
 	{"examples", []string{"examples/..."}},
 	{"house", []string{"..."}},
 }

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/term/edit"
+	"github.com/ponte-go/ponte/app/internal/term/input"
+	"github.com/ponte-go/ponte/app/internal/term/plain"
+	"github.com/ponte-go/ponte/app/internal/term/render"
+	"github.com/ponte-go/ponte/app/internal/term/screen"
+	"github.com/ponte-go/ponte/app/internal/term/text"
+	"github.com/ponte-go/ponte/app/internal/term/tty"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+// console is a conversation on a screen. One goroutine has the model; others send it functions.
+type console struct {
+	config  *Config
+	files   *local.Workspace
+	client  *acpclient.Client
+	session *acpclient.Session
+	tty     tty.Terminal
+	model   *screen.Model
+	painter tty.Painter
+	keys    input.Parser
+
+	calls    chan func()   // to be called by the loop
+	changed  chan struct{} // something of the session has
+	unfollow func()        // ends that
+	over     chan struct{}
+	work     sync.WaitGroup
+
+	asked   int
+	answers map[int]chan acp.PermissionOptionID
+	lines   map[int]chan string // for fields of forms
+	filling sync.Mutex
+	refused bool
+	running bool // a turn
+	shown   *view.Snapshot
+	err     error
+	quit    bool
+}
+
+// Bounds of the loop.
+const (
+	frameEvery = 33 * time.Millisecond
+	tickEvery  = 100 * time.Millisecond
+	escapeWait = 40 * time.Millisecond // for what an Esc may begin
+)
+
+// runConsole holds the conversation on a terminal.
+func runConsole(ctx context.Context, config *Config) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	files, err := local.Open(config.files())
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	c := &console{
+		config: config, files: files, calls: make(chan func(), 16), changed: make(chan struct{}, 1), over: make(chan struct{}), answers: map[int]chan acp.PermissionOptionID{},
+		lines: map[int]chan string{},
+	}
+	stop := waiting(config.Out, "Starting "+text.OneLine(config.Agent.String()))
+	opening := &talk{config: config}
+	err = opening.interruptible(ctx, func(ctx context.Context) error {
+		var err error
+		c.client, c.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: c.permission, Elicitation: c.elicit}, func(note string) {
+			select {
+			case c.calls <- func() { c.model.Note(note, render.Dim) }:
+			case <-c.over:
+			default: // nobody listens yet, or too much of it
+			}
+		})
+		return err
+	})
+	stop()
+	if err != nil {
+		return err
+	}
+	defer c.client.Close()
+	defer func() {
+		cancel(nil)
+		close(c.over)
+		c.work.Wait()
+	}()
+	if c.tty, err = config.Terminal(); err != nil {
+		return err
+	}
+	defer func() { // also when something panics
+		_ = c.tty.Close()
+	}()
+	err = c.loop(ctx)
+	_ = c.tty.Close()
+	width, _ := c.tty.Size()
+	for _, l := range c.model.Transcript(width, 500) {
+		fmt.Fprintln(config.Out, l.ANSI(config.Color))
+	}
+	return err
+}
+
+func random(n int) int {
+	v, err := rand.Int(rand.Reader, big.NewInt(int64(max(n, 1))))
+	if err != nil {
+		panic(err) // never; without it nothing here can be trusted
+	}
+	return int(v.Int64())
+}
+
+// loop shows the conversation and handles what is typed until its end.
+func (c *console) loop(ctx context.Context) error {
+	name := "agent"
+	if info := c.client.Agent().AgentInfo; info != nil {
+		name = info.Name
+	}
+	history := &edit.History{}
+	if c.config.History != "" {
+		history = edit.OpenHistory(c.config.History)
+	}
+	c.model = screen.New(screen.Config{
+		Agent: name, Dir: c.config.Dir, Once: c.config.Prompt != "", History: history, Rand: random, Code: plain.Code,
+	})
+	c.painter = tty.Painter{Out: c.tty, Color: c.config.Color}
+	c.model.Resize(c.tty.Size())
+	if c.config.Prompt == "" {
+		c.model.Note("Talking to "+name+". Enter sends, /help lists keys, Ctrl-D leaves.", render.Dim)
+	}
+	defer func() { c.unfollow() }()
+	c.follow(ctx)
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	escape := time.NewTimer(time.Hour)
+	defer escape.Stop()
+	var drawn time.Time
+	dirty, waits := true, false
+	if c.config.Prompt != "" {
+		c.send(ctx, c.config.Prompt)
+	}
+	for !c.quit {
+		if now := time.Now(); dirty && (!waits || now.Sub(drawn) >= frameEvery) {
+			width, height := c.tty.Size()
+			c.model.Resize(width, height)
+			c.model.Tick(now)
+			if err := c.painter.Paint(c.model.Frame(), width, height); err != nil {
+				return fmt.Errorf("the terminal is gone: %w", err)
+			}
+			dirty, waits, drawn = false, false, time.Now()
+		}
+		select {
+		case data, ok := <-c.tty.Input():
+			if !ok {
+				return errQuit
+			}
+			c.model.Input(time.Now(), c.keys.Feed(data))
+			if c.keys.Waiting() {
+				escape.Reset(escapeWait)
+			}
+			dirty, waits = true, false
+		case <-escape.C:
+			c.model.Input(time.Now(), c.keys.Flush())
+			dirty, waits = true, false
+		case <-c.changed:
+			c.catchUp()
+			waits, dirty = !dirty || waits, true
+		case f := <-c.calls:
+			f()
+			dirty, waits = true, false
+		case <-c.tty.Resized():
+			c.painter.Forget()
+			dirty, waits = true, false
+		case now := <-tick.C:
+			if c.model.Tick(now) || dirty {
+				dirty, waits = true, false
+			}
+		case <-c.config.Interrupts:
+			c.model.Interrupt(time.Now())
+			dirty, waits = true, false
+		case <-c.client.Done():
+			if err := c.client.Err(); !c.quit {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		c.effects(ctx)
+	}
+	if c.running && c.err == nil {
+		c.err = errQuit
+	}
+	return c.err
+}
+
+// effects does what the model wants done.
+func (c *console) effects(ctx context.Context) {
+	for _, e := range c.model.Effects() {
+		switch e.Do {
+		case screen.Send:
+			c.send(ctx, e.Text)
+		case screen.Cancel:
+			session := c.session
+			c.work.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+				defer cancel()
+				_ = session.Cancel(ctx) // if the agent is gone, the loop is told
+			})
+		case screen.Quit:
+			c.quit = true
+		case screen.Answer:
+			if answer := c.answers[e.Question]; answer != nil {
+				delete(c.answers, e.Question)
+				answer <- acp.PermissionOptionID(e.Option)
+			}
+		case screen.AnswerLine:
+			if answer := c.lines[e.Question]; answer != nil {
+				delete(c.lines, e.Question)
+				answer <- e.Text
+			}
+		case screen.ListFiles:
+			c.work.Go(func() {
+				files := list(ctx, c.files)
+				c.call(func() { c.model.SetFiles(files) })
+			})
+		case screen.Set:
+			session := c.session
+			c.work.Go(func() { c.set(ctx, session, e.Text) })
+		case screen.NewSession:
+			c.work.Go(func() { c.open(ctx, "") })
+		case screen.ListSessions:
+			now := c.session.ID()
+			c.work.Go(func() { c.listSessions(ctx, now) })
+		case screen.LoadSession:
+			c.work.Go(func() { c.open(ctx, acp.SessionID(e.Text)) })
+		}
+	}
+}
+
+// call has the loop call f, as long as there is one.
+func (c *console) call(f func()) {
+	select {
+	case c.calls <- f:
+	case <-c.over:
+	}
+}
+
+// send sends a prompt, with links to the files that it names.
+func (c *console) send(ctx context.Context, prompt string) {
+	c.model.Begin(time.Now())
+	c.running = true
+	blocks, session := blocks(prompt, c.config.Dir, c.model.Files()), c.session
+	c.work.Go(func() {
+		turn, err := session.Prompt(ctx, blocks...)
+		c.call(func() { c.end(turn, err) })
+	})
+}
+
+// catchUp shows everything that has not been shown.
+func (c *console) catchUp() {
+	if u, err := c.session.Cursor(c.shown).Update(ended); err == nil {
+		c.shown = u.Snapshot
+		c.model.Update(time.Now(), u.Changes)
+	}
+}
+
+// end takes the end of a turn.
+func (c *console) end(turn *acpclient.Turn, err error) {
+	c.catchUp()
+	c.running = false
+	problem := ""
+	switch {
+	case err != nil:
+		problem = explain(err)
+	case turn.StopReason == acp.StopReasonCancelled:
+		problem, err = "Cancelled.", errQuit
+	case turn.StopReason != acp.StopReasonEndTurn:
+		problem = Stopped(turn.StopReason)
+		err = errors.New(problem)
+	case c.refused:
+		err = errRefused
+	}
+	c.refused = false
+	if c.config.Prompt != "" {
+		c.err = err
+	}
+	c.model.End(time.Now(), problem)
+}
+
+// permission has the person answer a question.
+func (c *console) permission(ctx context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
+	if c.config.AllowAll {
+		if allow := r.Option(acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways); allow != "" {
+			c.call(func() { c.showAllowed(r) })
+			return allow, nil
+		}
+	}
+	option := c.choose(ctx, r)
+	if option == "" {
+		return "", nil
+	}
+	if k := kindOf(r, option); k != acp.PermissionOptionKindAllowOnce && k != acp.PermissionOptionKindAllowAlways {
+		c.call(func() { c.refused = true })
+	} else if r.Unasked {
+		c.call(func() { c.showAllowed(r) })
+	}
+	return option, nil
+}
+
+// choose has the person choose an option. It is empty if the question was taken back.
+func (c *console) choose(ctx context.Context, r *acpclient.PermissionRequest) acp.PermissionOptionID {
+	answer := make(chan acp.PermissionOptionID, 1)
+	id := 0
+	c.call(func() {
+		c.asked++
+		id = c.asked
+		c.answers[id] = answer
+		c.catchUp()
+		c.model.Ask(time.Now(), id, r)
+	})
+	select {
+	case option := <-answer:
+		return option
+	case <-ctx.Done():
+	case <-c.over:
+	}
+	c.call(func() {
+		delete(c.answers, id)
+		c.model.Withdraw(id)
+	})
+	return ""
+}
+
+func kindOf(r *acpclient.PermissionRequest, id acp.PermissionOptionID) acp.PermissionOptionKind {
+	for _, o := range r.Options {
+		if o.OptionID == id {
+			return o.Kind
+		}
+	}
+	return ""
+}
+
+// showAllowed leaves in the transcript what was allowed, if the agent has not shown it in a tool call.
+func (c *console) showAllowed(r *acpclient.PermissionRequest) {
+	if !r.Unasked {
+		return
+	}
+	c.model.Show(func(width int, expanded bool) []text.Line {
+		lines := screen.Preview(r, func(path string) string { return path }, width)
+		const folded = 24
+		if !expanded && len(lines) > folded {
+			lines = append(lines[:folded:folded], text.Of(fmt.Sprintf("… %d more lines (Ctrl-O)", len(lines)-folded), render.Dim))
+		}
+		return lines
+	})
+}
+
+// set sets an option of the session: "ID VALUE".
+func (c *console) set(ctx context.Context, session *acpclient.Session, line string) {
+	id, value, _ := strings.Cut(line, " ")
+	value = strings.TrimSpace(value)
+	err := session.SetOption(ctx, acp.SessionConfigID(id), value)
+	if err != nil && id == "mode" {
+		err = session.SetMode(ctx, acp.SessionModeID(value))
+	}
+	c.call(func() {
+		if err != nil {
+			c.model.Note("! "+explain(err), text.Style{Color: text.Yellow})
+			return
+		}
+		c.model.Note(id+": "+value, render.Dim)
+	})
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/app/chat"
+	"github.com/ponte-go/ponte/app/internal/term/tty"
+)
+
+// teletype is a terminal that keeps what it is sent and tells where its cursor is.
+type teletype struct {
+	paper
+	input   chan []byte
+	resized chan struct{}
+	once    sync.Once
+}
+
+func newTeletype() *teletype {
+	return &teletype{input: make(chan []byte, 1000), resized: make(chan struct{}, 1)}
+}
+
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
+
+var askedForCursor = regexp.MustCompile(`\x1b\[(\d+;\d+)H\x1b\[6n`)
+
+func (t *teletype) Write(p []byte) (int, error) {
+	n, err := t.paper.Write(p)
+	for _, m := range askedForCursor.FindAllSubmatch(p, -1) {
+		t.input <- []byte("\x1b[" + string(m[1]) + "R")
+	}
+	return n, err
+}
+
+func (t *teletype) Size() (width, height int) { return 80, 24 }
+func (t *teletype) Input() <-chan []byte      { return t.input }
+func (t *teletype) Resized() <-chan struct{}  { return t.resized }
+func (t *teletype) Close() error              { t.once.Do(func() { _, _ = t.Write([]byte(tty.End)) }); return nil }
+func (t *teletype) types(keys ...string) {
+	for _, k := range keys {
+		t.input <- []byte(k)
+	}
+}
+
+// mark returns how much has been shown so far.
+func (t *teletype) mark() int { return len(t.String()) }
+
+// waitAfter waits for text that is shown after a mark.
+func (t *teletype) waitAfter(test *testing.T, mark int, text string) {
+	test.Helper()
+	require.Eventually(test, func() bool { return strings.Contains(t.String()[mark:], text) }, time.Minute, 2*time.Millisecond, "waiting for %q", text)
+}
+
+func (p *person) sitDown() *teletype {
+	t := newTeletype()
+	p.Terminal = func() (tty.Terminal, error) { return t, nil }
+	return t
+}
+
+// answer presses a key until the question is gone: right after it was opened, a key is no answer.
+func (t *teletype) answer(test *testing.T, key, until string) {
+	test.Helper()
+	require.Eventually(test, func() bool {
+		if strings.Contains(t.String(), until) {
+			return true
+		}
+		t.types(key)
+		return false
+	}, time.Minute, 400*time.Millisecond)
+}
+
+func TestConversationOnAScreen(t *testing.T) {
+	p := newPerson(t)
+	p.History = filepath.Join(t.TempDir(), "history")
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "old.txt"), nil, 0o600))
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("permission a.txt; run echo $GREETING", "\r")
+	screen.waitFor(t, "Allow once")
+	require.Contains(t, screen.String(), `{"path":"a.txt"}`)
+	screen.answer(t, "y", "[chosen: once]")
+	screen.waitFor(t, "The agent has not asked about this.")
+	require.Contains(t, screen.String(), "GREETING=hi")
+	screen.answer(t, "y", "[exit 0: hi]")
+	screen.waitFor(t, "exit code 0")
+	require.Empty(t, p.errors.String())
+	screen.types("\x15", "stop refusal", "\r") // what was pressed after the answer is in the input
+	screen.waitFor(t, "the agent refuses to answer that")
+	mark := screen.mark()
+	screen.types("\x04")
+	require.Equal(t, chat.ExitOK, wait())
+	require.Contains(t, screen.String()[mark:], tty.End)
+	require.Contains(t, sgr.ReplaceAllString(p.out.String(), ""), "› stop refusal", "what was said stays behind")
+	history, err := os.ReadFile(p.History)
+	require.NoError(t, err)
+	require.Equal(t, "\"permission a.txt; run echo $GREETING\"\n\"stop refusal\"\n", string(history))
+}
+
+func TestPromptOnAScreen(t *testing.T) {
+	for key, want := range map[string]struct {
+		said string
+		code int
+	}{"y": {"[chosen: once]", chat.ExitOK}, "n": {"[chosen: no]", chat.ExitRefused}} {
+		p := newPerson(t)
+		p.Prompt = "permission a.txt; say bye"
+		screen := p.sitDown()
+		wait := p.start(t)
+		screen.waitFor(t, "Allow once")
+		screen.answer(t, key, tty.End)
+		require.Equal(t, want.code, wait())
+		require.Contains(t, p.out.String(), want.said)
+		require.Contains(t, p.out.String(), "[bye]")
+	}
+}
+
+func TestCtrlCOnAScreen(t *testing.T) {
+	p := newPerson(t)
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("permission a.txt; hang", "\r")
+	screen.waitFor(t, "Allow once")
+	screen.types("\x03")
+	screen.waitFor(t, "Cancelled.")
+	screen.types("say still here", "\r")
+	screen.waitFor(t, "[still here]")
+	p.interrupt <- struct{}{} // one that is sent as a signal
+	screen.waitFor(t, "Press Ctrl-C again to leave")
+	screen.types("\x03")
+	require.Equal(t, chat.ExitOK, wait())
+
+	p = newPerson(t)
+	p.Prompt = "say begun; hang"
+	screen = p.sitDown()
+	wait = p.start(t)
+	screen.waitFor(t, "[begun]")
+	screen.types("\x03")
+	require.Equal(t, chat.ExitInterrupted, wait())
+}
+
+func TestScreenEndsWithItsAgentAndItsTerminal(t *testing.T) {
+	p := newPerson(t)
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("die the disk is on fire", "\r")
+	require.Equal(t, chat.ExitError, wait())
+	require.Contains(t, p.errors.String(), "its last words: the disk is on fire")
+	require.Contains(t, screen.String(), tty.End)
+
+	p = newPerson(t)
+	screen = p.sitDown()
+	wait = p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("hang", "\r")
+	close(screen.input)
+	require.Equal(t, chat.ExitInterrupted, wait())
+}
+
+// Keys are handled while an agent floods the screen with ten megabytes.
+func TestFloodDoesNotStallTheScreen(t *testing.T) {
+	p := newPerson(t)
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("gush", "\r")
+	screen.waitFor(t, "word word")
+	typed := 0
+	for !strings.Contains(screen.String(), "[gushed]") {
+		mark := screen.mark()
+		screen.types("x")
+		screen.waitAfter(t, mark, strings.Repeat("x", typed%20+1))
+		if typed++; typed%20 == 0 {
+			screen.types("\x15")
+		}
+	}
+	t.Logf("%d keys were shown meanwhile, %d bytes written", typed, screen.mark())
+	require.Less(t, screen.mark(), 4<<20, "frames, and not everything that was said")
+	screen.types("\x15", "\x04")
+	require.Equal(t, chat.ExitOK, wait())
+}
+
+func TestFilesAreSentAsLinks(t *testing.T) {
+	p := newPerson(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, "sub", ".git"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sub", "main.go"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "sub", ".git", "main.go"), nil, 0o600))
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("links @main")
+	screen.waitFor(t, "@sub/main.go")
+	require.NotContains(t, screen.String(), ".git/main.go")
+	screen.types("\t", "\r")
+	screen.waitFor(t, "main.go file://")
+	screen.types("\x04")
+	require.Equal(t, chat.ExitOK, wait())
+	require.Contains(t, strings.ReplaceAll(p.out.String(), "\n", ""), "/sub/main.go]")
+}
+
+func TestLogin(t *testing.T) {
+	for _, c := range []struct {
+		name, input, says string
+		person, screen    bool
+		code              int
+	}{
+		{"chosen", "2\n", "[hello]", true, false, chat.ExitOK},
+		{"chosen, then a screen", "2\n", "[hello]", true, true, chat.ExitOK},
+		{"fails", "1\n", "no key", true, false, chat.ExitError},
+		{"left", "\n", "not logged in", true, false, chat.ExitError},
+		{"nobody there", "2\n", "authenticate with one of: key, web", false, false, chat.ExitError},
+	} {
+		p := newPerson(t)
+		p.Agent.Args = append(p.Agent.Args, "locked")
+		p.Prompt, p.Person, p.In = "say hello", c.person, strings.NewReader(c.input)
+		if c.screen {
+			p.sitDown()
+		}
+		require.Equal(t, c.code, p.start(t)(), c.name)
+		require.Contains(t, p.out.String()+p.errors.String(), c.says, c.name)
+		if c.person {
+			require.Contains(t, p.out.String(), "  1  API key\n  2  Web⟨ESC⟩[31m\n     opens a browser\n", c.name)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/term/events"
+	"github.com/ponte-go/ponte/app/internal/term/plain"
+	"github.com/ponte-go/ponte/app/internal/term/text"
+	"github.com/ponte-go/ponte/app/internal/term/tty"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+// Config says whom to talk to, about what, and where.
+type Config struct {
+	// Agent starts the agent.
+	Agent acpclient.Command
+	// Dir is the session's directory, absolute. The agent is served its files, and commands that run on this machine.
+	Dir string
+	// Env are names of variables that commands get, besides ordinary ones.
+	Env []string
+	// Sandbox, if not nil, is where commands run.
+	Sandbox *local.Sandbox
+	// Prompt is the one thing to ask. Empty means that In has a prompt on each line.
+	Prompt string
+	// AllowAll allows whatever the agent asks permission for.
+	AllowAll bool
+	// Verbose shows what the agent writes to its standard error. Heed, if not nil, selects lines
+	// that are always shown.
+	Verbose bool
+	Heed    func(line string) bool
+	// JSON writes events as JSON, one on each line, instead of text. No questions are asked then.
+	JSON bool
+	// Version is the client's version, as it tells agents.
+	Version string
+
+	// In is the source of prompts and answers. Person is set if a person is there to answer
+	// questions.
+	In     io.Reader
+	Person bool
+	// Out receives output, and Err errors. Color allows colors on Out.
+	Out, Err io.Writer
+	Color    bool
+	// Terminal, if not nil, switches the terminal to a separate screen, for a person. Nil appends
+	// text to Out.
+	Terminal func() (tty.Terminal, error)
+	// History is the file that keeps what was entered on such a screen, empty for none.
+	History string
+	// Interrupts receives a value for each Ctrl-C.
+	Interrupts <-chan struct{}
+}
+
+// files configures the files and commands that the agent is served.
+func (c *Config) files() local.Config {
+	return local.Config{Roots: []string{c.Dir}, PassEnv: c.Env, Sandbox: c.Sandbox}
+}
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitError       = 1 // an error, or a turn that the agent did not end by itself
+	ExitRefused     = 5 // something that the agent wanted to do was not allowed
+	ExitInterrupted = 130
+)
+
+var (
+	// errQuit means that the user has had enough.
+	errQuit = errors.New("interrupted")
+	// errRefused means that something was not allowed, which has been shown.
+	errRefused = errors.New("something that the agent wanted to do was not allowed")
+)
+
+// Run holds the conversation and returns the exit code. It ends early when ctx does. Errors have been shown then, and
+// nothing of what was started is left.
+func Run(ctx context.Context, config Config) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	output := NewOutput(config.Out, cancel) // what cannot be shown is not done
+	config.Out = output
+	var out front = plain.New(config.Out, config.Color, config.Dir)
+	if config.JSON {
+		out, config.Person = events.New(config.Out), false
+	}
+	var err error
+	if config.Terminal != nil && config.Person {
+		err = runConsole(ctx, &config)
+	} else {
+		err = run(ctx, &config, out)
+	}
+	if failed := output.Err(); failed != nil {
+		fmt.Fprintf(config.Err, "ideagent: %s\n", explain(failed))
+		return ExitError
+	}
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errQuit), ctx.Err() != nil:
+		out.Failed(ExitInterrupted, "interrupted")
+		return ExitInterrupted
+	case errors.Is(err, errRefused):
+		out.Failed(ExitRefused, errRefused.Error())
+		return ExitRefused
+	}
+	out.Failed(ExitError, explain(err))
+	fmt.Fprintf(config.Err, "ideagent: %s\n", explain(err))
+	return ExitError
+}
+
+// front shows a conversation.
+type front interface {
+	Update(*view.Update)
+	Note(string)
+	Fail(string)
+	EndTurn()
+	// Ended reports how a turn ended: with a stop reason, or an error.
+	Ended(reason, err string)
+	// Failed says with which exit code the conversation ends, if it is not 0.
+	Failed(code int, why string)
+	// Asked shows a question, and the answer unless it came from a person.
+	Asked(q *acpclient.PermissionRequest, answer, why string)
+}
+
+// explain returns an error as users like it: on one line, without the name of a package in front.
+func explain(err error) string {
+	line := text.OneLine(err.Error())
+	for _, name := range []string{"acpclient: ", "guard: ", "workspace: ", "local: ", "acp: "} {
+		line = strings.TrimPrefix(line, name)
+	}
+	return line
+}
+
+func run(ctx context.Context, config *Config, out front) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	files, err := local.Open(config.files())
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	t := &talk{config: config, out: out, lines: newLines(config.In)}
+	// Until the session is open, an interrupt ends everything.
+	err = t.interruptible(ctx, func(ctx context.Context) error {
+		var err error
+		base := acpclient.Config{Workspace: careful{files}, Permission: t.permission}
+		if _, shows := out.(*plain.Printer); shows && config.Person {
+			base.Elicitation = t.elicit
+		}
+		t.client, t.session, err = connect(ctx, config, base, out.Note)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer t.client.Close()
+	return t.hold(ctx)
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stores_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/app/internal/stores"
+)
+
+const sample = "examples/ideagent/postgres"
+
+func TestPlaces(t *testing.T) {
+	opened := ""
+	kinds := stores.Kinds{"postgres": func(_ context.Context, address string) (stores.Store, error) {
+		opened = address
+		return nil, session.ErrUnavailable
+	}}
+	for _, name := range []string{"postgres://u:p@h/db", "PostGres://u:p@h/db"} {
+		place, err := kinds.At(name, sample)
+		require.NoError(t, err)
+		require.Empty(t, place.Dir())
+		require.Equal(t, "the postgres database", place.String())
+		_, err = place.Open(t.Context())
+		require.ErrorIs(t, err, session.ErrUnavailable)
+		require.Equal(t, "postgres://u:p@h/db", opened)
+	}
+	dir := t.TempDir()
+	place, err := kinds.At(dir, sample)
+	require.NoError(t, err)
+	require.Equal(t, dir, place.Dir())
+	require.Equal(t, dir, place.String())
+	store, err := place.Open(t.Context())
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(dir, "sessions.db"))
+	require.NoError(t, store.Close())
+	place, err = kinds.At("a:b", sample)
+	require.NoError(t, err)
+	require.True(t, filepath.IsAbs(place.Dir()))
+}
+
+// What looks like an address of a database is none of the directories whose names are shown.
+func TestPasswordsAreNoDirectories(t *testing.T) {
+	kinds := stores.Kinds{"postgres": nil}
+	for name, want := range map[string]string{
+		"mysql://user:secret@host/db":             `no stores of the kind "mysql": see examples/ideagent/postgres`,
+		"postgresql://user:secret@host/db":        `no stores of the kind "postgresql"`,
+		"postgres:/user:secret@host/db":           "in the form postgres://user@host/database",
+		"postgres:user:secret@host/db":            "in the form",
+		" postgres://user:secret@host/db":         "in the form",
+		"JDBC:postgres://host/db?password=secret": "in the form",
+		"host=h user=u password=secret":           "in the form",
+		"host=h PASSWORD = 'secret'":              "in the form",
+		"user:secret@://host":                     "in the form",
+		"://user:secret@host":                     "in the form",
+	} {
+		_, err := kinds.At(name, sample)
+		require.ErrorContains(t, err, want, name)
+		require.NotContains(t, err.Error(), "secret")
+		require.NotContains(t, stores.Mask(name), "secret")
+	}
+	require.Equal(t, "postgres://…", stores.Mask("postgres://user:secret"))
+	require.Equal(t, "a b", stores.Mask("a b"))
+}
+
+func TestKeysOfDatabases(t *testing.T) {
+	kinds := stores.Kinds{"postgres": nil, "postgresql": nil}
+	for name := range kinds {
+		kinds[name] = func(context.Context, string) (stores.Store, error) { return nil, nil }
+	}
+	env := map[string]string{"PGHOST": "other", "PGDATABASE": "sessions"}
+	key := func(name string) string {
+		place, err := kinds.At(name, sample)
+		require.NoError(t, err)
+		return place.Key(func(v string) string { return env[v] })
+	}
+	same := key("postgres://ann@db/sessions")
+	for _, name := range []string{
+		"postgresql://bob:x@db/sessions", "postgres://db/sessions?sslmode=require", "postgres://db/", "postgres:///sessions?host=db", "postgres://p@ss:word@db/sessions",
+	} {
+		require.Equal(t, same, key(name), name)
+	}
+	for _, name := range []string{"postgres://db:5433/sessions", "postgres://db2/sessions", "postgres://db/other", "postgres:///sessions", "postgres://db/sessions?port=1"} {
+		require.NotEqual(t, same, key(name), name)
+	}
+	env = nil
+	require.NotEqual(t, key("postgres://ann@db"), key("postgres://bob@db"), "the database has the user's name")
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package screen
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/app/internal/term/input"
+	"github.com/ponte-go/ponte/app/internal/term/render"
+)
+
+// Input takes what was typed, pasted or reported. Each key changes something that is seen.
+func (m *Model) Input(now time.Time, events []input.Event) {
+	m.now = now
+	for _, e := range events {
+		if e.Kind != input.Report {
+			m.hint = ""
+			m.dots++
+		}
+		if len(m.questions) > 0 && m.questionKey(m.questions[0], e) {
+			continue
+		}
+		if e.Kind == input.Report {
+			continue
+		}
+		if e.Kind != input.Ctrl || e.Text != "c" {
+			m.leaving = time.Time{}
+		}
+		if !m.key(e) && m.hint == "" {
+			m.tell("That key does nothing here. /help lists keys")
+		}
+		if len(m.questions) > 0 && m.questions[0].state < locked {
+			m.tell("Typed before the question was shown: it goes to the input")
+		}
+	}
+}
+
+// key handles an event, and reports whether it has changed anything.
+func (m *Model) key(e input.Event) bool {
+	if m.popupKey(e) {
+		return true
+	}
+	if e.Kind == input.Tab {
+		return m.complete()
+	}
+	if !m.edit(e) {
+		return false
+	}
+	if m.complete(); m.recalled {
+		m.popup, m.recalled = popup{}, false
+	}
+	return true
+}
+
+// edit handles a key that is not about completion.
+func (m *Model) edit(e input.Event) bool {
+	changed := false
+	switch e.Kind {
+	case input.Text:
+		if e.Alt {
+			changed = m.altKey(e.Text)
+		} else {
+			changed = m.buffer.Insert(e.Text)
+		}
+		m.history.Leave()
+	case input.Paste:
+		changed = m.buffer.Insert(e.Text)
+		m.history.Leave()
+	case input.Enter:
+		if e.Shift || e.Alt || e.Held {
+			changed = m.buffer.Insert("\n")
+			break
+		}
+		return m.enter()
+	case input.Backspace:
+		if e.Alt || e.Held {
+			changed = m.buffer.KillWord(-1)
+		} else {
+			changed = m.buffer.Backspace()
+		}
+	case input.Delete:
+		changed = m.buffer.Delete()
+	case input.Left, input.Right:
+		n := map[input.Kind]int{input.Left: -1, input.Right: 1}[e.Kind]
+		if e.Alt || e.Held {
+			return m.buffer.MoveWord(n)
+		}
+		return m.buffer.Move(n)
+	case input.Up:
+		if e.Shift || e.Alt || e.Held {
+			return m.scroll(-1)
+		}
+		return m.buffer.Vertical(-1) || m.recall(-1)
+	case input.Down:
+		if e.Shift || e.Alt || e.Held {
+			return m.scroll(1)
+		}
+		return m.buffer.Vertical(1) || m.recall(1)
+	case input.Home:
+		return m.buffer.Home()
+	case input.End:
+		return m.buffer.End()
+	case input.PageUp:
+		return m.scroll(-max(m.room-2, 1))
+	case input.PageDown:
+		return m.scroll(max(m.room-2, 1))
+	case input.WheelUp:
+		return m.scroll(-3)
+	case input.WheelDown:
+		return m.scroll(3)
+	case input.Escape:
+		if m.follow {
+			return false
+		}
+		m.follow = true
+		return true
+	case input.Ctrl:
+		changed = m.ctrlKey(e.Text)
+	}
+	return changed
+}
+
+func (m *Model) altKey(key string) bool {
+	switch key {
+	case "b":
+		return m.buffer.MoveWord(-1)
+	case "f":
+		return m.buffer.MoveWord(1)
+	case "d":
+		return m.buffer.KillWord(1)
+	}
+	return false
+}
+
+func (m *Model) ctrlKey(key string) bool {
+	switch key {
+	case "a":
+		return m.buffer.Home()
+	case "e":
+		return m.buffer.End()
+	case "b":
+		return m.buffer.Move(-1)
+	case "f":
+		return m.buffer.Move(1)
+	case "p":
+		return m.buffer.Vertical(-1) || m.recall(-1)
+	case "n":
+		return m.buffer.Vertical(1) || m.recall(1)
+	case "h":
+		return m.buffer.Backspace()
+	case "k":
+		return m.buffer.KillToEnd()
+	case "u":
+		return m.buffer.KillToStart()
+	case "w":
+		return m.buffer.KillSpace()
+	case "y":
+		return m.buffer.Yank()
+	case "z", "_":
+		return m.buffer.Undo()
+	case "j":
+		return m.buffer.Insert("\n")
+	case "c":
+		m.interrupt()
+		return true
+	case "d":
+		if m.buffer.Text() == "" {
+			m.do(Effect{Do: Quit})
+			return true
+		}
+		return m.buffer.Delete()
+	case "o":
+		m.doc.Expand(!m.doc.Expanded())
+		m.tell(map[bool]string{true: "Everything is shown. Ctrl-O folds it", false: "Folded. Ctrl-O shows everything"}[m.doc.Expanded()])
+		return true
+	case "l":
+		m.follow = true
+		m.tell("Drawn again")
+		return true
+	}
+	return false
+}
+
+// interrupt is Ctrl-C: it clears the input, then cancels the turn, then asks whether to leave.
+func (m *Model) interrupt() {
+	again := !m.leaving.IsZero() && m.now.Sub(m.leaving) < 5*time.Second
+	m.leaving = time.Time{}
+	switch {
+	case m.buffer.Text() != "" && len(m.questions) == 0:
+		m.history.Add(m.buffer.Text())
+		m.buffer.Set("")
+		m.tell("Cleared. It is in the history")
+	case m.busy && !m.cancelling:
+		m.cancelling = true
+		m.do(Effect{Do: Cancel})
+	case again:
+		m.do(Effect{Do: Quit})
+	default:
+		m.leaving = m.now
+		m.tell("Press Ctrl-C again to leave")
+	}
+}
+
+// Interrupt is a Ctrl-C that came as a signal.
+func (m *Model) Interrupt(now time.Time) { m.Input(now, []input.Event{{Kind: input.Ctrl, Text: "c"}}) }
+
+// scroll moves the transcript.
+func (m *Model) scroll(n int) bool {
+	top := m.top
+	if m.follow {
+		top = m.doc.Back(m.doc.End(), m.room)
+	}
+	if n < 0 {
+		to := m.doc.Back(top, -n)
+		if to == top {
+			m.tell("This is the beginning")
+			return true
+		}
+		m.top, m.follow = to, false
+		return true
+	}
+	if m.follow {
+		m.tell("This is the end")
+		return true
+	}
+	_, to := m.doc.From(top, n)
+	more, _ := m.doc.From(to, m.room+1)
+	m.top, m.follow = to, len(more) <= m.room
+	return true
+}
+
+func (m *Model) recall(n int) bool {
+	s, ok := m.history.Step(n, m.buffer.Text())
+	if !ok {
+		m.tell(map[bool]string{true: "There is nothing older", false: "There is nothing newer"}[n < 0])
+		return true
+	}
+	m.buffer.Set(s)
+	m.recalled = true
+	return true
+}
+
+// enter sends what was typed, or runs a command of the client.
+func (m *Model) enter() bool {
+	line := m.buffer.Text()
+	if before, ok := strings.CutSuffix(line, `\`); ok && m.buffer.Cursor() == len(line) {
+		m.buffer.Set(before + "\n")
+		return true
+	}
+	if m.field != nil {
+		m.answerLine()
+		return true
+	}
+	if strings.TrimSpace(line) == "" {
+		m.tell("Type what to do, and Enter. Ctrl-D leaves")
+		return true
+	}
+	m.history.Add(line)
+	m.buffer.Set("")
+	m.popup = popup{}
+	if m.command(strings.TrimSpace(line)) {
+		return true
+	}
+	if m.busy || m.sending || m.opening {
+		m.queue = append(m.queue, line)
+		m.tell("It is sent when the turn has ended")
+		return true
+	}
+	m.sending = true
+	m.do(Effect{Do: Send, Text: line})
+	return true
+}
+
+// command runs a command of the client, unless the agent has one of that name.
+func (m *Model) command(line string) bool {
+	name, rest, _ := strings.Cut(line, " ")
+	for _, c := range m.commands {
+		if c.Text == name {
+			return false
+		}
+	}
+	switch name {
+	case "/help":
+		m.Note(help, render.Dim)
+	case "/quit", "/exit":
+		m.do(Effect{Do: Quit})
+	case "/set":
+		m.set(strings.TrimSpace(rest))
+	case "/new", "/sessions":
+		if name == "/new" && strings.TrimSpace(rest) != "" {
+			return false
+		}
+		m.openSession(name, strings.TrimSpace(rest))
+	default:
+		return false
+	}
+	m.follow = true
+	return true
+}
+
+const help = `Enter          send; Shift-Enter, Alt-Enter, Ctrl-J or \ Enter: a new line
+/ and @        commands and files: Tab or Enter takes one, ↑ ↓ choose
+↑ ↓            lines, then what was entered before and begins like this
+PgUp PgDn      scroll; Shift-↑ ↓ by lines; Esc: back to the end
+Ctrl-O         fold or show thoughts, outputs, arguments
+Ctrl-C         clears the input, then cancels the turn, then leaves
+Ctrl-D         leaves
+Ctrl-A E B F K U W Y Z, Alt-B F D: editing as in a shell
+/new           begins a new conversation
+/sessions      lists the agent's sessions; /sessions NUMBER continues one
+/set           what can be set; /set ID VALUE sets it
+/quit          leaves`
+
+// set lists what can be set, or sets it.
+func (m *Model) set(rest string) {
+	if rest != "" {
+		m.do(Effect{Do: Set, Text: rest})
+		return
+	}
+	if len(m.settings) == 0 {
+		m.Note("The agent has nothing that can be set.", render.Dim)
+	}
+	for _, s := range m.settings {
+		values := "true, false"
+		if !s.Switch {
+			var ids []string
+			for _, c := range s.Choices {
+				ids = append(ids, c.ID)
+			}
+			values = strings.Join(ids, ", ")
+		}
+		m.Note("/set "+s.ID+" "+s.Value+"   ("+values+")", render.Dim)
+	}
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package screen is the terminal client's screen as a state machine. Its input is everything that
+// happens: keys, changes of the conversation, questions, the time. Its output is a frame and
+// effects to carry out. It reads no clock and starts nothing, so tests drive it without a terminal.
+//
+// # Only a person answers
+//
+// A question is drawn together with two queries for the position of the cursor, at places that are
+// drawn at random. A terminal handles what it is sent in order, and its answers appear in the input
+// in order of time. So what comes before both answers was typed before the question was drawn,
+// however long it was under way, and does not answer it. A terminal that does not answer gets a
+// word that has to be typed first. An answer is a single key that comes alone, after a moment in
+// which nothing was typed. Pasted text is never an answer.
+package screen
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/term/edit"
+	"github.com/ponte-go/ponte/app/internal/term/render"
+	"github.com/ponte-go/ponte/app/internal/term/text"
+)
+
+// Config is the initial configuration of a screen.
+type Config struct {
+	// Agent names the agent, Dir is the session's directory.
+	Agent, Dir string
+	// Once ends everything after the first turn.
+	Once bool
+	// History holds earlier entries. Nil keeps one in memory.
+	History *edit.History
+	// Rand returns an unpredictable number below n. Code returns an unpredictable word.
+	Rand func(n int) int
+	Code func() string
+}
+
+// Effect is something to do. Do determines the fields that are used.
+type Effect struct {
+	Do Do
+	// Text is the prompt that is to be sent, the option that is to be set, as "ID VALUE", the line that answers, or the id of a session.
+	Text string
+	// Question and Option are the answer to a question.
+	Question int
+	Option   string
+}
+
+// Do is a kind of effect.
+type Do uint8
+
+// The effects.
+const (
+	Send      Do = iota + 1 // a prompt: Text
+	Cancel                  // the turn
+	Quit                    // leave
+	Answer                  // Question, Option
+	ListFiles               // for completion
+	Set                     // an option: Text
+
+	AnswerLine   // Question, Text
+	NewSession   // in place of this one
+	ListSessions // see [Model.SetSessions]
+	LoadSession  // in place of this one: Text
+)
+
+// Model is the screen. It is not safe for concurrent use.
+type Model struct {
+	config        Config
+	width, height int
+	now           time.Time
+	effects       []Effect
+
+	doc    *render.Document
+	follow bool
+	top    render.Pos // of the transcript, unless it follows the end
+	room   int        // lines of the transcript, in the last frame
+	notes  int
+
+	buffer   edit.Buffer
+	history  *edit.History
+	popup    popup
+	files    []string
+	listed   bool
+	commands []edit.Candidate
+	settings []view.Setting
+	usage    string
+
+	busy, cancelling bool
+	sending          bool      // a turn is about to begin
+	since            time.Time // the turn began
+	doing            string    // what is running
+	queue            []string
+
+	questions []*question
+	field     *field    // that is asked for
+	sessions  []Session // as they were listed
+	opening   bool      // another session is being opened
+	hint      string
+	hinted    time.Time
+	recalled  bool      // the text comes from the history: it is not completed
+	dots      int       // so that two hints in a row differ
+	leaving   time.Time // Ctrl-C was pressed
+}
+
+// New returns a screen.
+func New(config Config) *Model {
+	m := &Model{config: config, doc: render.NewDocument(config.Dir), follow: true, history: config.History, width: 80, height: 24}
+	if m.history == nil {
+		m.history = &edit.History{}
+	}
+	return m
+}
+
+// Effects returns the pending effects, once.
+func (m *Model) Effects() []Effect {
+	all := m.effects
+	m.effects = nil
+	return all
+}
+
+func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
+
+// Resize sets the size of the terminal.
+func (m *Model) Resize(width, height int) {
+	width, height = max(width, 1), max(height, 1)
+	if width == m.width && height == m.height {
+		return
+	}
+	m.width, m.height = width, height
+	for _, q := range m.questions {
+		if q.state == drawn { // the terminal may have moved the cursor
+			q.state, q.seen = fresh, 0
+		}
+	}
+}
+
+// Tick sets the time. It reports whether something moves.
+func (m *Model) Tick(now time.Time) bool {
+	m.now = now
+	if m.hint != "" && now.Sub(m.hinted) > 5*time.Second {
+		m.hint = ""
+		return true
+	}
+	if len(m.questions) > 0 && m.questions[0].late(now) {
+		m.questions[0].lock(m.config.Code())
+	}
+	return m.busy || m.hint != "" || len(m.questions) > 0
+}
+
+// Update takes over what has changed in the conversation.
+func (m *Model) Update(now time.Time, changes []view.Change) {
+	m.now = now
+	m.doc.Apply(changes)
+	for i := range changes {
+		e := changes[i].Entity
+		if e == nil {
+			continue
+		}
+		switch e.Kind {
+		case view.Message:
+			if e.Role != view.User {
+				m.doing = "writing"
+			}
+		case view.Thought:
+			m.doing = "thinking"
+		case view.ToolCall, view.Command:
+			m.doing = text.OneLine(e.Title)
+			if e.Status.Ended() {
+				m.doing = ""
+			}
+		case view.Usage:
+			m.usage = render.Usage(e.Usage)
+		case view.Options:
+			m.settings = e.Settings
+		case view.Commands:
+			m.commands = nil
+			for _, c := range e.Slash {
+				m.commands = append(m.commands, edit.Candidate{Text: "/" + text.OneLine(c.Name), Note: text.OneLine(c.Description)})
+			}
+		}
+	}
+}
+
+// Begin reports the beginning of a turn.
+func (m *Model) Begin(now time.Time) {
+	m.now, m.busy, m.cancelling, m.since, m.doing = now, true, false, now, ""
+	m.follow, m.sending = true, false
+}
+
+// End reports the end of a turn. problem is empty for a normal end.
+func (m *Model) End(now time.Time, problem string) {
+	m.now, m.busy, m.doing, m.hint = now, false, "", ""
+	if problem != "" {
+		m.Note("! "+problem, text.Style{Color: text.Yellow})
+	}
+	cancelled := m.cancelling
+	m.cancelling = false
+	switch {
+	case m.config.Once:
+		m.do(Effect{Do: Quit})
+	case len(m.queue) > 0 && cancelled:
+		m.Note("Not sent, because the turn was cancelled; it is in the history.", render.Dim)
+		m.queue = nil
+	case len(m.queue) > 0:
+		next := m.queue[0]
+		m.queue = m.queue[1:]
+		m.do(Effect{Do: Send, Text: next})
+	}
+	m.listed = false // files may have come or gone
+}
+
+// Note adds a remark to the transcript.
+func (m *Model) Note(note string, style text.Style) {
+	m.Show(func(width int, _ bool) []text.Line { return render.Wrapped(text.Clean(note), style, width) })
+}
+
+// Show adds something to the transcript.
+func (m *Model) Show(draw func(width int, expanded bool) []text.Line) {
+	m.notes++
+	m.doc.Note(fmt.Sprintf("note:%d", m.notes), draw)
+}
+
+// SetFiles sets the files for completion.
+func (m *Model) SetFiles(files []string) {
+	m.files = files
+	m.complete()
+}
+
+// Files returns the files that can be completed.
+func (m *Model) Files() []string { return m.files }
+
+// Transcript returns the last lines of the conversation.
+func (m *Model) Transcript(width, most int) []text.Line {
+	m.doc.SetWidth(width)
+	lines, _ := m.doc.From(m.doc.Back(m.doc.End(), most), most)
+	return lines
+}
+
+func (m *Model) tell(hint string) {
+	m.hint, m.hinted = hint, m.now
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/app/internal/keys"
+	"github.com/ponte-go/ponte/app/offline"
+)
+
+// environment returns the value of a variable, as os.Getenv does.
+type environment func(name string) string
+
+// choice is a model, and why it was chosen.
+type choice struct {
+	model.Model
+	// name is the value of -model that would choose it.
+	name, why string
+}
+
+// chooser chooses a model as the user wants, or by what there is.
+type chooser struct {
+	env  environment
+	pace time.Duration // of the offline model
+	// says is where the name of a model comes from, "-model" if it is empty.
+	says string
+	// tell is called once with the choice.
+	tell func(choice)
+	// stored are the keys that the user has stored, nil for none.
+	stored *keys.Keys
+	// patience is how long a local Ollama may take to answer, 300 ms if 0.
+	patience time.Duration
+}
+
+// choose returns the model that -model names. An empty name means any available model. Finding one
+// may take a moment, and only the first request to the model waits for it.
+func (c chooser) choose(ctx context.Context, name string) (model.Model, error) {
+	why := cmp.Or(c.says, "-model") + " says so"
+	if name == "" {
+		if name, why = c.keyed(); name == "" {
+			return c.search(ctx), nil
+		}
+	}
+	found, err := c.named(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	found.why = why
+	c.tell(found)
+	return found.Model, nil
+}
+
+// keyed returns the model of the first provider for which there is a key, or a server of one's own, and says why.
+func (c chooser) keyed() (name, why string) {
+	if c.env("OPENAI_API_KEY") == "" && c.env("OPENAI_BASE_URL") != "" && c.env("OPENAI_MODEL") != "" {
+		return "openai:" + c.env("OPENAI_MODEL"), "OPENAI_BASE_URL and OPENAI_MODEL are set"
+	}
+	for provider, key := range keyVariables() {
+		if c.env(key) == "" {
+			continue
+		}
+		name = defaultModels[provider]
+		if own := c.env("OPENAI_MODEL"); provider == "openai" && own != "" {
+			name = own
+		}
+		return provider + ":" + name, key + " is set"
+	}
+	return "", ""
+}
+
+// named returns the model that -model names, or describes the problem with the name.
+func (c chooser) named(ctx context.Context, name string) (choice, error) {
+	if name == "offline" {
+		return c.offline(), nil
+	}
+	if !strings.Contains(name, ":") && didYouMean(name, "offline") != "" {
+		return choice{}, fmt.Errorf("-model %s: unknown%s", name, didYouMean(name, "offline"))
+	}
+	found, err := c.open(ctx, name)
+	if err != nil {
+		return choice{}, fmt.Errorf("-%w", err) // which begins with "model: "
+	}
+	return found, nil
+}
+
+// open returns the model that a string names.
+func (c chooser) open(ctx context.Context, name string) (choice, error) {
+	if _, variable := keyOf(name); variable != "" && c.stored != nil {
+		m, err := newKeyed(ctx, name, c.env, c.stored)
+		return choice{Model: m, name: name}, err
+	}
+	m, err := model.OpenWith(ctx, name, model.OpenOptions{Getenv: c.env})
+	return choice{Model: m, name: name}, err
+}
+
+func (c chooser) offline() choice {
+	return choice{Model: offline.New(offline.Config{Delay: c.pace}), name: "offline (a demo model: a few rules and no intelligence)"}
+}
+
+// search looks for a local Ollama, in the background.
+func (c chooser) search(ctx context.Context) model.Model {
+	s := &searched{found: make(chan struct{})}
+	go func() {
+		defer close(s.found)
+		chosen := c.localOrOffline(ctx)
+		s.model = chosen.Model
+		c.tell(chosen)
+	}()
+	return s
+}
+
+// lister is a model that can list other models, such as the models of openaimodel.
+type lister interface {
+	Models(ctx context.Context) ([]string, error)
+}
+
+// localOrOffline also looks for keys that are stored, which may take a moment too.
+func (c chooser) localOrOffline(ctx context.Context) choice {
+	if c.stored != nil {
+		for provider, variable := range keyVariables() {
+			if _, err := c.stored.Get(ctx, variable); err != nil {
+				continue
+			}
+			if found, err := c.open(ctx, provider+":"+defaultModels[provider]); err == nil {
+				found.why = "a key for " + provider + " is stored"
+				return found
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, 300*time.Millisecond))
+	defer cancel()
+	why := "no Ollama answers"
+	probe, err := c.open(ctx, "ollama:probe")
+	if err != nil {
+		why = err.Error()
+	} else if there, ok := probe.Model.(lister); !ok {
+		why = "the models of Ollama cannot be listed"
+	} else if names, err := there.Models(ctx); err == nil {
+		why = "the Ollama here has no model"
+		for _, name := range names {
+			if strings.Contains(name, "embed") {
+				continue
+			}
+			if found, err := c.open(ctx, "ollama:"+name); err == nil {
+				found.why = "no API key is set, and an Ollama answers"
+				return found
+			}
+		}
+	}
+	found := c.offline()
+	found.why = "no API key is set, and " + why
+	return found
+}
+
+// searched is a model that is still being looked for.
+type searched struct {
+	found chan struct{}
+	model model.Model // valid once found is closed
+}
+
+// Info implements [model.Model]. It must not wait, so it promises nothing that not every model can do.
+func (s *searched) Info() model.Info { return model.Info{Provider: "ideagent", Name: "default"} }
+
+// Generate implements [model.Model].
+func (s *searched) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	select {
+	case <-s.found:
+		return s.model.Generate(ctx, req, sink)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("ideagent: %w", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// version describes the build: the module's version or the commit, the Go release and the platform.
+func version() string {
+	v := release()
+	return v + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// release is the module's version, or the commit of a build from a clone.
+func release() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	if v := build.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range build.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "(devel)"
+}
