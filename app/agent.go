@@ -227,6 +227,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 			changes := kept.open(d.Session, files)
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
 			d.Workspace.GuardReads(reads)
+			changes.GuardReads(reads)
 			return session{d, changes, checkpoint.NewTurns(changes), files, layers}, nil
 		},
 		Options: acpbridge.Options{

@@ -117,6 +117,9 @@ func (s *Session) write(ctx context.Context, path, content string) error {
 func (s *Session) permit(ctx context.Context, tool string, a *toolset.Approval) error {
 	a.Reason = "The agent has not asked about this."
 	workspace.DefaultScope(ctx, s.workspace, tool, a)
+	if tool == toolWrite {
+		a.Covers = append(a.Covers, onlyFile(a.Scope))
+	}
 	if approval.Describe(a, s.cwd); a.Once {
 		return s.permitOnce(ctx, tool, a)
 	}

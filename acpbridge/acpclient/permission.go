@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/toolset"
@@ -208,6 +209,8 @@ func approvalOf(call *view.Entity, dir string) toolset.Approval {
 	}
 	if command, ok := agentcall.Command(call.Input); ok {
 		a.Preview = append(a.Preview, toolset.Preview{Command: &command})
+	} else if !agentcall.Known(call.Input, len(a.Preview) > 0) {
+		a.Effects = append(a.Effects, model.Effect{Kind: model.EffectUnknown})
 	}
 	approval.Describe(&a, dir)
 	return a

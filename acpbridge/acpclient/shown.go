@@ -56,6 +56,7 @@ func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
 		if at, err := workspace.LocateIn(s.workspace, d.Path); err == nil {
 			a := toolset.Approval{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: at.Path, Old: d.Old, New: &d.New}}}}
 			workspace.DefaultScope(ctx, s.workspace, toolWrite, &a)
+			a.Scope = onlyFile(a.Scope)
 			s.policy.RememberApproval(toolWrite, &a, toolset.VerdictAllow)
 		}
 	}
@@ -67,6 +68,10 @@ func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
 		}
 	}
 }
+
+// onlyFile is the scope of one file. The scope of a path would cover the files below it, if the
+// agent has named a directory.
+func onlyFile(path string) string { return "only " + path }
 
 // placed returns a command with its directory as an absolute path.
 func (s *Session) placed(c *toolset.CommandLine) (toolset.CommandLine, bool) {

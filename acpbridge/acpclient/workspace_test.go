@@ -295,3 +295,25 @@ func TestAskersAnswer(t *testing.T) {
 	require.Equal(t, []string{"s", "call:c"}, got[0].Path)
 	require.Equal(t, &toolset.CommandLine{Args: []string{"make", "all"}, Env: []string{"A=1", "B=2"}}, got[0].Approval.Preview[0].Command)
 }
+
+// A change that names a directory, or one that becomes a directory, covers no files below it.
+func TestAlwaysForAForeignChangeCoversOneFile(t *testing.T) {
+	ws := newWorkspace(t, nil)
+	shown := func(path string) string {
+		return `{"toolCallId":"c","title":"Edit","content":[{"type":"diff","path":"` + path + `","newText":"new\n"}]}`
+	}
+	p := &asked{kinds: []acp.PermissionOptionKind{"allow_always", "allow_always", "allow_always", "reject_once", "reject_once", "reject_once"}}
+	_, said := work(t, p, ws, func(a *raw) {
+		for _, dir := range []string{"/repo", "/repo/sub", "/repo/b.txt"} {
+			a.ask(shown(dir))
+		}
+		for _, name := range []string{"/repo/new.txt", "/repo/sub/new.txt", "/repo/a.txt"} {
+			a.writeFile(name, "evil\n")
+		}
+		a.writeFile("/repo/b.txt", "new\n")
+		a.writeFile("/repo/b.txt", "newer\n")
+	})
+	require.Equal(t, 3, strings.Count(said, "the user did not allow this"), said)
+	require.Equal(t, 2, strings.Count(said, "written\n"), said)
+	require.Len(t, p.all, 6)
+}

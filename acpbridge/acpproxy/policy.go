@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -226,6 +227,9 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 		return nil, nil
 	}
 	approval.Describe(&a.Approval, "")
+	if r.Permission != nil && !means(a.Tool, a.Approval.Effects) {
+		a.Tool = otherTool
+	}
 	return r, nil
 }
 
@@ -244,9 +248,12 @@ func commandOf(r *acp.CreateTerminalRequest) toolset.CommandLine {
 	return c
 }
 
+// otherTool is the tool of a question that has no name, or one that its content belies.
+const otherTool = "agent_tool"
+
 // describe returns what is known about an agent's tool call.
 func describe(a *toolset.ApprovalRequest, c *acp.ToolCallUpdate) {
-	a.Tool, a.Kind, a.Args = "agent_tool", toolset.Kind(c.Kind), c.RawInput
+	a.Tool, a.Kind, a.Args = otherTool, toolset.Kind(c.Kind), c.RawInput
 	if c.Name != nil && *c.Name != "" {
 		a.Tool = *c.Name
 	}
@@ -265,5 +272,23 @@ func describe(a *toolset.ApprovalRequest, c *acp.ToolCallUpdate) {
 	}
 	if command, ok := agentcall.Command(c.RawInput); ok {
 		a.Approval.Preview = append(a.Approval.Preview, toolset.Preview{Command: &command})
+	} else if !agentcall.Known(c.RawInput, len(a.Approval.Preview) > 0) {
+		a.Approval.Effects = append(a.Approval.Effects, model.Effect{Kind: model.EffectUnknown})
 	}
+}
+
+// means reports whether a question may have the name of a tool for files, going by its effects.
+func means(tool string, effects []model.Effect) bool {
+	var kinds []model.EffectKind
+	switch tool {
+	case workspace.ToolReadFile, workspace.ToolListFiles, workspace.ToolSearchFiles:
+		kinds = []model.EffectKind{model.EffectRead}
+	case workspace.ToolWriteFile, workspace.ToolEditFile:
+		kinds = []model.EffectKind{model.EffectRead, model.EffectWrite}
+	default:
+		return true
+	}
+	return !slices.ContainsFunc(effects, func(e model.Effect) bool {
+		return !slices.Contains(kinds, e.Kind)
+	})
 }

@@ -147,7 +147,8 @@ func (r *compiled) forbidsPath(c *call, pattern string, paths []string, named bo
 			continue
 		}
 		for _, name := range command.Named(e) {
-			if fitsPath(c, pattern, strings.ToLower(c.placed(name)), strings.ToLower) {
+			name = strings.ToLower(c.placed(name))
+			if relatives(c, pattern, name, strings.ToLower, expands) {
 				return perhaps
 			}
 		}
@@ -286,16 +287,42 @@ func contains(c *call, pattern, name string) bool {
 				pattern = append(slices.Clone(pattern[:i]), "*")
 			}
 		}
-		return globbed(pattern, name, true)
+		return globbed(pattern, name, true, matches)
 	})
 }
 
+// expands reports whether a path, in which a shell may find a glob, may become one that fits a
+// pattern.
+func expands(pattern, name []string) bool {
+	if !slices.ContainsFunc(name, hasGlob) {
+		return glob(pattern, name)
+	}
+	return globbed(pattern, name, false, func(p, n string) bool {
+		if !hasGlob(n) {
+			return matches(p, n)
+		}
+		if strings.HasPrefix(p, ".") && !strings.HasPrefix(n, ".") { // which no glob matches
+			return false
+		}
+		ok, err := path.Match(n, p)
+		return ok || err != nil || hasGlob(p)
+	})
+}
+
+func hasGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
+
 // glob compares a path with a pattern, element by element. "**" at the end matches at least one
 // element.
-func glob(pattern, name []string) bool { return globbed(pattern, name, false) }
+func glob(pattern, name []string) bool { return globbed(pattern, name, false, matches) }
 
-// globbed is glob. With below set, it reports whether something below the path could fit.
-func globbed(pattern, name []string, below bool) bool {
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// globbed is glob with a way to compare elements. With below set, it reports whether something
+// below the path could fit.
+func globbed(pattern, name []string, below bool, match func(pattern, name string) bool) bool {
 	// fits[i] is set if the pattern so far matches the first i elements.
 	fits := make([]bool, len(name)+1)
 	fits[0] = true
@@ -309,8 +336,7 @@ func globbed(pattern, name []string, below bool) bool {
 			case p == "**":
 				next[i] = fits[i] && (below || n < len(pattern)-1) || i > 0 && (next[i-1] || fits[i-1])
 			case i > 0 && fits[i-1]:
-				ok, err := path.Match(p, name[i-1])
-				next[i] = ok && err == nil
+				next[i] = match(p, name[i-1])
 			}
 		}
 		fits = next

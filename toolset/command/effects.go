@@ -274,9 +274,11 @@ func (r *effectReader) program(words []string, depth int) {
 	}
 	if files, ok := changed(words); ok && len(r.env) == 0 {
 		for i, f := range files {
-			if words[0] == "cp" && i < len(files)-1 {
+			from := i < len(files)-1 // which can be read under the new name
+			if from && slices.Contains([]string{"cp", "mv", "ln"}, words[0]) {
 				r.file(model.EffectRead, f)
-			} else {
+			}
+			if !from || words[0] != "cp" {
 				r.file(model.EffectWrite, f)
 			}
 		}

@@ -45,7 +45,7 @@ func TestEffectsOfCommands(t *testing.T) {
 		"grep -rn x src":                 "run:grep_-rn_x_src read:x/ read:src/",
 		"rm -rf a":                       "run:rm_-rf_a write:a/",
 		"cp a b":                         "run:cp_a_b read:a write:b",
-		"mv a b":                         "run:mv_a_b write:a write:b",
+		"mv a b":                         "run:mv_a_b read:a write:a write:b",
 		"rm --interactive a":             "run:rm_--interactive_a unknown:rm_--interactive_a",
 		"deploy now":                     "run:deploy_now unknown:deploy_now",
 		"echo x > out":                   "run:echo_x write:out",

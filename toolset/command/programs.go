@@ -131,8 +131,9 @@ func configures(words []string) bool {
 	}
 	switch rest[0] {
 	case "config":
-		return len(rest) != 2 && !has("--get", "--get-all", "--get-regexp", "--get-urlmatch",
-			"--list", "-l", "get", "list")
+		looks := has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get",
+			"list")
+		return has("-e", "--edit", "edit") || len(rest) != 2 && !looks
 	case "remote":
 		return has("add", "set-url", "rename", "remove", "rm", "set-head", "set-branches")
 	case "push", "branch":

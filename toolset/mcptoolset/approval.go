@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -35,6 +36,7 @@ func approvalOf(d *Definition, args json.RawMessage) *toolset.Approval {
 		Source:     "mcp:" + d.Server,
 		ScopeTitle: fmt.Sprintf("%s of the MCP server %s, as it is defined now", name, d.Server),
 		Preview:    []toolset.Preview{{Text: b.String()}},
+		Effects:    []toolset.Effect{{Kind: model.EffectServer, Server: d.Server}},
 		Basis:      d.Digest,
 	}
 }

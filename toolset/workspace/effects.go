@@ -3,7 +3,9 @@
 package workspace
 
 import (
+	"context"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/protect"
@@ -36,19 +38,38 @@ func (c *call) planEffects(p *plan) []model.Effect {
 	return effects
 }
 
-// commandEffects returns the effects of a command, in its directory and in the target of links.
-func (c *call) commandEffects(cmd *prepared) []model.Effect {
+// commandEffects returns the effects of a command, in its directory and in the target of links, on
+// files by their names and on the targets of links.
+func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect {
 	place := command.Place{Windows: StyleOf(c.ws.Roots()[0]) == Windows}
 	run := command.Command{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}
 	effects := command.Effects(run, place)
-	if !cmd.linked() {
-		return effects
+	if cmd.linked() {
+		run.Dir = cmd.real
+		for _, e := range command.Effects(run, place) {
+			if e.Kind != model.EffectRun && e.Kind != model.EffectHost {
+				effects = append(effects, e)
+			}
+		}
 	}
-	run.Dir = cmd.real
-	for _, e := range command.Effects(run, place) {
-		if e.Kind != model.EffectRun && e.Kind != model.EffectHost {
-			effects = append(effects, e)
+	for _, e := range slices.Clone(effects) {
+		if e.Path == "" || len(effects) >= maxFollowed {
+			continue
+		}
+		at, err := LocateIn(c.ws, e.Path)
+		if err != nil {
+			continue
+		}
+		real := Follow(ctx, c.ws, at.Path)
+		if strings.HasSuffix(e.Path, "/") && !strings.HasSuffix(real, "/") {
+			real += "/"
+		}
+		if real != e.Path {
+			effects = append(effects, model.Effect{Kind: e.Kind, Path: real})
 		}
 	}
 	return effects
 }
+
+// maxFollowed bounds the effects whose links are followed.
+const maxFollowed = 200

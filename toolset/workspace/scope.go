@@ -42,7 +42,11 @@ func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approva
 					return err == nil || errors.Is(err, fs.ErrNotExist)
 				}
 			}
-			s := command.ScopeOf(command.Command{Line: p.Command.Line, Args: p.Command.Args, Dir: p.Command.Dir, Env: p.Command.Env}, place)
+			c := command.Command(*p.Command)
+			if c.Dir != "" { // a link may lead elsewhere by the next time
+				c.Dir = Follow(ctx, w, c.Dir)
+			}
+			s := command.ScopeOf(c, place)
 			a.Scope, a.ScopeTitle, a.Covers, a.Parts = s.Scope, s.Title, s.Covers, s.Parts
 		}
 	}

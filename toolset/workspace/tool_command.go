@@ -71,7 +71,7 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
 	}
 	a.Basis = "in " + cmd.real
-	c.affects(a, c.commandEffects(cmd))
+	c.affects(a, c.commandEffects(ctx, cmd))
 	c.scope(ctx, a)
 	return a
 }

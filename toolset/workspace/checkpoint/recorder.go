@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -67,6 +68,7 @@ type Recorder struct {
 	options   Options
 	writing   chan struct{} // holds a token while a file is changed
 	keeper    *keeper       // nil unless the recorder is kept in a directory
+	reads     func(path string) (toolset.Verdict, string)
 
 	mu       sync.Mutex
 	log      Log
@@ -105,6 +107,22 @@ func New(w workspace.Workspace, o Options) *Recorder {
 }
 
 const errNil = "checkpoint: the workspace is nil"
+
+// GuardReads sets what was decided about reading a file, by its absolute path, as for
+// [workspace.Session.GuardReads]. The tools do not show the contents of files that must not be read
+// or are asked about. It must not be called while the recorder is in use.
+func (r *Recorder) GuardReads(reads func(path string) (verdict toolset.Verdict, reason string)) {
+	r.reads = reads
+}
+
+// hides reports whether the contents of a file are not shown.
+func (r *Recorder) hides(path string) bool {
+	if r.reads == nil {
+		return false
+	}
+	verdict, _ := r.reads(path)
+	return verdict != "" && verdict != toolset.VerdictAllow
+}
 
 // Unwrap returns the inner workspace. Direct writes to it are not recorded.
 func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }

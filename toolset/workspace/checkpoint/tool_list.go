@@ -153,6 +153,9 @@ func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 	var b strings.Builder
 	for i := range c.Files {
 		diff := c.Files[i].Diff()
+		if r.hides(c.Files[i].Path) {
+			diff = fmt.Sprintf("[%s: its contents must not be shown]\n", c.Files[i].Name)
+		}
 		if left := maxDiff - b.Len(); len(diff) > left && i > 0 {
 			fmt.Fprintf(&b, "[%d more files. Call %s with checkpoint %d and path to see one, such as %s.]", len(c.Files)-i, ToolListChanges, in.Checkpoint, c.Files[i].Name)
 			break
