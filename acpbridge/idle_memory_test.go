@@ -26,10 +26,10 @@ type elsewhere struct {
 	heads map[string]int64
 }
 
-func (s *elsewhere) Append(_ context.Context, l session.Lease, _ int64, entries ...session.Entry) (int64, error) {
+func (s *elsewhere) Append(_ context.Context, l session.Lease, _ int64, b session.Batch) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heads[l.Session] += int64(len(entries))
+	s.heads[l.Session] += int64(len(b.Entries))
 	return s.heads[l.Session], nil
 }
 

@@ -161,9 +161,9 @@ type mortalStore struct {
 	dead atomic.Bool
 }
 
-func (m *mortalStore) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (m *mortalStore) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	if m.dead.Load() {
 		return 0, errors.New("the process is dead")
 	}
-	return m.Store.Append(ctx, l, head, entries...)
+	return m.Store.Append(ctx, l, head, b)
 }

@@ -29,13 +29,13 @@ type watchedStore struct {
 	before func()
 }
 
-func (s *watchedStore) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
-	for _, e := range entries {
+func (s *watchedStore) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	for _, e := range b.Entries {
 		if e.Kind == session.KindStep && strings.Contains(string(e.Data), `"op":"tool"`) {
 			s.before()
 		}
 	}
-	return s.Store.Append(ctx, l, head, entries...)
+	return s.Store.Append(ctx, l, head, b)
 }
 
 // A client that was told that a call has ended must find it so after the agent was killed.

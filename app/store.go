@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -243,12 +244,39 @@ func (s *lazyStore) Release(ctx context.Context, l sessions.Lease) error {
 }
 
 // Append implements [sessions.Store].
-func (s *lazyStore) Append(ctx context.Context, l sessions.Lease, head int64, entries ...sessions.Entry) (int64, error) {
+func (s *lazyStore) Append(ctx context.Context, l sessions.Lease, head int64, b sessions.Batch) (int64, error) {
 	store, err := s.of(ctx, l.Session)
 	if err != nil {
 		return 0, err
 	}
-	return store.Append(ctx, l, head, entries...)
+	return store.Append(ctx, l, head, b)
+}
+
+// Put implements [sessions.Inbox].
+func (s *lazyStore) Put(ctx context.Context, id string, i sessions.Item) (sessions.Item, error) {
+	store, err := s.of(ctx, id)
+	if err != nil {
+		return sessions.Item{}, err
+	}
+	return store.Put(ctx, id, i)
+}
+
+// Change implements [sessions.Inbox].
+func (s *lazyStore) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (sessions.Item, error) {
+	store, err := s.of(ctx, id)
+	if err != nil {
+		return sessions.Item{}, err
+	}
+	return store.Change(ctx, id, item, version, data)
+}
+
+// Items implements [sessions.Inbox].
+func (s *lazyStore) Items(ctx context.Context, id string, after int64, kinds ...sessions.ItemKind) iter.Seq2[sessions.Item, error] {
+	store, err := s.of(ctx, id)
+	if err != nil {
+		return func(yield func(sessions.Item, error) bool) { yield(sessions.Item{}, err) }
+	}
+	return store.Items(ctx, id, after, kinds...)
 }
 
 // Load implements [sessions.Store].

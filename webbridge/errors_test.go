@@ -26,11 +26,11 @@ type failing struct {
 	running atomic.Bool
 }
 
-func (f *failing) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (f *failing) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	if f.running.Load() {
 		return 0, &session.Error{Op: "append", Session: l.Session, Err: fmt.Errorf("%w: /secret/path", f.cause)}
 	}
-	return f.Memory.Append(ctx, l, head, entries...)
+	return f.Memory.Append(ctx, l, head, b)
 }
 
 func (f *failing) Create(ctx context.Context, n session.New) (session.Info, error) {

@@ -7,8 +7,9 @@
 // in an editor and continue in a terminal or a browser.
 //
 // A [Store] keeps sessions: [Memory] in memory, package sqlitestore on disk, and package pgstore in
-// Postgres. Package sessiontest checks implementations against the contract. Package turn records
-// the runs of an agent in a session, and package host runs sessions for editors and browsers.
+// Postgres. Package sessiontest checks implementations against the contract. Package transcript
+// records the runs of an agent in a session, and package host runs sessions for editors and
+// browsers.
 //
 // # Writing
 //
@@ -24,7 +25,13 @@
 //	defer w.Close(ctx)
 //	seq, err := w.Append(ctx, session.Entry{Kind: session.KindView, Key: "plan", Data: plan})
 //
-// Reading, listing, renaming and forking need no lease.
+// Reading, listing, renaming and forking need no lease, and neither does sending.
+//
+// # The inbox
+//
+// A session has an [Inbox] beside its entries. Any process puts items there, such as prompts and
+// answers, without the lease, and the holder of the session consumes them in one transaction with
+// the entries that they cause: see [Batch]. Notes, such as scores, stay there.
 //
 // # Superseded entries
 //
@@ -46,6 +53,9 @@
 //	ErrHeld         another writer has the session: Error.Holder and Error.Since
 //	ErrLeaseLost    the lease has ended: Error.Holder is who has the session now
 //	ErrHeadMoved    the head is another one: Error.Head
+//	ErrNoItem       the inbox never had the item: Error.Item
+//	ErrConsumed     the item was consumed or removed: Error.Item
+//	ErrChanged      the item has another version: Error.Item
 //	ErrInvalid      an argument is not valid
 //	ErrVersion      a newer version of the program wrote the data
 //	ErrCorrupt      data is damaged: Error.Seq if one entry is

@@ -5,6 +5,7 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,6 +29,8 @@ const (
 	KindDecision Kind = "decision"
 	// KindValue is a value that changed, such as the mode. Key is its name.
 	KindValue Kind = "value"
+	// KindItem is the data of an item of the inbox, for a [Processor]. No session has such entries.
+	KindItem Kind = "item"
 	// KindEnd is the end of the run that Run names.
 	KindEnd Kind = "end"
 )
@@ -85,11 +88,15 @@ var (
 	lastTime  = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Prepare checks entries to be appended behind head, and returns copies of them with numbers and times. Implementations of [Store] use
-// it. The copies share their Data with the entries. The error wraps [ErrInvalid].
-func Prepare(head int64, now time.Time, entries []Entry) ([]Entry, error) {
-	made := make([]Entry, len(entries))
-	for i, e := range entries {
+// Prepare checks a batch to be appended behind head, and returns copies of its entries with numbers
+// and times. Implementations of [Store] use it. The copies share their Data with the entries. The
+// error wraps [ErrInvalid].
+func (b *Batch) Prepare(head int64, now time.Time) ([]Entry, error) {
+	if err := checkRefs(b.Consumed); err != nil {
+		return nil, err
+	}
+	made := make([]Entry, len(b.Entries))
+	for i, e := range b.Entries {
 		switch {
 		case e.Seq == 0:
 			e.Seq = head + 1
@@ -118,6 +125,12 @@ func Prepare(head int64, now time.Time, entries []Entry) ([]Entry, error) {
 		made[i] = e
 	}
 	return made, nil
+}
+
+// Soft reports whether the batch need not survive the end of the machine: it has nothing but views.
+// Implementations of [Store] can use it.
+func (b *Batch) Soft() bool {
+	return len(b.Entries) > 0 && len(b.Consumed) == 0 && !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Kind != KindView })
 }
 
 // Supersedes reports whether e takes the place of an earlier entry of its session: see the package documentation. Implementations of

@@ -25,6 +25,13 @@ var (
 	ErrHeadMoved = errors.New("the session has other entries than expected")
 	// ErrInvalid means that an argument is not valid.
 	ErrInvalid = errors.New("invalid argument")
+	// ErrNoItem means that the inbox of the session never had the item. [Error] names it, as it
+	// does for the next two.
+	ErrNoItem = errors.New("no such item")
+	// ErrConsumed means that an item was consumed or removed.
+	ErrConsumed = errors.New("the item was consumed or removed")
+	// ErrChanged means that an item has changed since the version that was named.
+	ErrChanged = errors.New("the item was changed")
 	// ErrVersion means that a newer version of the program wrote the data.
 	ErrVersion = errors.New("written by a newer version of this program")
 	// ErrCorrupt means that data is damaged.
@@ -55,6 +62,8 @@ type Error struct {
 	Head int64
 	// Seq is the number of the damaged entry: for [ErrCorrupt], if it is about one.
 	Seq int64
+	// Item is the id of the item of an inbox that the error is about, if it is about one.
+	Item string
 	// Good is the number of an entry before the damage at which [Store.Fork] makes a session of the turns that had ended by then: for [ErrCorrupt]
 	// with a Seq, from package transcript. It is 0 if the first turn is damaged.
 	Good int64
@@ -69,6 +78,9 @@ func (e *Error) Error() string {
 	b.WriteString(e.Op)
 	if e.Session != "" {
 		fmt.Fprintf(&b, " %s", e.Session)
+	}
+	if e.Item != "" {
+		fmt.Fprintf(&b, ": item %s", e.Item)
 	}
 	if e.Seq != 0 {
 		fmt.Fprintf(&b, ": entry %d", e.Seq)

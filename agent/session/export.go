@@ -13,12 +13,19 @@ import (
 // ExportVersion is the version of the form that [Export] writes. [Import] reads all versions up to this one.
 const ExportVersion = 1
 
-// exportLine is a line of an export: a session, or an entry of the preceding session.
+// exportLine is a line of an export: a session, or an entry or an item of the preceding session.
 type exportLine struct {
 	entryJSON
 	Session *Info `json:"session,omitempty"`
+	Item    *Item `json:"item,omitempty"`
 	// Text is the data if it has white space between its tokens, which "data" would lose.
 	Text *string `json:"text,omitempty"`
+}
+
+// itemLine is the form of exportLine for an item.
+type itemLine struct {
+	Version int   `json:"v"`
+	Item    *Item `json:"item"`
 }
 
 // sessionLine is the form of exportLine for a session.
@@ -27,8 +34,10 @@ type sessionLine struct {
 	Session *Info `json:"session"`
 }
 
-// Export writes sessions as JSON lines: one for the session, followed by one for each of its entries. Without ids it writes all sessions.
-// A fork is written with all of its entries. Sessions are written as they are when their turn comes.
+// Export writes sessions as JSON lines: one for the session, followed by one for each of its
+// entries, and for each item of its inbox that waits or is a note. Without ids it writes all
+// sessions. A fork is written with all of its entries. Sessions are written as they are when their
+// turn comes.
 //
 // Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export writes the others and returns an error for
 // it in the end.
@@ -78,7 +87,7 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 	if err != nil {
 		return nil, err
 	}
-	info.Holder = ""
+	info.Holder, info.Waiting = "", 0
 	if err := enc.Encode(sessionLine{ExportVersion, &info}); err != nil {
 		return nil, fail("export", id, err)
 	}
@@ -100,6 +109,14 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 			line.Data, line.Text = nil, &text
 		}
 		if err := enc.Encode(line); err != nil {
+			return damaged, fail("export", id, err)
+		}
+	}
+	for item, err := range s.Items(ctx, id, 0) {
+		if err == nil {
+			err = enc.Encode(itemLine{ExportVersion, &item})
+		}
+		if err != nil {
 			return damaged, fail("export", id, err)
 		}
 	}

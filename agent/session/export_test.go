@@ -32,13 +32,11 @@ func filled(t *testing.T) *session.Memory {
 		}
 		l, err := m.Acquire(ctx, id, session.Claim{Holder: "me"})
 		require.NoError(t, err)
-		_, err = m.Append(ctx, l, 0,
-			session.Entry{Time: at, Kind: session.KindMessage, Run: "r", Key: "prompt", Data: json.RawMessage(`{"html":"<&>\u2028","n":12345678901234567890.10}`)},
-			session.Entry{Time: at, Kind: session.KindView, Key: "plan", Data: json.RawMessage("{ \"spaces\":\n[1, 2] }")},
-			session.Entry{Time: at, Kind: session.KindStep, Run: "r", Data: json.RawMessage(`{"op":"tool"}`)},
-			session.Entry{Seq: 9, Time: at.Add(time.Hour), Kind: session.KindEnd, Run: "r"},
-			session.Entry{Time: at, Kind: "new kind", Data: json.RawMessage(`null`)},
-		)
+		_, err = m.Append(ctx, l, 0, session.Batch{Entries: []session.Entry{{Time: at, Kind: session.KindMessage, Run: "r", Key: "prompt", Data: json.RawMessage(`{"html":"<&>\u2028","n":12345678901234567890.10}`)},
+			{Time: at, Kind: session.KindView, Key: "plan", Data: json.RawMessage("{ \"spaces\":\n[1, 2] }")},
+			{Time: at, Kind: session.KindStep, Run: "r", Data: json.RawMessage(`{"op":"tool"}`)},
+			{Seq: 9, Time: at.Add(time.Hour), Kind: session.KindEnd, Run: "r"},
+			{Time: at, Kind: "new kind", Data: json.RawMessage(`null`)}}})
 		require.NoError(t, err)
 		require.NoError(t, m.Release(ctx, l))
 	}
@@ -161,13 +159,13 @@ type sink struct {
 	entries, most, bytes int
 }
 
-func (s *sink) Append(_ context.Context, _ session.Lease, _ int64, entries ...session.Entry) (int64, error) {
+func (s *sink) Append(_ context.Context, _ session.Lease, _ int64, b session.Batch) (int64, error) {
 	size := 0
-	for _, e := range entries {
+	for _, e := range b.Entries {
 		size += len(e.Data)
 	}
-	s.entries, s.most, s.bytes = s.entries+len(entries), max(s.most, len(entries)), max(s.bytes, size)
-	return entries[len(entries)-1].Seq, nil
+	s.entries, s.most, s.bytes = s.entries+len(b.Entries), max(s.most, len(b.Entries)), max(s.bytes, size)
+	return b.Entries[len(b.Entries)-1].Seq, nil
 }
 
 func TestImportNeedsLittleMemory(t *testing.T) {

@@ -169,8 +169,11 @@ func (i *importer) take(data []byte) error {
 		}
 		return i.begin(line.Session)
 	}
+	if line.Item != nil {
+		return i.item(line.Item)
+	}
 	if line.Kind == "" {
-		return i.bad(ErrCorrupt, "it is neither a session nor an entry")
+		return i.bad(ErrCorrupt, "it is neither a session nor an entry nor an item")
 	}
 	if i.session == nil {
 		return i.bad(ErrCorrupt, "an entry of no session")
@@ -182,7 +185,7 @@ func (i *importer) take(data []byte) error {
 	if e.Seq == 0 {
 		return i.bad(ErrCorrupt, "an entry without a number")
 	}
-	if _, err := Prepare(i.seq, now(), []Entry{e}); err != nil {
+	if _, err := (&Batch{Entries: []Entry{e}}).Prepare(i.seq, now()); err != nil {
 		return i.bad(ErrCorrupt, "%v", err)
 	}
 	i.seq = e.Seq
@@ -208,12 +211,24 @@ func (i *importer) begin(info *Info) error {
 	return err
 }
 
+// item puts an item into the inbox of the session in hand.
+func (i *importer) item(made *Item) error {
+	if i.session == nil {
+		return i.bad(ErrCorrupt, "an item of no session")
+	}
+	if _, err := made.Prepare(now()); err != nil || made.State != ItemWaiting {
+		return i.bad(ErrCorrupt, "the item is not valid: %v", err)
+	}
+	_, err := i.store.Put(i.ctx, i.session.ID, *made)
+	return err
+}
+
 // flush appends the entries that have been read.
 func (i *importer) flush() error {
 	if len(i.pending) == 0 {
 		return nil
 	}
-	head, err := i.store.Append(i.ctx, i.lease, i.head, i.pending...)
+	head, err := i.store.Append(i.ctx, i.lease, i.head, Batch{Entries: i.pending})
 	if err != nil {
 		return err
 	}

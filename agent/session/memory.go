@@ -38,6 +38,7 @@ type memorySession struct {
 	parent  *memorySession
 	// pinned is the last entry that a fork has.
 	pinned int64
+	inbox  memoryInbox
 	// changed is closed with the next change.
 	changed chan struct{}
 	deleted bool
@@ -70,6 +71,7 @@ func (s *memorySession) change() {
 func (s *memorySession) describe() Info {
 	info := s.info
 	info.Values = cloneValues(info.Values)
+	info.Waiting = s.inbox.waiting
 	if !s.held {
 		info.Holder = ""
 	}
@@ -305,7 +307,7 @@ func (m *Memory) Release(ctx context.Context, l Lease) error {
 }
 
 // Append implements [Store].
-func (m *Memory) Append(ctx context.Context, l Lease, head int64, entries ...Entry) (int64, error) {
+func (m *Memory) Append(ctx context.Context, l Lease, head int64, b Batch) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.leased(ctx, "append", l)
@@ -315,9 +317,12 @@ func (m *Memory) Append(ctx context.Context, l Lease, head int64, entries ...Ent
 	if head != s.info.Head {
 		return 0, &Error{Op: "append", Session: l.Session, Err: ErrHeadMoved, Head: s.info.Head}
 	}
-	made, err := Prepare(head, now(), entries)
+	made, err := b.Prepare(head, now())
 	if err != nil {
 		return 0, fail("append", l.Session, err)
+	}
+	if err := s.inbox.consume(b.Consumed); err != nil {
+		return 0, failItem("append", l.Session, err)
 	}
 	for _, e := range made {
 		if e.Kind == KindMessage && e.Key != "" || e.Kind == KindEnd {
@@ -329,7 +334,7 @@ func (m *Memory) Append(ctx context.Context, l Lease, head int64, entries ...Ent
 		s.info.Size += int64(len(e.Data))
 		s.touch(e.Time)
 	}
-	if len(made) > 0 {
+	if len(made)+len(b.Consumed) > 0 {
 		s.change()
 	}
 	return s.info.Head, nil

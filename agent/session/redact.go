@@ -10,9 +10,11 @@ import (
 	"maps"
 )
 
-// Processor changes an entry before it is stored, for example to leave out what must not be on a disk. It must not change the bytes of
-// e.Data in place. Titles and values are passed to it, too, as a [KindValue] whose Key is "title" or the name of the value. It may be
-// called from several goroutines at once.
+// Processor changes an entry before it is stored, for example to leave out what must not be on a
+// disk. It must not change the bytes of e.Data in place. Titles and values are passed to it, too,
+// as a [KindValue] whose Key is "title" or the name of the value, and the data of items as a
+// [KindItem] whose Key is the kind of the item, or empty when the item is changed. It may be called
+// from several goroutines at once.
 type Processor func(ctx context.Context, e *Entry) error
 
 // Processed returns a store that passes what is written to s through a processor. Reads return the
@@ -123,15 +125,43 @@ func (p processed) Update(ctx context.Context, id string, c Change) (Info, error
 	return p.Store.Update(ctx, id, c)
 }
 
-func (p processed) Append(ctx context.Context, l Lease, head int64, entries ...Entry) (int64, error) {
-	made := make([]Entry, len(entries))
-	for i, e := range entries {
+func (p processed) Append(ctx context.Context, l Lease, head int64, b Batch) (int64, error) {
+	made := make([]Entry, len(b.Entries))
+	for i, e := range b.Entries {
 		if err := p.process(ctx, &e); err != nil {
 			return 0, fail("append", l.Session, fmt.Errorf("process entry %d: %w", i, err))
 		}
 		made[i] = e
 	}
-	return p.Store.Append(ctx, l, head, made...)
+	b.Entries = made
+	return p.Store.Append(ctx, l, head, b)
+}
+
+// item passes the data of an item through the processor.
+func (p processed) item(ctx context.Context, kind ItemKind, data json.RawMessage) (json.RawMessage, error) {
+	if data == nil {
+		return nil, nil
+	}
+	e := Entry{Kind: KindItem, Key: string(kind), Data: bytes.Clone(data)}
+	err := p.process(ctx, &e)
+	return e.Data, err
+}
+
+func (p processed) Put(ctx context.Context, id string, i Item) (Item, error) {
+	data, err := p.item(ctx, i.Kind, i.Data)
+	if err != nil {
+		return Item{}, fail("put", id, err)
+	}
+	i.Data = data
+	return p.Store.Put(ctx, id, i)
+}
+
+func (p processed) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (Item, error) {
+	data, err := p.item(ctx, "", data)
+	if err != nil {
+		return Item{}, fail("change", id, err)
+	}
+	return p.Store.Change(ctx, id, item, version, data)
 }
 
 // Strings returns a processor that passes each string in the data of entries through replace: the

@@ -30,7 +30,7 @@ func aged(t *testing.T) *session.Memory {
 		require.NoError(t, err)
 		l, err := m.Acquire(t.Context(), id, session.Claim{Holder: "me"})
 		require.NoError(t, err)
-		_, err = m.Append(t.Context(), l, 0, session.Entry{Time: at, Kind: session.KindView, Data: json.RawMessage(`"` + strings.Repeat("x", 98) + `"`)})
+		_, err = m.Append(t.Context(), l, 0, session.Batch{Entries: []session.Entry{{Time: at, Kind: session.KindView, Data: json.RawMessage(`"` + strings.Repeat("x", 98) + `"`)}}})
 		require.NoError(t, err)
 		if i != 7 {
 			require.NoError(t, m.Release(t.Context(), l))

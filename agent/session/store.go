@@ -17,6 +17,8 @@ import (
 // something may have succeeded all the same if its context ended while it ran. Errors are a
 // [*Error].
 type Store interface {
+	Inbox
+
 	// Create makes a session without entries. If a session with the id exists, Create fails with [ErrExists].
 	Create(ctx context.Context, n New) (Info, error)
 	// Get describes a session.
@@ -41,15 +43,19 @@ type Store interface {
 	Acquire(ctx context.Context, id string, c Claim) (Lease, error)
 	// Release ends a lease. It fails with [ErrLeaseLost] if the lease has ended already.
 	Release(ctx context.Context, l Lease) error
-	// Append adds entries, all or none, and returns the number of the last one, which is the new head. It fails with [ErrLeaseLost] if
-	// the lease has ended, and with [ErrHeadMoved] if head is not the number of the session's last entry.
+	// Append adds the entries of a batch and consumes its items, all of it or nothing, and returns
+	// the number of the session's last entry, which is the new head. It fails with [ErrLeaseLost]
+	// if the lease has ended, with [ErrHeadMoved] if head is not the number of the session's last
+	// entry, with [ErrChanged] or [ErrConsumed] if an item has another version or waits no more,
+	// and with [ErrNoItem] if there never was one.
 	//
-	// When Append returns, the entries survive the end of the process. If the store is durable and one of the entries is not a
-	// [KindView], they survive the end of the machine too, and so does everything that was appended before.
+	// When Append returns, the entries survive the end of the process. If the store is durable and
+	// one of the entries is not a [KindView], or an item is consumed, they survive the end of the
+	// machine too, and so does everything that was appended before.
 	//
 	// An entry without a number gets the next one. An entry with a number must have a greater one than those before it. An entry
 	// without a time gets the present. See the package documentation for which entries it takes the place of.
-	Append(ctx context.Context, l Lease, head int64, entries ...Entry) (int64, error)
+	Append(ctx context.Context, l Lease, head int64, b Batch) (int64, error)
 	// Load yields the entries with numbers greater than after, in order. It sees at least those that had been appended when it was
 	// called. An error ends the sequence, with one exception: an [ErrCorrupt] with a Seq is about that entry alone, and the next
 	// ones follow.
@@ -100,6 +106,8 @@ type Info struct {
 	// stays when that session is deleted.
 	Parent   string `json:"parent,omitempty"`
 	ForkedAt int64  `json:"forked_at,omitempty"`
+	// Waiting is how many items of the session's inbox wait to be consumed.
+	Waiting int64 `json:"waiting,omitempty"`
 	// Holder names the holder of the session; empty if it is free.
 	Holder string `json:"holder,omitempty"`
 }

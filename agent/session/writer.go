@@ -34,9 +34,9 @@ type batch struct {
 	done  chan struct{}
 }
 
-// part holds the entries of one call.
+// part holds what one call writes.
 type part struct {
-	entries []Entry
+	Batch
 	// first is the number of the first entry.
 	first int64
 	err   error
@@ -71,15 +71,21 @@ func (w *Writer) Lease() Lease { return w.lease }
 // Session returns the id of the session.
 func (w *Writer) Session() string { return w.lease.Session }
 
-// Append adds entries, all or none, as [Store.Append] does, and returns the number of the first one. The others have the numbers that
-// follow. The entries must not have numbers.
-//
-// If ctx ends while Append waits, the entries may be appended all the same.
+// Append adds entries, as [Writer.Write] does.
 func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
+	return w.Write(ctx, Batch{Entries: entries})
+}
+
+// Write adds the entries of a batch and consumes its items, all of it or nothing, as [Store.Append]
+// does, and returns the number of the first entry. The others have the numbers that follow. The
+// entries must not have numbers.
+//
+// If ctx ends while Write waits, the batch may be written all the same.
+func (w *Writer) Write(ctx context.Context, made Batch) (int64, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, fail("append", w.lease.Session, err)
 	}
-	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Seq != 0 }) {
+	if slices.ContainsFunc(made.Entries, func(e Entry) bool { return e.Seq != 0 }) {
 		return 0, fail("append", w.lease.Session, fmt.Errorf("%w: the writer numbers its entries", ErrInvalid))
 	}
 	w.mu.Lock()
@@ -93,7 +99,7 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
 		b = &batch{done: make(chan struct{})}
 		w.open = b
 	}
-	p := &part{entries: entries}
+	p := &part{Batch: made}
 	b.parts = append(b.parts, p)
 	w.mu.Unlock()
 	if leads {
@@ -116,7 +122,9 @@ func (w *Writer) write(ctx context.Context, b *batch) {
 	w.mu.Lock()
 	w.open = nil
 	w.mu.Unlock()
-	if err := w.append(ctx, b.parts); errors.Is(err, ErrInvalid) && len(b.parts) > 1 {
+	err := w.append(ctx, b.parts)
+	own := errors.Is(err, ErrInvalid) || errors.Is(err, ErrConsumed) || errors.Is(err, ErrChanged) || errors.Is(err, ErrNoItem)
+	if own && len(b.parts) > 1 {
 		for i := range b.parts { // one of them must not fail the others
 			_ = w.append(ctx, b.parts[i:i+1])
 		}
@@ -132,14 +140,15 @@ func (w *Writer) append(ctx context.Context, parts []*part) error {
 		head = info.Head // if somebody else has appended, the lease is lost
 	}
 	if err == nil {
-		entries := parts[0].entries
+		b := parts[0].Batch
 		if len(parts) > 1 {
-			entries = nil
+			b = Batch{}
 			for _, p := range parts {
-				entries = append(entries, p.entries...)
+				b.Entries = append(b.Entries, p.Entries...)
+				b.Consumed = append(b.Consumed, p.Consumed...)
 			}
 		}
-		w.head, err = w.store.Append(ctx, w.lease, head, entries...)
+		w.head, err = w.store.Append(ctx, w.lease, head, b)
 	}
 	w.unsure = err != nil
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotFound) {
@@ -151,7 +160,7 @@ func (w *Writer) append(ctx context.Context, parts []*part) error {
 		if p.first, p.err = head+1, err; err != nil {
 			p.first = 0
 		}
-		head += int64(len(p.entries))
+		head += int64(len(p.Entries))
 	}
 	return err
 }

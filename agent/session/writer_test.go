@@ -26,7 +26,7 @@ type gate struct {
 	despite bool // what fails is appended all the same
 }
 
-func (g *gate) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (g *gate) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	g.mu.Lock()
 	g.calls++
 	err, despite, pass := g.fail, g.despite, g.pass
@@ -37,7 +37,7 @@ func (g *gate) Append(ctx context.Context, l session.Lease, head int64, entries 
 	if err != nil && !despite {
 		return 0, err
 	}
-	head, appendErr := g.Memory.Append(ctx, l, head, entries...)
+	head, appendErr := g.Memory.Append(ctx, l, head, b)
 	return head, errors.Join(err, appendErr)
 }
 

@@ -15,6 +15,7 @@ package failing
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"sync"
 
@@ -162,11 +163,27 @@ func (s Store) Acquire(ctx context.Context, id string, c session.Claim) (session
 }
 
 // Append implements [session.Store].
-func (s Store) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (s Store) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	if err := s.next("append " + l.Session); err != nil {
 		return 0, err
 	}
-	return s.Store.Append(ctx, l, head, entries...)
+	return s.Store.Append(ctx, l, head, b)
+}
+
+// Put implements [session.Inbox].
+func (s Store) Put(ctx context.Context, id string, i session.Item) (session.Item, error) {
+	if err := s.next("put " + id); err != nil {
+		return session.Item{}, err
+	}
+	return s.Store.Put(ctx, id, i)
+}
+
+// Change implements [session.Inbox].
+func (s Store) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (session.Item, error) {
+	if err := s.next("change " + id); err != nil {
+		return session.Item{}, err
+	}
+	return s.Store.Change(ctx, id, item, version, data)
 }
 
 // Load implements [session.Store].

@@ -42,11 +42,11 @@ type recorder struct {
 	batches [][]session.Entry
 }
 
-func (r *recorder) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
-	at, err := r.Memory.Append(ctx, l, head, entries...)
-	if err == nil && len(entries) > 0 {
+func (r *recorder) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	at, err := r.Memory.Append(ctx, l, head, b)
+	if err == nil && len(b.Entries) > 0 {
 		r.mu.Lock()
-		r.batches = append(r.batches, slices.Clone(entries))
+		r.batches = append(r.batches, slices.Clone(b.Entries))
 		r.mu.Unlock()
 	}
 	return at, err

@@ -81,7 +81,7 @@ func TestLostLeasesAreTakenAgain(t *testing.T) {
 // always loses the lease.
 type taken struct{ session.Store }
 
-func (taken) Append(context.Context, session.Lease, int64, ...session.Entry) (int64, error) {
+func (taken) Append(context.Context, session.Lease, int64, session.Batch) (int64, error) {
 	return 0, &session.Error{Op: "append", Err: session.ErrLeaseLost}
 }
 

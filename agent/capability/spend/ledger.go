@@ -185,7 +185,7 @@ func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time)
 		return fmt.Errorf("spend: %w", err)
 	}
 	// It takes the place of the entry before it: there is never more than one.
-	if _, err = l.store.Append(ctx, lease, lease.Head, session.Entry{Kind: session.KindMessage, Key: "account", Data: data}); err != nil {
+	if _, err = l.store.Append(ctx, lease, lease.Head, session.Batch{Entries: []session.Entry{{Kind: session.KindMessage, Key: "account", Data: data}}}); err != nil {
 		return fmt.Errorf("spend: %w", err)
 	}
 	return nil

@@ -26,12 +26,12 @@ type stumbling struct {
 	there bool
 }
 
-func (s *stumbling) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (s *stumbling) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	if s.at.Add(-1) != 0 {
-		return s.Store.Append(ctx, l, head, entries...)
+		return s.Store.Append(ctx, l, head, b)
 	}
 	if s.there {
-		if _, err := s.Store.Append(ctx, l, head, entries...); err != nil {
+		if _, err := s.Store.Append(ctx, l, head, b); err != nil {
 			return 0, err
 		}
 	}

@@ -132,26 +132,26 @@ func (s *Store) release(ctx context.Context, l session.Lease) error {
 		if err != nil || done.RowsAffected() == 1 {
 			return err
 		}
-		a := newAddition(l, 0, nil)
+		a := newAddition(l, 0, nil, nil)
 		_, err = a.scan(s.pool.QueryRow(ctx, s.sql.appendTo, a.args(false)...)) // says why
 		return err
 	})
 }
 
 // Append implements [session.Store].
-func (s *Store) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (last int64, err error) {
-	made, invalid := session.Prepare(max(head, 0), now(), entries)
+func (s *Store) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (last int64, err error) {
+	made, invalid := b.Prepare(max(head, 0), now())
 	if invalid != nil {
-		made = nil // the lease and the head come first
+		made, b.Consumed = nil, nil // the lease and the head come first
 	}
-	last, err = s.commit(ctx, newAddition(l, head, made))
+	last, err = s.commit(ctx, newAddition(l, head, made, b.Consumed))
 	if err == nil {
 		err = invalid
 	}
 	if err != nil {
 		return 0, fail("append", l.Session, err)
 	}
-	if len(made) > 0 {
+	if len(made)+len(b.Consumed) > 0 {
 		s.changed(l.Session)
 	}
 	return last, nil
@@ -167,12 +167,14 @@ type addition struct {
 	kinds, runs, keys            []string
 	places, clearKeys, clearRuns []*string
 	data                         [][]byte
+	items                        []string
+	versions                     []int64
 }
 
-func newAddition(l session.Lease, head int64, entries []session.Entry) *addition {
+func newAddition(l session.Lease, head int64, entries []session.Entry, consumed []session.Ref) *addition {
 	n := len(entries)
 	a := &addition{
-		session: toText(l.Session), token: l.Token, head: head, soft: n > 0,
+		session: toText(l.Session), token: l.Token, head: head, soft: n > 0 && len(consumed) == 0,
 		seqs: make([]int64, n), times: make([]int64, n), kinds: make([]string, n), runs: make([]string, n), keys: make([]string, n),
 		places: make([]*string, n), clearKeys: make([]*string, n), clearRuns: make([]*string, n), data: make([][]byte, n),
 	}
@@ -185,12 +187,15 @@ func newAddition(l session.Lease, head int64, entries []session.Entry) *addition
 		a.size += len(e.Data)
 		a.soft = a.soft && e.Kind == session.KindView
 	}
+	for _, r := range consumed {
+		a.items, a.versions = append(a.items, toText(r.ID)), append(a.versions, r.Version)
+	}
 	return a
 }
 
 // args are the arguments of the function that appends.
 func (a *addition) args(soft bool) []any {
-	return []any{a.session, a.token, a.head, soft, a.seqs, a.times, a.kinds, a.runs, a.keys, a.places, a.clearKeys, a.clearRuns, a.data}
+	return []any{a.session, a.token, a.head, soft, a.seqs, a.times, a.kinds, a.runs, a.keys, a.places, a.clearKeys, a.clearRuns, a.data, a.items, a.versions}
 }
 
 // scan reads what the function returns. An error of the session's leaves other appends in the transaction alone.
@@ -213,6 +218,8 @@ func (a *addition) scan(from pgx.Row) (int64, error) {
 		return 0, lost
 	case outcome == "moved":
 		return 0, &session.Error{Err: session.ErrHeadMoved, Head: last}
+	case outcome != "done":
+		return 0, &session.Error{Err: itemErrors[outcome], Item: fromText(*holder)}
 	}
 	return last, nil
 }

@@ -121,11 +121,11 @@ func TestAppendsThatWereGivenUp(t *testing.T) {
 				_, err = w.Append(ctx, message(text))
 				return err
 			}
-			last, err := s.Append(ctx, w.Lease(), head, message(text))
+			last, err := s.Append(ctx, w.Lease(), head, session.Batch{Entries: []session.Entry{message(text)}})
 			var moved *session.Error
 			if errors.Is(err, session.ErrHeadMoved) && errors.As(err, &moved) { // the one that was given up has been appended after all
 				require.Equal(t, head+1, moved.Head)
-				last, err = s.Append(ctx, w.Lease(), moved.Head, message(text))
+				last, err = s.Append(ctx, w.Lease(), moved.Head, session.Batch{Entries: []session.Entry{message(text)}})
 			}
 			if err == nil {
 				head = last

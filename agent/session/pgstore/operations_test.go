@@ -127,7 +127,7 @@ func TestRestoredDumpGoesOn(t *testing.T) {
 	again, err := session.Open(t.Context(), restored, "a", session.Claim{})
 	require.NoError(t, err)
 	require.Greater(t, again.Lease().Token, w.Lease().Token)
-	_, err = restored.Append(t.Context(), w.Lease(), 1, message("2"))
+	_, err = restored.Append(t.Context(), w.Lease(), 1, session.Batch{Entries: []session.Entry{message("2")}})
 	require.ErrorIs(t, err, session.ErrLeaseLost)
 	_, err = again.Append(t.Context(), message("2"))
 	require.NoError(t, err)

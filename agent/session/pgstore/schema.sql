@@ -23,6 +23,8 @@ CREATE TABLE SCHEMA.sessions (
 	holder text NOT NULL,
 	instance bigint NOT NULL, -- the advisory lock of whoever has the session, or 0 if it is free
 	since bigint NOT NULL,
+	rev bigint NOT NULL DEFAULT 0, -- of the last change of the inbox
+	waiting bigint NOT NULL DEFAULT 0, -- items that are not notes
 	internal boolean NOT NULL GENERATED ALWAYS AS (starts_with(dir, 'ponte:')) STORED
 );
 -- Internal sessions are kept apart, so that a list of conversations does not walk past them.
@@ -45,6 +47,23 @@ CREATE TABLE SCHEMA.entries (
 	PRIMARY KEY (session, seq)
 );
 CREATE INDEX entries_place ON SCHEMA.entries (session, place) WHERE place IS NOT NULL;
+
+CREATE TABLE SCHEMA.items (
+	session bigint NOT NULL, -- kept by the functions below, under the lock of the session's row
+	id text COLLATE "C" NOT NULL,
+	pos bigint NOT NULL,
+	version bigint NOT NULL,
+	rev bigint NOT NULL,
+	kind text COLLATE "C" NOT NULL,
+	state text COLLATE "C" NOT NULL,
+	time bigint NOT NULL,
+	by text NOT NULL,
+	digest text NOT NULL,
+	data bytea,
+	PRIMARY KEY (session, id)
+);
+CREATE INDEX items_rev ON SCHEMA.items (session, rev);
+CREATE INDEX items_live ON SCHEMA.items (session, rev) WHERE state = '';
 
 -- Data by its hash.
 CREATE TABLE SCHEMA.blobs (
@@ -81,11 +100,56 @@ BEGIN
 END
 $$;
 
--- append adds entries to a session. It returns no row if there is no session. Otherwise it says what it found: 'done', 'lost', 'moved'.
+-- put adds an item to the inbox of a session, or finds the one with its id. It returns no row if there is no session.
+CREATE FUNCTION SCHEMA.put(p_id text, p_item text, p_kind text, p_time bigint, p_by text, p_digest text, p_data bytea)
+RETURNS TABLE (made boolean, i SCHEMA.items) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	SELECT * INTO i FROM SCHEMA.items o WHERE o.session = r.num AND o.id = p_item;
+	made := NOT FOUND;
+	IF made THEN
+		UPDATE SCHEMA.sessions s SET rev = s.rev + 1, waiting = s.waiting + CASE p_kind WHEN 'note' THEN 0 ELSE 1 END WHERE s.num = r.num;
+		INSERT INTO SCHEMA.items (session, id, pos, version, rev, kind, state, time, by, digest, data)
+			VALUES (r.num, p_item, r.rev + 1, 1, r.rev + 1, p_kind, '', p_time, p_by, p_digest, p_data) RETURNING * INTO i;
+	END IF;
+	RETURN NEXT;
+END
+$$;
+
+-- change replaces the data of an item, or removes it. It returns no row if there is no session, and one with NULL if there is no item. It
+-- says what it found: 'done', 'consumed', 'changed'.
+CREATE FUNCTION SCHEMA.change(p_id text, p_item text, p_version bigint, p_remove boolean, p_data bytea)
+RETURNS TABLE (outcome text, i SCHEMA.items) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	SELECT * INTO i FROM SCHEMA.items o WHERE o.session = r.num AND o.id = p_item;
+	outcome := CASE WHEN NOT FOUND THEN 'none' WHEN i.state <> '' THEN 'consumed' WHEN i.version <> p_version THEN 'changed' ELSE 'done' END;
+	IF outcome = 'done' THEN
+		UPDATE SCHEMA.sessions s SET rev = s.rev + 1, waiting = s.waiting - CASE WHEN p_remove AND i.kind <> 'note' THEN 1 ELSE 0 END WHERE s.num = r.num;
+		UPDATE SCHEMA.items o SET rev = r.rev + 1, version = o.version + CASE WHEN p_remove THEN 0 ELSE 1 END,
+			state = CASE WHEN p_remove THEN 'removed' ELSE '' END, data = p_data
+			WHERE o.session = r.num AND o.id = p_item RETURNING * INTO i;
+	END IF;
+	RETURN NEXT;
+END
+$$;
+
+-- append adds entries to a session and consumes items of its inbox. It returns no row if there is no session. Otherwise it says what it
+-- found: 'done', 'lost', 'moved', and for the item that it names in had: 'none', 'note', 'consumed', 'changed'.
 -- p_clear_key and p_clear_run say what an entry takes the place of. The "+ 0" keeps the server from looking for that by the numbers of entries, which
 -- seems as good to it as the place if most sessions are small, and reads all of a large one.
 CREATE FUNCTION SCHEMA.append(p_id text, p_token bigint, p_head bigint, p_soft boolean, p_seq bigint[], p_time bigint[], p_kind text[], p_run text[],
-	p_key text[], p_place text[], p_clear_key text[], p_clear_run text[], p_data bytea[])
+	p_key text[], p_place text[], p_clear_key text[], p_clear_run text[], p_data bytea[], p_items text[], p_versions bigint[])
 RETURNS TABLE (outcome text, last bigint, had text, had_since bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	r SCHEMA.sessions;
@@ -93,6 +157,8 @@ DECLARE
 	added bigint := 0;
 	gone bigint;
 	latest bigint;
+	m integer := coalesce(array_length(p_items, 1), 0);
+	i SCHEMA.items;
 BEGIN
 	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
 	IF NOT FOUND THEN
@@ -114,6 +180,21 @@ BEGIN
 		RETURN;
 	END IF;
 	outcome := 'done';
+	FOR j IN 1..m LOOP
+		SELECT * INTO i FROM SCHEMA.items o WHERE o.session = r.num AND o.id = p_items[j];
+		outcome := CASE WHEN NOT FOUND THEN 'none' WHEN i.kind = 'note' THEN 'note' WHEN i.state <> '' THEN 'consumed' WHEN i.version <> p_versions[j] THEN 'changed' ELSE 'done' END;
+		IF outcome <> 'done' THEN
+			had := p_items[j];
+			RETURN NEXT;
+			RETURN;
+		END IF;
+	END LOOP;
+	FOR j IN 1..m LOOP
+		UPDATE SCHEMA.items o SET rev = r.rev + j, state = 'consumed', data = NULL WHERE o.session = r.num AND o.id = p_items[j];
+	END LOOP;
+	IF m > 0 THEN
+		UPDATE SCHEMA.sessions s SET rev = s.rev + m, waiting = s.waiting - m WHERE s.num = r.num;
+	END IF;
 	IF n = 0 THEN
 		RETURN NEXT;
 		RETURN;
@@ -189,6 +270,7 @@ BEGIN
 	had_since := r.since;
 	IF NOT held THEN
 		UPDATE SCHEMA.sessions s SET id = NULL, instance = 0 WHERE s.num = r.num;
+		DELETE FROM SCHEMA.items o WHERE o.session = r.num;
 		PERFORM SCHEMA.bury(r.num);
 	END IF;
 	RETURN NEXT;

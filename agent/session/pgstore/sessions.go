@@ -23,14 +23,14 @@ func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // statements are the statements with the name of the schema in them.
 type statements struct {
-	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, unacquire, putBlob, getBlob, removeBlobs string
+	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, unacquire, putBlob, getBlob, removeBlobs, put, change, items, rev string
 }
 
 // serverNow is the time of the server, in nanoseconds since 1970.
 const serverNow = "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint"
 
 // infoColumns are what scanInfo scans.
-const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
+const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, waiting, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
 
 func prepared(schema string) statements {
 	in := func(s string) string { return inSchema(s, schema) }
@@ -47,9 +47,16 @@ func prepared(schema string) statements {
 		acquire:   in("SELECT new_token, last, had, had_since FROM SCHEMA.acquire($1, $2, $3, $4, $5)"),
 		release:   in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND token = $2 AND instance <> 0"),
 		unacquire: in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND instance = $2 AND since = $3"),
-		appendTo:  in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"),
-		find:      in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
-		parent:    in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
+		appendTo:  in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"),
+		put:       in("SELECT made, " + itemColumns("(i).") + " FROM SCHEMA.put($1, $2, $3, $4, $5, $6, $7)"),
+		change:    in("SELECT outcome, " + itemColumns("(i).") + " FROM SCHEMA.change($1, $2, $3, $4, $5)"),
+		rev:       in("SELECT num, rev FROM SCHEMA.sessions WHERE id = $1"),
+		items: in("SELECT " + itemColumns("") + ` FROM (
+				SELECT *, sum(octet_length(coalesce(data, ''))) OVER (ORDER BY rev) - octet_length(coalesce(data, '')) AS before FROM (
+					SELECT * FROM SCHEMA.items WHERE session = $1 AND rev > $2 AND rev <= $3 AND WHICH ORDER BY rev LIMIT $4) p
+			) q WHERE before < $5 ORDER BY rev`),
+		find:   in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
+		parent: in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
 		// Of a page only as much is read as the bound on bytes allows, but at least one entry.
 		page: in(`SELECT seq, time, kind, run, key, data FROM (
 				SELECT *, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM (
@@ -67,7 +74,7 @@ func prepared(schema string) statements {
 func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 	var values string
 	var created, updated int64
-	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Holder)
+	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Waiting, &info.Holder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = session.ErrNotFound
 	}

@@ -49,9 +49,9 @@ func TestOfTwoMachinesOneAppends(t *testing.T) {
 		taken, err = second.Acquire(t.Context(), "a", session.Claim{Holder: "second"})
 		return err == nil
 	}, time.Minute, time.Millisecond)
-	_, err = second.Append(t.Context(), taken, 0, session.Entry{Kind: session.KindMessage, Data: []byte(`"second"`)})
+	_, err = second.Append(t.Context(), taken, 0, session.Batch{Entries: []session.Entry{{Kind: session.KindMessage, Data: []byte(`"second"`)}}})
 	require.NoError(t, err)
-	_, err = first.Append(t.Context(), l, 1, session.Entry{Kind: session.KindMessage, Data: []byte(`"first"`)})
+	_, err = first.Append(t.Context(), l, 1, session.Batch{Entries: []session.Entry{{Kind: session.KindMessage, Data: []byte(`"first"`)}}})
 	var lost *session.Error
 	require.ErrorIs(t, err, session.ErrLeaseLost)
 	require.ErrorAs(t, err, &lost)
@@ -141,7 +141,7 @@ func TestTextsComeBackAsTheyWere(t *testing.T) {
 		l, err := s.Acquire(t.Context(), id, session.Claim{Holder: text})
 		require.NoError(t, err)
 		want := session.Entry{Seq: 1, Time: time.Unix(1, 0).UTC(), Kind: session.Kind(text), Run: text, Key: text, Data: value}
-		_, err = s.Append(t.Context(), l, 0, want)
+		_, err = s.Append(t.Context(), l, 0, session.Batch{Entries: []session.Entry{want}})
 		require.NoError(t, err)
 		for e, err := range s.Load(t.Context(), id, 0) {
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestWatchesOfOtherMachinesWakeUp(t *testing.T) {
 	defer cancel()
 	head := int64(0)
 	write := func() {
-		head, err = writer.Append(ctx, l, head, session.Entry{Kind: session.KindView, Data: []byte(`1`)})
+		head, err = writer.Append(ctx, l, head, session.Batch{Entries: []session.Entry{{Kind: session.KindView, Data: []byte(`1`)}}})
 		require.NoError(t, err)
 	}
 	write()

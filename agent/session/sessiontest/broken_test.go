@@ -4,9 +4,11 @@ package sessiontest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +31,10 @@ type fault struct {
 	acquire func(ctx context.Context, id string, c session.Claim) (session.Lease, error)
 	release func(ctx context.Context, l session.Lease) error
 	append  func(ctx context.Context, l session.Lease, head int64, entries []session.Entry) (int64, error)
+	consume func(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error)
+	put     func(ctx context.Context, id string, i session.Item) (session.Item, error)
+	change  func(ctx context.Context, id, item string, version int64, data json.RawMessage) (session.Item, error)
+	items   func(ctx context.Context, id string, after int64, kinds []session.ItemKind) iter.Seq2[session.Item, error]
 	load    func(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error]
 	watch   func(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error]
 }
@@ -89,11 +95,35 @@ func (f *fault) Release(ctx context.Context, l session.Lease) error {
 	return f.Memory.Release(ctx, l)
 }
 
-func (f *fault) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
-	if f.append != nil {
-		return f.append(ctx, l, head, entries)
+func (f *fault) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	if f.append != nil && len(b.Consumed) == 0 {
+		return f.append(ctx, l, head, b.Entries)
 	}
-	return f.Memory.Append(ctx, l, head, entries...)
+	if f.consume != nil && len(b.Consumed) > 0 {
+		return f.consume(ctx, l, head, b)
+	}
+	return f.Memory.Append(ctx, l, head, b)
+}
+
+func (f *fault) Put(ctx context.Context, id string, i session.Item) (session.Item, error) {
+	if f.put != nil {
+		return f.put(ctx, id, i)
+	}
+	return f.Memory.Put(ctx, id, i)
+}
+
+func (f *fault) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (session.Item, error) {
+	if f.change != nil {
+		return f.change(ctx, id, item, version, data)
+	}
+	return f.Memory.Change(ctx, id, item, version, data)
+}
+
+func (f *fault) Items(ctx context.Context, id string, after int64, kinds ...session.ItemKind) iter.Seq2[session.Item, error] {
+	if f.items != nil {
+		return f.items(ctx, id, after, kinds)
+	}
+	return f.Memory.Items(ctx, id, after, kinds...)
 }
 
 func (f *fault) Load(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error] {
@@ -151,6 +181,17 @@ const (
 	ruleForks    = "a fork can be forked"
 	ruleOutlive  = "forks outlive their parents"
 	ruleForkKept = "a fork keeps what its parent supersedes later"
+	rulePut      = "items come back as they were put"
+	ruleAgain    = "an item that is put again has no effect"
+	ruleNoLease  = "any process puts items, whoever has the session"
+	ruleEdit     = "an item is changed in the version that was seen, and removed"
+	ruleConsume  = "items are consumed with the entries that they cause, or not at all"
+	ruleNote     = "notes wait for nobody"
+	ruleFollow   = "an inbox can be followed"
+	ruleOwnInbox = "inboxes end with their sessions, and forks have their own"
+	ruleTakeOne  = "of many that consume an item one does"
+	rulePutMany  = "many can put items at once"
+	ruleItemBad  = "invalid items are refused"
 	ruleWatch    = "a watch yields what is there and what comes"
 	ruleWatchEnd = "a watch ends when the session is deleted"
 )
@@ -162,6 +203,7 @@ func faults() []broken {
 	all = append(all, sessionFaults()...)
 	all = append(all, entryFaults()...)
 	all = append(all, leaseFaults()...)
+	all = append(all, inboxFaults()...)
 	return append(all, listFaults()...)
 }
 
@@ -194,3 +236,5 @@ func TestSuiteFindsEveryFault(t *testing.T) {
 		require.True(t, found[rule], "no fault breaks the rule that %s", rule)
 	}
 }
+
+var zone = time.FixedZone("here", 3600)

@@ -90,7 +90,7 @@ func sessionFaults() []broken {
 						entries[i].Data, _ = json.Marshal(string(entries[i].Data))
 					}
 				}
-				return f.Memory.Append(ctx, l, head, entries...)
+				return f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 			}
 		}},
 		{"it replaces all values", []string{ruleChanged}, func(f *fault) {
@@ -121,7 +121,7 @@ func sessionFaults() []broken {
 		}},
 		{"it does not look at contexts when it appends", []string{ruleContext}, func(f *fault) {
 			f.append = func(ctx context.Context, l session.Lease, head int64, entries []session.Entry) (int64, error) {
-				return f.Memory.Append(context.WithoutCancel(ctx), l, head, entries...)
+				return f.Memory.Append(context.WithoutCancel(ctx), l, head, session.Batch{Entries: entries})
 			}
 		}},
 		{"it does not look at contexts when it updates", []string{ruleContext}, func(f *fault) {
@@ -179,7 +179,7 @@ func entryFaults() []broken {
 				for i := range entries {
 					change(&entries[i])
 				}
-				return f.Memory.Append(ctx, l, head, entries...)
+				return f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 			}
 		}
 	}
@@ -216,11 +216,11 @@ func entryFaults() []broken {
 		{"it appends one by one", []string{ruleWhole}, func(f *fault) {
 			f.append = func(ctx context.Context, l session.Lease, head int64, entries []session.Entry) (int64, error) {
 				if len(entries) == 0 {
-					return f.Memory.Append(ctx, l, head)
+					return f.Memory.Append(ctx, l, head, session.Batch{})
 				}
 				var err error
 				for _, e := range entries {
-					if head, err = f.Memory.Append(ctx, l, head, e); err != nil {
+					if head, err = f.Memory.Append(ctx, l, head, session.Batch{Entries: []session.Entry{e}}); err != nil {
 						return 0, err
 					}
 				}
@@ -273,7 +273,7 @@ func entryFaults() []broken {
 						entries[i].Data = []byte(`"other"`)
 					}
 				}
-				return f.Memory.Append(ctx, l, head, entries...)
+				return f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 			}
 		}},
 		{"it is locked while entries are loaded", []string{ruleNested}, func(f *fault) {
@@ -326,7 +326,7 @@ func leaseFaults() []broken {
 				if _, ok := latest[l.Session]; ok {
 					l = latest[l.Session]
 				}
-				return f.Memory.Append(ctx, l, head, entries...)
+				return f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 			}
 		}},
 		{"leases are released twice", []string{ruleFenced}, func(f *fault) {
@@ -345,12 +345,12 @@ func leaseFaults() []broken {
 				if i, err := f.Memory.Get(ctx, l.Session); err == nil {
 					head = i.Head
 				}
-				return f.Memory.Append(ctx, l, head, entries...)
+				return f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 			}
 		}},
 		{"it looks at the head of the lease", []string{ruleHead}, func(f *fault) {
 			f.append = func(ctx context.Context, l session.Lease, head int64, entries []session.Entry) (int64, error) {
-				h, err := f.Memory.Append(ctx, l, head, entries...)
+				h, err := f.Memory.Append(ctx, l, head, session.Batch{Entries: entries})
 				if e := new(session.Error); errors.As(err, &e) {
 					e.Head = l.Head
 				}

@@ -117,7 +117,7 @@ func (p *probe) acquire(id, holder string) session.Lease {
 
 // append appends at the head of the session.
 func (p *probe) append(l session.Lease, entries ...session.Entry) int64 {
-	head, err := p.Append(p.ctx, l, p.get(l.Session).Head, entries...)
+	head, err := p.Append(p.ctx, l, p.get(l.Session).Head, batch(entries...))
 	p.ok(err, "Append of %d entries", len(entries))
 	return head
 }
@@ -195,3 +195,6 @@ func (p *probe) described(got, want session.Info, format string, args ...any) {
 
 // date is a time that is exact to the nanosecond.
 func date(second int) time.Time { return time.Date(2024, 5, 6, 7, 8, second, 123456789, time.UTC) }
+
+// batch returns a batch of entries.
+func batch(entries ...session.Entry) session.Batch { return session.Batch{Entries: entries} }

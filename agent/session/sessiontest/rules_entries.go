@@ -71,7 +71,7 @@ func entryRules() []rule {
 			l := p.acquire("a", "me")
 			equal(p, p.get("a").Updated, made.Updated, "Updated after Acquire")
 			before := time.Now().Add(-time.Minute)
-			head, err := p.Append(p.ctx, l, 0, text("1"), session.Entry{Seq: 7, Time: date(2).In(time.FixedZone("x", 3600)), Kind: "view"}, text("8"))
+			head, err := p.Append(p.ctx, l, 0, batch(text("1"), session.Entry{Seq: 7, Time: date(2).In(time.FixedZone("x", 3600)), Kind: "view"}, text("8")))
 			p.ok(err, "Append")
 			equal(p, head, int64(8), "the head")
 			got := p.load(p.Store, "a", 0)
@@ -86,7 +86,7 @@ func entryRules() []rule {
 			}
 			equal(p, got[1].Time, date(2), "the time that was given")
 			equal(p, p.get("a").Updated, max2(got[0].Time, got[2].Time), "Updated")
-			head, err = p.Append(p.ctx, l, 8)
+			head, err = p.Append(p.ctx, l, 8, batch())
 			p.ok(err, "Append of nothing")
 			equal(p, head, int64(8), "the head after an append of nothing")
 		}},
@@ -94,7 +94,7 @@ func entryRules() []rule {
 			p.create(session.New{ID: "a"})
 			l := p.acquire("a", "me")
 			p.append(l, text("1"))
-			_, err := p.Append(p.ctx, l, 1, text("2"), text("3"), session.Entry{Kind: "view", Data: json.RawMessage(`{`)})
+			_, err := p.Append(p.ctx, l, 1, batch(text("2"), text("3"), session.Entry{Kind: "view", Data: json.RawMessage(`{`)}))
 			p.is(err, session.ErrInvalid, "Append of two entries and an invalid one")
 			p.holds("a", "1")
 			equal(p, p.get("a").Head, int64(1), "the head")
@@ -175,7 +175,7 @@ func entryRules() []rule {
 					head := int64(0)
 					for i := range each {
 						var err error
-						if head, err = stores[n%2].Append(p.ctx, l, head, text(fmt.Sprint(n, ".", i))); err != nil {
+						if head, err = stores[n%2].Append(p.ctx, l, head, batch(text(fmt.Sprint(n, ".", i)))); err != nil {
 							p.report("Append to %s: %v", id, err)
 							return
 						}

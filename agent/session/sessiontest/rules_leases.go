@@ -49,7 +49,7 @@ func leaseRules() []rule {
 			if second.Token <= first.Token {
 				p.report("the second lease has the token %d, the first had %d", second.Token, first.Token)
 			}
-			_, err = other.Append(p.ctx, second, 1, text("2"))
+			_, err = other.Append(p.ctx, second, 1, batch(text("2")))
 			p.ok(err, "Append with the second lease")
 			p.holds("a", "1", "2")
 		}},
@@ -64,17 +64,17 @@ func leaseRules() []rule {
 				p.ok(err, "Acquire by force")
 				for _, old := range ended {
 					for _, s := range []session.Store{p.Store, other} {
-						_, err := s.Append(p.ctx, old, head, text("old"))
+						_, err := s.Append(p.ctx, old, head, batch(text("old")))
 						equal(p, p.is(err, session.ErrLeaseLost, "Append with an old lease").Holder, l.Holder, "the holder that the error names")
 						p.is(s.Release(p.ctx, old), session.ErrLeaseLost, "Release of an old lease")
 					}
 				}
-				head, err = s.Append(p.ctx, l, head, text(fmt.Sprint(n)))
+				head, err = s.Append(p.ctx, l, head, batch(text(fmt.Sprint(n))))
 				p.ok(err, "Append with the latest lease")
 				ended = append(ended, l)
 				if n == 2 {
 					p.ok(s.Release(p.ctx, l), "Release")
-					_, err := s.Append(p.ctx, l, head, text("old"))
+					_, err := s.Append(p.ctx, l, head, batch(text("old")))
 					p.is(err, session.ErrLeaseLost, "Append after Release")
 					p.is(s.Release(p.ctx, l), session.ErrLeaseLost, "a second Release")
 				}
@@ -86,7 +86,7 @@ func leaseRules() []rule {
 			l := p.acquire("a", "me")
 			p.append(l, text("1"), text("2"))
 			for _, head := range []int64{0, 1, 3, -1} {
-				_, err := p.Append(p.ctx, l, head, text("x"))
+				_, err := p.Append(p.ctx, l, head, batch(text("x")))
 				equal(p, p.is(err, session.ErrHeadMoved, "Append at head %d", head).Head, int64(2), "the head that the error says")
 			}
 			p.holds("a", "1", "2")
@@ -101,7 +101,7 @@ func leaseRules() []rule {
 				var made atomic.Int64
 				for n := range writers {
 					all.Go(func() {
-						_, err := stores[n%2].Append(p.ctx, l, int64(round), text(fmt.Sprint(round)))
+						_, err := stores[n%2].Append(p.ctx, l, int64(round), batch(text(fmt.Sprint(round))))
 						switch {
 						case err == nil:
 							made.Add(1)

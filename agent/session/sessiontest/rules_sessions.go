@@ -74,7 +74,7 @@ func sessionRules() []rule {
 				_, err = p.Acquire(p.ctx, id, session.Claim{})
 				p.is(err, session.ErrNotFound, "Acquire")
 				p.is(loadError(p, p.ctx, id), session.ErrNotFound, "Load")
-				_, err = p.Append(p.ctx, session.Lease{Session: id, Token: 1}, 0, text("x"))
+				_, err = p.Append(p.ctx, session.Lease{Session: id, Token: 1}, 0, batch(text("x")))
 				p.is(err, session.ErrNotFound, "Append")
 				p.is(p.Release(p.ctx, session.Lease{Session: id, Token: 1}), session.ErrNotFound, "Release")
 			}
@@ -103,7 +103,7 @@ func sessionRules() []rule {
 				{}, {Kind: "view", Data: json.RawMessage(`{"a"`)}, {Kind: "view", Run: "\xff"}, {Kind: "view", Key: "\xff"}, {Kind: "view", Seq: head},
 				{Kind: "view", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, {Kind: "view", Time: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)},
 			} {
-				_, err := p.Append(p.ctx, l, head, e)
+				_, err := p.Append(p.ctx, l, head, batch(e))
 				p.is(err, session.ErrInvalid, "Append(%+v)", e)
 			}
 			for _, at := range []int64{-1, head + 1} {
@@ -149,10 +149,10 @@ func sessionRules() []rule {
 			equal(p, len(page.Sessions), 1, "how many sessions are listed")
 			p.create(session.New{ID: "a"})
 			p.holds("a")
-			_, err = p.Append(p.ctx, l, 0, text("y"))
+			_, err = p.Append(p.ctx, l, 0, batch(text("y")))
 			p.is(err, session.ErrLeaseLost, "Append with a lease of the deleted session")
 			p.acquire("a", "somebody else")
-			_, err = p.Append(p.ctx, l, 0, text("y"))
+			_, err = p.Append(p.ctx, l, 0, batch(text("y")))
 			p.is(err, session.ErrLeaseLost, "Append with a lease of the deleted session when the new one is held")
 			p.holds("a")
 		}},
@@ -177,7 +177,7 @@ func sessionRules() []rule {
 			_, err = p.Acquire(ctx, "a", session.Claim{Force: true})
 			p.is(err, context.Canceled, "Acquire")
 			p.is(p.Release(ctx, l), context.Canceled, "Release")
-			_, err = p.Append(ctx, l, 1, text("y"))
+			_, err = p.Append(ctx, l, 1, batch(text("y")))
 			p.is(err, context.Canceled, "Append")
 			p.is(loadError(p, ctx, "a"), context.Canceled, "Load")
 			p.append(l, text("z"))

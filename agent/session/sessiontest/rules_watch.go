@@ -65,7 +65,7 @@ func watchRules() []rule {
 			head := int64(2)
 			for i, s := range []session.Store{p.Store, other, p.Store} {
 				var err error
-				head, err = s.Append(p.ctx, l, head, text(fmt.Sprint(i)))
+				head, err = s.Append(p.ctx, l, head, batch(text(fmt.Sprint(i))))
 				p.ok(err, "Append")
 				got := p.next(seen)
 				p.ok(got.err, "Watch")

@@ -74,12 +74,9 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 }
 
 // Append implements [session.Store].
-func (s *Store) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
-	made, err := session.Prepare(max(head, 0), now(), entries)
-	soft := len(entries) > 0
-	for i := range entries {
-		soft = soft && entries[i].Kind == session.KindView
-	}
+func (s *Store) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	made, err := b.Prepare(max(head, 0), now())
+	soft := b.Soft()
 	if err != nil { // the lease comes first
 		made, soft = nil, false
 	}
@@ -100,11 +97,17 @@ func (s *Store) Append(ctx context.Context, l session.Lease, head int64, entries
 			return &session.Error{Err: session.ErrHeadMoved, Head: r.head}
 		case err != nil:
 			return problem(err)
-		case len(made) == 0:
+		case len(made)+len(b.Consumed) == 0:
+			return nil
+		}
+		if err := q.consume(r.num, b.Consumed); err != nil {
+			return err
+		}
+		q.touched = append(q.touched, l.Session)
+		if len(made) == 0 {
 			return nil
 		}
 		last = made[len(made)-1].Seq
-		q.touched = append(q.touched, l.Session)
 		return q.append(r, made, cut)
 	})
 	if writeErr != nil {

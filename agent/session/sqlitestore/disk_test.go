@@ -197,7 +197,7 @@ func TestLockedDatabaseIsWaitedFor(t *testing.T) {
 		}
 		cancel(os.ErrDeadlineExceeded)
 	})
-	_, err = s.Append(ctx, l, 1, value("x"))
+	_, err = s.Append(ctx, l, 1, session.Batch{Entries: []session.Entry{value("x")}})
 	cancel(nil)
 	waited.Wait()
 	require.ErrorIs(t, err, session.ErrBusy)
@@ -206,13 +206,13 @@ func TestLockedDatabaseIsWaitedFor(t *testing.T) {
 	require.Equal(t, 1, good, "reading goes on")
 	impatient, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: time.Millisecond})
 	require.NoError(t, err)
-	_, err = impatient.Append(t.Context(), l, 1, value("x"))
+	_, err = impatient.Append(t.Context(), l, 1, session.Batch{Entries: []session.Entry{value("x")}})
 	require.ErrorIs(t, err, session.ErrBusy)
 	require.NoError(t, impatient.Close())
 
 	appended := make(chan error)
 	go func() {
-		_, err := s.Append(t.Context(), l, 1, value("y"))
+		_, err := s.Append(t.Context(), l, 1, session.Batch{Entries: []session.Entry{value("y")}})
 		appended <- err
 	}()
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")

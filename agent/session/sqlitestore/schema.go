@@ -43,6 +43,8 @@ CREATE TABLE sessions (
 	holder TEXT NOT NULL,
 	instance TEXT NOT NULL, -- the file in holders, or empty if the session is free
 	since INTEGER NOT NULL,
+	rev INTEGER NOT NULL DEFAULT 0, -- of the last change of the inbox
+	waiting INTEGER NOT NULL DEFAULT 0, -- items that are not notes
 	internal INTEGER NOT NULL GENERATED ALWAYS AS (substr(dir, 1, 6) = 'ponte:') VIRTUAL
 );
 -- Internal sessions are kept apart, so that a list of conversations does not walk past them. Other lists read both halves.
@@ -69,6 +71,24 @@ CREATE TABLE entries (
 );
 CREATE UNIQUE INDEX entries_seq ON entries (session, seq);
 CREATE INDEX entries_place ON entries (session, place) WHERE place IS NOT NULL;
+
+CREATE TABLE items (
+	session INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	pos INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	rev INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	state TEXT NOT NULL,
+	time INTEGER NOT NULL,
+	by TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	sum INTEGER NOT NULL,
+	data BLOB
+);
+CREATE UNIQUE INDEX items_id ON items (session, id);
+CREATE INDEX items_rev ON items (session, rev);
+CREATE INDEX items_live ON items (session, rev) WHERE state = '';
 
 CREATE TABLE media (
 	hash TEXT NOT NULL,

@@ -18,7 +18,7 @@ func now() time.Time { return time.Now().UTC().Round(0) }
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // infoColumns are what scanInfo scans.
-const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, holder, instance, since, token, pinned"
+const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, holder, instance, since, token, pinned, waiting"
 
 // row is a row of the table of sessions.
 type row struct {
@@ -31,7 +31,7 @@ func scanInfo(from scanner) (*row, error) {
 	var r row
 	var values string
 	var created, updated int64
-	err := from.Scan(&r.num, &r.ID, &r.Title, &r.Dir, &values, &created, &updated, &r.Head, &r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned)
+	err := from.Scan(&r.num, &r.ID, &r.Title, &r.Dir, &values, &created, &updated, &r.Head, &r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned, &r.Waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +243,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		}
 		q.touched = append(q.touched, id)
 		if err := q.exec("UPDATE sessions SET id = NULL, instance = '' WHERE num = ?", r.num); err != nil {
+			return err
+		}
+		if err := q.exec("DELETE FROM items WHERE session = ?", r.num); err != nil {
 			return err
 		}
 		return q.bury(r.num)

@@ -48,11 +48,11 @@ func mortalStore(m *session.Memory, left int) *mortal {
 	return s
 }
 
-func (m *mortal) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
+func (m *mortal) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
 	if m.left.Add(-1) < 0 {
 		return 0, errDied
 	}
-	return m.Memory.Append(ctx, l, head, entries...)
+	return m.Memory.Append(ctx, l, head, b)
 }
 
 // open opens the only session of a store as a new process does.
