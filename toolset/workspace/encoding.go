@@ -34,10 +34,8 @@ func DecodeText(data []byte) (text Text, ok bool) {
 	if binaryKind(data) == "" && utf8.Valid(data) {
 		return Text{data, UTF8}, true
 	}
-	for _, e := range []string{"UTF-16LE", "UTF-16BE"} {
-		if bytes.HasPrefix(data, utf16Marks[e]) {
-			return decodeAs(e, data)
-		}
+	if name := utf16Name(data); name != "" {
+		return decodeAs(name, data)
 	}
 	if name := detect(data); name != "" {
 		return decodeAs(name, data)
@@ -46,7 +44,7 @@ func DecodeText(data []byte) (text Text, ok bool) {
 }
 
 // Encode returns changed text in the encoding of the file. Bytes of text that has not changed are the same as before. The error names a
-// character that the encoding lacks.
+// character that the encoding lacks, or says that [DecodeText] would not read the result as the changed text.
 func (t *Text) Encode(changed []byte) ([]byte, error) {
 	if t.Encoding == UTF8 {
 		return changed, nil
@@ -54,6 +52,18 @@ func (t *Text) Encode(changed []byte) ([]byte, error) {
 	if !utf8.Valid(changed) {
 		return nil, fmt.Errorf("workspace: encode: %w", ErrBinary)
 	}
+	out, err := t.encode(changed)
+	if err != nil {
+		return nil, err
+	}
+	if again, ok := DecodeText(out); !ok || !bytes.Equal(again.Data, changed) {
+		return nil, fmt.Errorf("the file is encoded in %s, which nobody could recognise after the change", t.Encoding)
+	}
+	return out, nil
+}
+
+// encode returns text in the encoding, whether it can be recognised or not.
+func (t *Text) encode(changed []byte) ([]byte, error) {
 	if order := utf16Order(t.Encoding); order != nil {
 		var out []byte
 		for _, u := range utf16.Encode([]rune(string(changed))) {
@@ -79,7 +89,16 @@ var charsets = map[string]encoding.Encoding{
 	"windows-1252": charmap.Windows1252, "Shift_JIS": japanese.ShiftJIS, "EUC-JP": japanese.EUCJP,
 }
 
-var utf16Marks = map[string][]byte{"UTF-16LE": {0xff, 0xfe}, "UTF-16BE": {0xfe, 0xff}}
+// utf16Name returns the encoding of data that begins with the byte order mark of UTF-16, or an empty string.
+func utf16Name(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+		return "UTF-16LE"
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return "UTF-16BE"
+	}
+	return ""
+}
 
 func utf16Order(name string) binary.AppendByteOrder {
 	switch name {
@@ -105,7 +124,7 @@ func decodeAs(name string, data []byte) (Text, bool) {
 			return Text{}, false
 		}
 	}
-	back, err := t.Encode(t.Data)
+	back, err := t.encode(t.Data)
 	return t, err == nil && bytes.Equal(back, data)
 }
 

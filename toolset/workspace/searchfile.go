@@ -26,10 +26,11 @@ type fileMatches struct {
 const (
 	searchBlock  = 1 << 20 // how much of a file is looked at, at a time
 	maxShownLine = 400     // how much of a found line is shown, in bytes
+	maxDecoded   = 8 << 20 // how large a file may be that is not UTF-8, to be searched as text
 )
 
 // fileSearch searches files one after the other. It reads each in blocks: its memory does not
-// depend on their size.
+// depend on their size. A file in another encoding than UTF-8 is read and decoded as a whole.
 type fileSearch struct {
 	ws      Workspace
 	matcher *matcher
@@ -53,7 +54,7 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 	if s.buf == nil {
 		s.buf = make([]byte, searchBlock)
 	}
-	offset := int64(0)
+	offset, plain := int64(0), true
 	kept, todo := 0, 0 // buf[:kept] is of the block before, buf[todo:] has not been searched
 	for {
 		f, err := s.ws.Read(ctx, path, Range{Offset: offset, Limit: len(s.buf) - kept, Buf: s.buf[kept:kept:len(s.buf)], Saved: true})
@@ -64,7 +65,15 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 		n := kept + copy(s.buf[kept:], f.Data)
 		block := s.buf[:n]
 		offset += int64(len(f.Data))
-		if kept == 0 && offset == int64(len(f.Data)) && bytes.IndexByte(block[:min(n, 8000)], 0) >= 0 {
+		first := offset == int64(len(f.Data))
+		wide := first && utf16Name(block) != ""
+		binary := first && bytes.IndexByte(block[:min(n, 8000)], 0) >= 0
+		if plain && (wide || !binary && !validUTF8(block)) {
+			if plain = false; s.decoded(ctx, path) {
+				return s.got
+			}
+		}
+		if binary {
 			s.got.binary = true
 			return s.got
 		}
@@ -90,6 +99,21 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 		kept = copy(s.buf, block[from:])
 		todo = end - from
 	}
+}
+
+// decoded searches a file in another encoding. It returns false, and has done nothing, if that is not known.
+func (s *fileSearch) decoded(ctx context.Context, path string) bool {
+	f, err := s.ws.Read(ctx, path, Range{Limit: maxDecoded, Saved: true})
+	if err != nil || f.More {
+		return false
+	}
+	text, ok := DecodeText(f.Data)
+	if !ok {
+		return false
+	}
+	s.got, s.number, s.counted, s.afterLeft, s.shown = fileMatches{}, 1, 0, 0, 0
+	s.block(text.Data, 0)
+	return true
 }
 
 // count sets number to the line at a position, which must not lie before the last one.

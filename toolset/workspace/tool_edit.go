@@ -48,7 +48,7 @@ func (in editFileArgs) fill(p *plan) error {
 		return err
 	}
 	if p.new, err = p.text.Encode(edited); err != nil {
-		return toolset.Failed("Nothing was changed in %s: %s. Use other characters.", p.name, err)
+		return toolset.Failed("Nothing was changed in %s: %s. Use other characters, or %s for the whole file, which makes it %s.", p.name, err, ToolWriteFile, UTF8)
 	}
 	return nil
 }

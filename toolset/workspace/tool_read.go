@@ -38,7 +38,7 @@ func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, e
 	lines := Range{Line: first, Lines: in.Limit, Limit: c.options.readLimit}
 	f, err := c.ws.Read(ctx, in.Path, lines)
 	encoding := ""
-	if err == nil && binaryKind(f.Data) != "" {
+	if err == nil && (binaryKind(f.Data) != "" || first > 1 && c.isUTF16(ctx, in.Path)) {
 		f, encoding, err = c.decoded(ctx, in.Path, name, lines)
 	}
 	if err != nil {
@@ -47,7 +47,17 @@ func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, e
 	read := FileRead{
 		Lines: countLines(f.Data), Bytes: len(f.Data), Truncated: f.More, Encoding: encoding, Unsaved: f.Unsaved, Unfaithful: f.Faithful == FaithNo,
 	}
-	return withMeta(withNotes(showFile(&f, first, c.options.readLimit), read.notes(&f)), read), nil
+	return withMeta(showFile(&f, first, c.options.readLimit)+read.notes(&f), read), nil
+}
+
+// isUTF16 reports whether a file begins with a byte order mark of UTF-16: then the bytes of its lines may read like other text. An editor on another
+// machine is not asked, because it has text.
+func (c *call) isUTF16(ctx context.Context, path string) bool {
+	if can := c.ws.Features(); can.Unsaved && !can.Saved {
+		return false
+	}
+	f, err := c.ws.Read(ctx, path, Range{Limit: 2, Saved: true})
+	return err == nil && utf16Name(f.Data) != ""
 }
 
 // decoded reads lines of a file that is not UTF-8.
@@ -66,8 +76,9 @@ func (c *call) decoded(ctx context.Context, path, name string, lines Range) (Fil
 	return f, text.Encoding, err
 }
 
-// notes tell the model about the file.
-func (r *FileRead) notes(f *File) (notes []string) {
+// notes tell the model about the file, each on a separate line after what is shown of it.
+func (r *FileRead) notes(f *File) string {
+	var notes []string
 	if f.Doubtful {
 		notes = append(notes, "[U+FFFD may stand for bytes that the editor cannot show.]")
 	}
@@ -80,22 +91,19 @@ func (r *FileRead) notes(f *File) (notes []string) {
 	if r.Encoding != "" {
 		notes = append(notes, "[The file is encoded in "+r.Encoding+". Edits keep that.]")
 	}
-	return notes
-}
-
-// withNotes adds notes after a text, each on a separate line.
-func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
-		return text
+		return ""
 	}
+	text := strings.Join(notes, "\n")
 	switch {
-	case text == "":
-	case strings.HasSuffix(text, "\n"):
-		text += "\n"
-	default:
-		text += "\n\n[No newline at the end.]\n"
+	case f.More: // after another note
+		return "\n" + text
+	case len(f.Data) == 0 && (f.Size == 0 || f.Uncertain):
+		return text
+	case len(f.Data) == 0, bytes.HasSuffix(f.Data, []byte{'\n'}):
+		return "\n" + text
 	}
-	return text + strings.Join(notes, "\n")
+	return "\n\n[No newline at the end.]\n" + text
 }
 
 // showFile shows a file, or a range of its lines that begins with the line first.
@@ -120,8 +128,13 @@ func showFile(f *File, first, limit int) string {
 		body, _ := cutLongLines(string(shown))
 		return fmt.Sprintf("%s\n[Cut here: these are the lines %d to %d%s. To read on, call %s with line %d.]", body, first, first+n-1, total, ToolReadFile, first+n)
 	}
-	for len(shown) > 0 && !utf8.Valid(shown[max(0, len(shown)-utf8.UTFMax):]) && len(f.Data)-len(shown) < utf8.UTFMax {
-		shown = shown[:len(shown)-1]
+	for i := 1; i <= min(utf8.UTFMax, len(shown)); i++ { // the cut may be within a character
+		if tail := shown[len(shown)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				shown = shown[:len(shown)-i]
+			}
+			break
+		}
 	}
 	body, _ := cutLongLines(string(shown))
 	text := fmt.Sprintf("%s\n\n[Cut here: line %d is longer than %d bytes, the rest of it cannot be shown.", body, first, limit)

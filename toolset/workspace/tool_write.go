@@ -26,7 +26,13 @@ func (c *call) planWrite(ctx context.Context, in writeFileArgs) (*plan, error) {
 // fill makes the content. A file of another encoding keeps that, if it has all characters.
 func (in writeFileArgs) fill(p *plan) error {
 	p.new = []byte(in.Content)
-	if p.text == nil || p.text.Encoding == UTF8 {
+	if p.text == nil {
+		return nil
+	}
+	if p.doc.Disk != nil { // an editor elsewhere saves text in its own way
+		p.notes = append(p.notes, unseen(p.text.Data, p.new, p.text.Encoding)...)
+	}
+	if p.text.Encoding == UTF8 {
 		return nil
 	}
 	text := p.new
@@ -39,6 +45,32 @@ func (in writeFileArgs) fill(p *plan) error {
 	}
 	p.notes = append(p.notes, "The file is encoded in "+p.text.Encoding+" now, and will be in "+UTF8+".")
 	return nil
+}
+
+// unseen names changes of a text that people do not see in its difference.
+func unseen(old, text []byte, encoding string) (notes []string) {
+	mark := []byte(byteOrderMark)
+	if encoding == UTF8 && bytes.HasPrefix(old, mark) && !bytes.HasPrefix(text, mark) {
+		notes = append(notes, "The byte order mark at the beginning of the file is removed.")
+	}
+	was, is := lineEndings(old), lineEndings(text)
+	if was != "" && is != "" && was != is {
+		notes = append(notes, "The lines of the file end in "+was+" now, and will end in "+is+".")
+	}
+	return notes
+}
+
+// lineEndings names the line endings of a text, which are empty if it has none.
+func lineEndings(text []byte) string {
+	switch all, crlf := bytes.Count(text, []byte{'\n'}), bytes.Count(text, []byte("\r\n")); {
+	case all == 0:
+		return ""
+	case crlf == 0:
+		return "LF"
+	case crlf == all:
+		return "CRLF"
+	}
+	return "CRLF and LF"
 }
 
 func (c *call) approveWrite(ctx context.Context, in writeFileArgs) (*toolset.Approval, error) {

@@ -203,7 +203,7 @@ func merge(before, after, now []byte) (restored []byte, why string, conflicts []
 	}
 	restored, err := texts[1].Encode([]byte(merged))
 	if err != nil {
-		return nil, "someone else has changed its encoding since", nil
+		return nil, "someone else has changed it since, and its encoding does not fit the merged text", nil
 	}
 	return restored, "", nil
 }

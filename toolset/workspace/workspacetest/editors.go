@@ -31,6 +31,8 @@ type Editor struct {
 	Blank bool
 	// Lazy keeps what is written in the buffer, and does not save it.
 	Lazy bool
+	// Dirty keeps text that it could not save in the buffer.
+	Dirty bool
 	// Strict refuses to read lines after the end of a file, with ErrBeyondEnd. Otherwise there are none.
 	Strict bool
 
@@ -47,7 +49,8 @@ type Editor struct {
 //   - CodeCompanion (Neovim), lua/codecompanion/interactions/chat/acp/fs.lua at 4c05831, read_text_file and write_text_file: line feeds of all
 //     line endings, by the fourth one.
 //   - Zed, crates/acp_thread/src/acp_thread.rs at 00293ca, read_text_file and write_text_file: open_buffer, which makes an empty buffer for a missing
-//     file and has line feeds; format on save; save_buffer, which restores the line endings. Lines after the end are "Invalid params".
+//     file and has line feeds; format on save; save_buffer, which restores the line endings, and leaves the text in the buffer if it fails. Lines after the end are
+//     "Invalid params".
 //   - agent-shell (Emacs), agent-shell-fs.el, agent-shell--on-fs-read-text-file-request and the one for writing: insert-file-contents and
 //     basic-save-buffer, which detect and keep the coding system.
 func Editors() []*Editor {
@@ -62,8 +65,8 @@ func Editors() []*Editor {
 		{Name: "formats when it saves", Show: strict, Save: formatted, Blank: true},
 		{Name: "does not save", Lazy: true},
 		{Name: "toad", Show: universal, Blank: true},
-		{Name: "Zed", Show: ofZed, Save: formatted, Keeps: true, Blank: true, Strict: true},
-		{Name: "agent-shell", Show: ofEmacs, Keeps: true},
+		{Name: "Zed", Show: ofZed, Save: formatted, Keeps: true, Blank: true, Dirty: true, Strict: true},
+		{Name: "agent-shell", Show: ofEmacs, Keeps: true, Dirty: true},
 	}
 }
 
@@ -224,6 +227,9 @@ func (e *Editor) Write(path, text string) error {
 		mode = was.Perm()
 	}
 	if err := e.Disk.WriteFile(path, []byte(e.saved(path, text)), mode); err != nil {
+		if e.Dirty {
+			e.put(path, text)
+		}
 		return err
 	}
 	delete(e.buffers, path)

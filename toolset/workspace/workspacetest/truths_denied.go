@@ -88,6 +88,8 @@ func (c *cell) changeDenied(tool string, a args) error {
 		return nil
 	case refused && !denied(told) && !notShown(told):
 		return fmt.Errorf("refused: %s", told)
+	case refused && c.editor != nil && c.editor.Unsaved(c.path) != strings.Contains(told, "has not saved it"):
+		return fmt.Errorf("unsaved text in the editor: %v, and the model was told %s", c.editor.Unsaved(c.path), told)
 	case refused:
 		return nil
 	case c.kind.mode != 0:
