@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 	"unicode/utf8"
@@ -148,9 +149,13 @@ func (w *Workspace) applyHere(ctx context.Context, path string, s *sight, c ws.C
 // With show the change is shown as it was made, because the question had less.
 func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data []byte, show bool) (*ws.Document, error) {
 	failed := w.editor.write(ctx, path, s.at, data)
+	ended := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBack)
 	defer cancel()
 	doc, err := w.outcome(ctx, path, s, data, failed)
+	if err != nil && failed != nil && !ended {
+		err = w.remains(ctx, path, s, data, failed)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +202,29 @@ func (w *Workspace) outcome(ctx context.Context, path string, s *sight, data []b
 		doc.Version = ""
 	}
 	return doc, nil
+}
+
+// remains adds to the error of a write what the write has left: an editor keeps text that it could not save, and may have saved other text before it
+// failed.
+func (w *Workspace) remains(ctx context.Context, path string, s *sight, data []byte, failed error) error {
+	e, ok := errors.AsType[*ws.PathError](failed)
+	if !ok || errors.Is(failed, ws.ErrLost) || errors.Is(failed, errors.ErrUnsupported) {
+		return failed
+	}
+	and := func(what string) error {
+		return &ws.PathError{Op: e.Op, Path: e.Path, Err: fmt.Errorf("%s: %w", what, e.Err)}
+	}
+	now := &sight{Document: &ws.Document{}}
+	if err := w.lookAtDisk(ctx, path, now); err == nil && s.Disk != nil && now.Disk != nil && !same(now.Disk, s.Disk) {
+		return and("the file on disk has changed all the same, read it again")
+	}
+	if !w.editor.features.Read || s.Buffer == nil || bytes.Equal(s.Buffer.Data, data) {
+		return failed
+	}
+	if text, found, err := w.editor.text(ctx, s.at, 0, 0); err == nil && found && text == string(data) {
+		return and("the editor has the change and has not saved it")
+	}
+	return failed
 }
 
 // versionHere returns the version that this machine gives a file.

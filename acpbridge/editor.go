@@ -152,7 +152,7 @@ func (e *editor) failure(ctx context.Context, op, path string, at editorPlace, e
 		err = means
 	} else if known := e.problem(at); known != nil {
 		err = known
-	} else if isNotFound(err) {
+	} else if op != "write" && isNotFound(err) { // a write may miss a formatter
 		err = fs.ErrNotExist
 	} else {
 		err = errors.New(reason(err))
