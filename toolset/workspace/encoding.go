@@ -71,7 +71,11 @@ func (t *Text) encode(changed []byte) ([]byte, error) {
 		}
 		return out, nil
 	}
-	encoder := charsets[t.Encoding].NewEncoder()
+	charset := charsets[t.Encoding]
+	if charset == nil {
+		return nil, fmt.Errorf("workspace: encode: the encoding %q is unknown", t.Encoding)
+	}
+	encoder := charset.NewEncoder()
 	out, err := encoder.Bytes(changed)
 	if err == nil {
 		return out, nil

@@ -90,6 +90,8 @@ func TestCharacterThatAnEncodingLacksIsNamed(t *testing.T) {
 	require.True(t, ok)
 	_, err := text.Encode([]byte("café → thé\n"))
 	require.EqualError(t, err, "the file is encoded in windows-1252, which has no '→'")
+	_, err = new(workspace.Text).Encode(nil)
+	require.EqualError(t, err, `workspace: encode: the encoding "" is unknown`)
 }
 
 func TestLossyViewsAreRecognised(t *testing.T) {

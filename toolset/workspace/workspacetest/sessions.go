@@ -70,6 +70,9 @@ func (s *session) token(who string) string {
 	return fmt.Sprintf("%s%05d;", who, s.next)
 }
 
+// shiftJIS is a line in Shift_JIS.
+const shiftJIS = "\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\n"
+
 // begin makes files of several kinds.
 func (s *session) begin() error {
 	for _, name := range []string{"a", "b", "c"} {
@@ -81,7 +84,7 @@ func (s *session) begin() error {
 		}
 		end := "\n"
 		text := strings.Join(lines, end)
-		switch s.r.IntN(8) {
+		switch s.r.IntN(10) {
 		case 0:
 			text = strings.ReplaceAll(text, "\n", "\r\n") + "\r\n"
 		case 1:
@@ -93,6 +96,10 @@ func (s *session) begin() error {
 			text = strings.ReplaceAll(text, ";\n", ";  \n") + "\t\n"
 		case 5:
 			continue
+		case 6:
+			text = string(encodedAs([]byte("\xff\xfea\x00"), "\ufeff上上\n"+text+"\n"))
+		case 7:
+			text = shiftJIS + text + "\n"
 		default:
 			text += "\n"
 		}
@@ -147,7 +154,7 @@ func (s *session) other(f *modelled) (string, error) {
 		_ = s.env.Disk.Remove(f.path)
 		return "delete " + f.name, nil
 	case n < 3 || s.editor == nil:
-		f.disk = append(append([]byte{}, f.disk...), "program "+s.token("u")+"\n"...)
+		f.disk = appended(f.disk, "program "+s.token("u")+"\n")
 		return "program on " + f.name, s.env.Disk.WriteFile(f.path, f.disk, 0o644)
 	case n == 3:
 		return "save", s.saves()
@@ -193,6 +200,9 @@ func (s *session) saved(f *modelled, text string) string {
 func (s *session) runs(f *modelled) error {
 	if !s.env.Workspace.Features().Commands {
 		return nil
+	}
+	if text, _ := workspace.DecodeText(f.disk); strings.HasPrefix(text.Encoding, "UTF-16") {
+		return nil // what it prints would be no text
 	}
 	line := "command " + s.token("u")
 	p, err := s.recorder.Start(s.ctx, workspace.Command{Line: "printf '%s\\n' '" + line + "' >> " + f.name})
@@ -254,16 +264,43 @@ func (s *session) edits(f *modelled) error {
 		return nil
 	}
 	old, replacement := string(text[i-6:i+1]), s.token("g")
+	if s.r.IntN(3) == 0 {
+		replacement += []string{"é", "上", "Ã©", "→"}[s.r.IntN(4)]
+	}
 	s.asks(f)
 	return s.changes(f, workspace.ToolEditFile, args{"path": f.name, "edits": []args{{"old_text": old, "new_text": replacement}}},
-		func(now []byte) []byte { return bytes.Replace(now, []byte(old), []byte(replacement), 1) })
+		func(now []byte) []byte {
+			was, _ := workspace.DecodeText(now)
+			return encodedAs(now, strings.Replace(string(was.Data), old, replacement, 1))
+		})
+}
+
+// encodedAs returns text in the encoding of data, or in UTF-8 if that cannot be.
+func encodedAs(data []byte, text string) []byte {
+	was, _ := workspace.DecodeText(data)
+	marked := text
+	if strings.HasPrefix(was.Encoding, "UTF-16") {
+		marked = "\ufeff" + strings.TrimPrefix(text, "\ufeff")
+	}
+	if out, err := was.Encode([]byte(marked)); err == nil {
+		return out
+	}
+	return []byte(text)
+}
+
+// appended returns data with more text at its end.
+func appended(data []byte, more string) []byte {
+	if was, ok := workspace.DecodeText(data); ok && was.Encoding != workspace.UTF8 {
+		return encodedAs(data, string(was.Data)+more)
+	}
+	return append(bytes.Clone(data), more...)
 }
 
 // writes has the agent write a whole file.
 func (s *session) writes(f *modelled) error {
-	content := "agent " + s.token("g") + "\nagent  " + s.token("g") + "  \n"
+	content := "agent 上 " + s.token("g") + "\nagent  " + s.token("g") + "  \n"
 	s.asks(f)
-	return s.changes(f, workspace.ToolWriteFile, args{"path": f.name, "content": content}, func([]byte) []byte { return []byte(content) })
+	return s.changes(f, workspace.ToolWriteFile, args{"path": f.name, "content": content}, func(now []byte) []byte { return encodedAs(now, content) })
 }
 
 // changes makes a call and checks the file afterwards. made makes the same change in the model.

@@ -47,7 +47,7 @@ func kinds() []kind {
 		{name: "byte order mark", data: "\ufeff" + body},
 		{name: "Latin-1", data: latin1},
 		{name: "UTF-16", data: utf16},
-		{name: "Shift_JIS", data: "\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\ntwo needle\n"},
+		{name: "Shift_JIS", data: shiftJIS + "two needle\n"},
 		{name: "no final newline", data: "one\ntwo needle\nthree"},
 		{name: "binary", data: "GIF89a\x01\x00\x02needle\n\xff\xfe\x80\x00\xf0"},
 		{name: "encoded in two ways", data: "h\xc3\xa9\nneedle\nw\xe9\n"},
