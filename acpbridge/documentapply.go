@@ -15,11 +15,13 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// errUnsaved means that a file cannot be changed on this machine, because the editor has other text of it.
+// errUnsaved means that a file cannot be changed on this machine, because the editor has other
+// text of it.
 var errUnsaved = errors.New("the editor has unsaved changes in this file, or it was changed on disk. Ask the user to save it or to discard the changes")
 
-// ApplyChange implements [ws.Applier]. A change goes through the editor if that shows the file as it is on disk. Otherwise it goes to the disk, if the
-// file is on this machine and the editor has nothing unsaved.
+// ApplyChange implements [ws.Applier]. A change goes through the editor if that shows the file as
+// it is on disk. Otherwise it goes to the disk, if the file is on this machine and the editor has
+// nothing unsaved.
 func (w *Workspace) ApplyChange(ctx context.Context, path string, c ws.Change) (*ws.Document, error) {
 	fail := func(err error) (*ws.Document, error) {
 		return nil, &ws.PathError{Op: "write", Path: path, Err: err}
@@ -90,7 +92,8 @@ func (w *Workspace) find(ctx context.Context, path string, c *ws.Change) (*sight
 	return s, nil
 }
 
-// findHere looks at a file that this machine reads and the editor writes. The editor cannot be asked about it.
+// findHere looks at a file that this machine reads and the editor writes. The editor cannot be
+// asked about it.
 func (w *Workspace) findHere(ctx context.Context, path string) (*sight, error) {
 	at, err := w.editor.begin(ctx, "write", path, true)
 	if err != nil {
@@ -145,8 +148,9 @@ func (w *Workspace) applyHere(ctx context.Context, path string, s *sight, c ws.C
 	return doc, nil
 }
 
-// applyThere writes a file through the editor, and finds out what became of it. An editor may have written what it did not confirm.
-// With show the change is shown as it was made, because the question had less.
+// applyThere writes a file through the editor, and finds out what became of it. An editor may
+// have written what it did not confirm. With show the change is shown as it was made, because the
+// question had less.
 func (w *Workspace) applyThere(ctx context.Context, path string, s *sight, data []byte, show bool) (*ws.Document, error) {
 	failed := w.editor.write(ctx, path, s.at, data)
 	ended := ctx.Err() != nil
@@ -204,8 +208,8 @@ func (w *Workspace) outcome(ctx context.Context, path string, s *sight, data []b
 	return doc, nil
 }
 
-// remains adds to the error of a write what the write has left: an editor keeps text that it could not save, and may have saved other text before it
-// failed.
+// remains adds to the error of a write what the write has left: an editor keeps text that it
+// could not save, and may have saved other text before it failed.
 func (w *Workspace) remains(ctx context.Context, path string, s *sight, data []byte, failed error) error {
 	e, ok := errors.AsType[*ws.PathError](failed)
 	if !ok || errors.Is(failed, ws.ErrLost) || errors.Is(failed, errors.ErrUnsupported) {
@@ -250,8 +254,8 @@ func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersi
 	return doc.Version, nil
 }
 
-// Remove implements [ws.Workspace]. The protocol has no method for it: where the directory is on this machine and the editor has nothing unsaved,
-// the file is removed from the disk.
+// Remove implements [ws.Workspace]. The protocol has no method for it: where the directory is on
+// this machine and the editor has nothing unsaved, the file is removed from the disk.
 func (w *Workspace) Remove(ctx context.Context, path string, ifVersion ws.Version) error {
 	fail := func(err error) error { return &ws.PathError{Op: "remove", Path: path, Err: err} }
 	switch {
@@ -281,7 +285,8 @@ func (w *Workspace) Remove(ctx context.Context, path string, ifVersion ws.Versio
 	return w.here.Remove(ctx, path, s.saved)
 }
 
-// showWritten shows a change as it was saved, where the editor has made something else of it. before is the file before the change.
+// showWritten shows a change as it was saved, where the editor has made something else of it.
+// before is the file before the change.
 func (a *report) showWritten(doc *ws.Document, before *ws.Side) {
 	var old *string
 	if before.Exists {

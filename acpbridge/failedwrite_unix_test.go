@@ -32,8 +32,8 @@ func (c failingWrites) WriteTextFile(_ context.Context, req *acp.WriteTextFileRe
 	return nil, c.err
 }
 
-// An editor that fails to save a file may keep the text in its buffer, or have saved something before. The model is told
-// what is there, in a directory of this machine and elsewhere.
+// An editor that fails to save a file may keep the text in its buffer, or have saved something
+// before. The model is told what is there, in a directory of this machine and elsewhere.
 func TestWhatAFailedWriteLeavesIsTold(t *testing.T) {
 	full := acp.Errorf(acp.CodeInternal, "the disk is full")
 	for name, c := range map[string]struct {

@@ -20,7 +20,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// size returns how much work a benchmark has. The figures of docs/design.md are those of WORKSPACE_BENCH=100.
+// size returns how much work a benchmark has. The figures of docs/design.md are those of
+// WORKSPACE_BENCH=100.
 func size(b *testing.B, unit int) int {
 	b.Helper()
 	n, err := strconv.Atoi(os.Getenv("WORKSPACE_BENCH"))
@@ -75,7 +76,8 @@ func ripgrep(b *testing.B, dir string, arguments ...string) {
 	})
 }
 
-// The tree has a directory for each 100 files. Nothing matches the glob, so every name is looked at.
+// The tree has a directory for each 100 files. Nothing matches the glob, so every name is looked
+// at.
 func BenchmarkListFiles(b *testing.B) {
 	dir := b.TempDir()
 	n := size(b, 1000)

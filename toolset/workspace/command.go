@@ -23,15 +23,18 @@ type Command toolset.CommandLine
 type Process interface {
 	// Ref identifies the process in its workspace. It is not reused.
 	Ref() string
-	// Output returns what the command has written so far to standard output and standard error, in the order in which it arrived. It
-	// does not wait. from is the position of the first byte wanted, counted from the beginning of the output; a negative one counts from
-	// the end. limit is how many bytes to return at most; 0 means all that is kept. After Close the error is [ErrClosed].
+	// Output returns what the command has written so far to standard output and standard error, in
+	// the order in which it arrived. It does not wait. from is the position of the first byte
+	// wanted, counted from the beginning of the output; a negative one counts from the end. limit
+	// is how many bytes to return at most; 0 means all that is kept. After Close the error is
+	// [ErrClosed].
 	Output(ctx context.Context, from int64, limit int) (Chunk, error)
 	// Wait waits until the command has ended and all its output can be read, or until ctx ends. In
 	// that case the command continues. Wait may be called several times. Processes that the command
 	// has left running do not hold it up.
 	Wait(ctx context.Context) (Exit, error)
-	// Kill ends the command, with the processes that it has started. Its output stays. The exit of a command that has ended does not change.
+	// Kill ends the command, with the processes that it has started. Its output stays. The exit
+	// of a command that has ended does not change.
 	Kill(ctx context.Context) error
 	// Close ends the command if it is running and discards its output. Further calls do nothing.
 	Close(ctx context.Context) error
@@ -41,8 +44,9 @@ type Process interface {
 type Chunk struct {
 	// Data is the output, as the command wrote it.
 	Data []byte
-	// From is the position of Data. It is greater than what was asked for if output has been dropped: a backend keeps a bounded amount, the
-	// end rather than the beginning. The next part begins at From+len(Data).
+	// From is the position of Data. It is greater than what was asked for if output has been
+	// dropped: a backend keeps a bounded amount, the end rather than the beginning. The next part
+	// begins at From+len(Data).
 	From int64
 	// End is the position after the last byte of the output so far.
 	End int64
@@ -55,16 +59,20 @@ type Chunk struct {
 
 // Exit describes how a command ended.
 type Exit struct {
-	// Code is the exit code, or -1 if there is none: the command was killed by a signal, or the backend does not know.
+	// Code is the exit code, or -1 if there is none: the command was killed by a signal, or the
+	// backend does not know.
 	Code int `json:"code"`
-	// Signal names the signal that ended the command, such as "killed". It is empty if there was none.
+	// Signal names the signal that ended the command, such as "killed". It is empty if there was
+	// none.
 	Signal string `json:"signal,omitempty"`
 	// Created lists the files and directories that other programs execute or obey, that a sandbox
-	// protects, and that came to be while the command ran in one: it cannot protect what is not there.
+	// protects, and that came to be while the command ran in one: it cannot protect what is not
+	// there.
 	Created []string `json:"created,omitempty"`
 }
 
-// Check returns an [ErrCommand] if the command is malformed. Implementations of [Workspace.Start] call it.
+// Check returns an [ErrCommand] if the command is malformed. Implementations of [Workspace.Start]
+// call it.
 func (c *Command) Check() error {
 	switch {
 	case c.Line != "" && len(c.Args) > 0:

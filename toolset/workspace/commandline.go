@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/command"
 )
 
-// commandOf reads a command as models write it: a line, or a program with arguments. dir is not resolved. The error is for the model.
+// commandOf reads a command as models write it: a line, or a program with arguments. dir is not
+// resolved. The error is for the model.
 func commandOf(style Style, in runCommandArgs) (Command, error) {
 	c := Command{Dir: in.Cwd}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
@@ -38,8 +39,8 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	return c, nil
 }
 
-// trimmed returns a line without what shells skip before and after it. Where the end of a line may mean something, such as after a backslash, in quotes
-// and in a here document, it stays.
+// trimmed returns a line without what shells skip before and after it. Where the end of a line
+// may mean something, such as after a backslash, in quotes and in a here document, it stays.
 func trimmed(style Style, line string) string {
 	if style == Windows {
 		return strings.Trim(line, blanks)

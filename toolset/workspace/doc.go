@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace gives agents the files and commands of a project. A [Workspace] is where they are: on this machine, in memory
-// or in a user's editor. The tools of this package are written once, on that interface, and tell the model the same on each.
+// Package workspace gives agents the files and commands of a project. A [Workspace] is where they
+// are: on this machine, in memory or in a user's editor. The tools of this package are written
+// once, on that interface, and tell the model the same on each.
 //
 // A backend lists what it can do in its [Features], and only tools that it supports are offered.
 //
@@ -24,11 +25,12 @@
 //     change or that mean devices are refused: NUL, COM1.txt, "a.", "a ", "a:b", `\\.\pipe\x`, C:a.
 //   - The empty path, NUL bytes, and paths longer than 4096 bytes are refused.
 //
-// Malformed paths are [ErrPath]. [Style] has these rules for backends. Which file a path means is decided by the backend at the
-// moment it opens the file, so that what was checked is what is used.
+// Malformed paths are [ErrPath]. [Style] has these rules for backends. Which file a path means is
+// decided by the backend at the moment it opens the file, so that what was checked is what is
+// used.
 //
 // # In memory
 //
-// [NewMemory] makes a workspace in memory: for tests, and for agents that must not touch a disk. Files, directories,
-// symbolic links and modes are as on a real one. Commands are Go functions.
+// [NewMemory] makes a workspace in memory: for tests, and for agents that must not touch a disk.
+// Files, directories, symbolic links and modes are as on a real one. Commands are Go functions.
 package workspace

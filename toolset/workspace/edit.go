@@ -30,12 +30,13 @@ type EditError struct {
 
 func (e *EditError) Error() string { return e.Message }
 
-// ApplyEdits returns data with the edits made, one after the other: each is applied to what the ones before it have left. If one cannot be
-// applied, none is, and the error is an [*EditError].
+// ApplyEdits returns data with the edits made, one after the other: each is applied to what the
+// ones before it have left. If one cannot be applied, none is, and the error is an [*EditError].
 //
-// Line endings are "\n" to the caller. A "\n" in OldText also matches "\r\n", and each line of NewText gets the ending of the line whose
-// place it takes, or that of the line before it. Everything that an edit does not change stays as it is: line endings, a byte order mark,
-// a last line without an ending.
+// Line endings are "\n" to the caller. A "\n" in OldText also matches "\r\n", and each line of
+// NewText gets the ending of the line whose place it takes, or that of the line before it.
+// Everything that an edit does not change stays as it is: line endings, a byte order mark, a last
+// line without an ending.
 func ApplyEdits(data []byte, edits []Edit) ([]byte, error) {
 	for i, e := range edits {
 		t := newFoldedText(data)
@@ -98,13 +99,15 @@ func newFoldedText(raw []byte) *foldedText {
 	}
 }
 
-// rawIndex returns the position in raw of a position in folded. That of a "\n" which was "\r\n" is before the "\r".
+// rawIndex returns the position in raw of a position in folded. That of a "\n" which was "\r\n"
+// is before the "\r".
 func (t *foldedText) rawIndex(i int) int {
 	n, _ := slices.BinarySearch(t.removed, i)
 	return i + n
 }
 
-// find returns the positions of old in folded, without overlaps; at most limit of them if that is positive.
+// find returns the positions of old in folded, without overlaps; at most limit of them if that is
+// positive.
 func (t *foldedText) find(old string, limit int) []int {
 	var found []int
 	for at := 0; limit <= 0 || len(found) < limit; {
@@ -149,8 +152,8 @@ func (t *foldedText) replace(found []int, old, replacement string) []byte {
 	return append(out, t.raw[done:]...)
 }
 
-// appendLines appends text, which takes the place of folded[from:to], with the endings of the lines whose place its lines take. crlf is the
-// ending of lines beyond those.
+// appendLines appends text, which takes the place of folded[from:to], with the endings of the
+// lines whose place its lines take. crlf is the ending of lines beyond those.
 func (t *foldedText) appendLines(out []byte, text string, from, to int, crlf bool) []byte {
 	if len(t.removed) == 0 {
 		return append(out, text...)

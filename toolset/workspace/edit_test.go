@@ -90,7 +90,8 @@ func FuzzApplyEdits(f *testing.F) {
 		if !strings.Contains(text, "\r") && !strings.Contains(replacement, "\r") && !strings.Contains(old, "\r") {
 			require.Equal(t, strings.ReplaceAll(text, old, replacement), string(got))
 		}
-		// With line endings made equal, the edit is a plain replacement, unless a "\r" of the text meets a "\n" of the replacement.
+		// With line endings made equal, the edit is a plain replacement, unless a "\r" of the text
+		// meets a "\n" of the replacement.
 		if plain := strings.ReplaceAll(text, "\r\n", ""); !strings.Contains(plain, "\r") && !strings.Contains(fold(replacement), "\r") && !strings.Contains(fold(old), "\r") {
 			require.Equal(t, strings.ReplaceAll(fold(text), fold(old), fold(replacement)), fold(string(got)))
 		}

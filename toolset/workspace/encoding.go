@@ -27,9 +27,9 @@ type Text struct {
 	Encoding string
 }
 
-// DecodeText returns contents as text: UTF-8, UTF-16 with a byte order mark, and encodings that a detector recognises with certainty
-// (windows-1252, Shift_JIS, EUC-JP). Text that is encoded again gives the same bytes. ok is false for everything else:
-// that is binary.
+// DecodeText returns contents as text: UTF-8, UTF-16 with a byte order mark, and encodings that a
+// detector recognises with certainty (windows-1252, Shift_JIS, EUC-JP). Text that is encoded
+// again gives the same bytes. ok is false for everything else: that is binary.
 func DecodeText(data []byte) (text Text, ok bool) {
 	if binaryKind(data) == "" && utf8.Valid(data) {
 		return Text{data, UTF8}, true
@@ -43,8 +43,9 @@ func DecodeText(data []byte) (text Text, ok bool) {
 	return Text{}, false
 }
 
-// Encode returns changed text in the encoding of the file. Bytes of text that has not changed are the same as before. The error names a
-// character that the encoding lacks, or says that [DecodeText] would not read the result as the changed text.
+// Encode returns changed text in the encoding of the file. Bytes of text that has not changed are
+// the same as before. The error names a character that the encoding lacks, or says that
+// [DecodeText] would not read the result as the changed text.
 func (t *Text) Encode(changed []byte) ([]byte, error) {
 	if t.Encoding == UTF8 {
 		return changed, nil
@@ -93,7 +94,8 @@ var charsets = map[string]encoding.Encoding{
 	"windows-1252": charmap.Windows1252, "Shift_JIS": japanese.ShiftJIS, "EUC-JP": japanese.EUCJP,
 }
 
-// utf16Name returns the encoding of data that begins with the byte order mark of UTF-16, or an empty string.
+// utf16Name returns the encoding of data that begins with the byte order mark of UTF-16, or an
+// empty string.
 func utf16Name(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
@@ -147,7 +149,8 @@ func decodeUTF16(name string, data []byte) []byte {
 // detected is how much of a file the detector looks at, in bytes.
 const detected = 256 << 10
 
-// sure is the confidence from which the detector is believed, for encodings with a distinct pattern.
+// sure is the confidence from which the detector is believed, for encodings with a distinct
+// pattern.
 const sure = 0.95
 
 // detect returns the encoding of data that is not UTF-8, or an empty string if that is not certain.
@@ -155,7 +158,8 @@ func detect(data []byte) string {
 	if bytes.IndexByte(data, 0) >= 0 || hasMagic(data) != "" {
 		return ""
 	}
-	// The probes for alphabets of one byte have large tables, which would be filled in when any program starts.
+	// The probes for alphabets of one byte have large tables, which would be filled in when any
+	// program starts.
 	p := probe.MBCGroupProbe(consts.UnknownLangFilter)
 	p.Feed(data[:min(len(data), detected)])
 	switch name := p.CharSetName(); {
@@ -170,8 +174,9 @@ func detect(data []byte) string {
 	return ""
 }
 
-// plausibleLatin reports whether data reads like a language of western Europe in windows-1252: ASCII with single accented letters in words.
-// Several of them in a row are another alphabet, and sequences of UTF-8 are a file with several encodings.
+// plausibleLatin reports whether data reads like a language of western Europe in windows-1252:
+// ASCII with single accented letters in words. Several of them in a row are another alphabet, and
+// sequences of UTF-8 are a file with several encodings.
 func plausibleLatin(data []byte) bool {
 	alone, run := 0, 0 // letters that stand alone
 	for i, b := range data {

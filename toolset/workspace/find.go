@@ -35,7 +35,8 @@ type finder struct {
 // checkGlob returns the problem of an invalid pattern.
 func checkGlob(pattern string) bool { return pattern == "" || doublestar.ValidatePattern(pattern) }
 
-// everywhere are the directories to walk if the model names none: all of the workspace, each of them once.
+// everywhere are the directories to walk if the model names none: all of the workspace, each of
+// them once.
 func (c *call) everywhere(dir string) []string {
 	if dir != "" {
 		return []string{dir}
@@ -60,8 +61,8 @@ func realRoots(w Workspace) []string {
 	return w.Roots()
 }
 
-// files yields what is below the directories, with its path relative to the one it is found in. Of a walk that fails at once the error
-// is the only thing that it yields.
+// files yields what is below the directories, with its path relative to the one it is found in.
+// Of a walk that fails at once the error is the only thing that it yields.
 func (f *finder) files(ctx context.Context) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
 		for i, dir := range f.dirs {
@@ -72,8 +73,8 @@ func (f *finder) files(ctx context.Context) iter.Seq2[found, error] {
 	}
 }
 
-// walk yields what is below one of the directories. It reports whether to go on. further says that this is not the first one, so that the
-// rest is of use even if this one cannot be read.
+// walk yields what is below one of the directories. It reports whether to go on. further says
+// that this is not the first one, so that the rest is of use even if this one cannot be read.
 func (f *finder) walk(ctx context.Context, dir string, further bool, yield func(found, error) bool) bool {
 	var err error
 	if f.at, err = LocateIn(f.call.ws, dir); err != nil {
@@ -179,7 +180,8 @@ func (f *finder) load(ctx context.Context, dir, rel string, names []string) {
 	}
 }
 
-// filter leaves out what is ignored. Directories come depth first, so the rules of those that are left are dropped.
+// filter leaves out what is ignored. Directories come depth first, so the rules of those that are
+// left are dropped.
 func (f *finder) filter(ctx context.Context, dir string, entries []Info) []Info {
 	root := f.call.ws.Roots()[f.at.Root]
 	rel := f.slashed(StyleOf(root).Rel(root, dir))
@@ -221,7 +223,8 @@ func (f *finder) filter(ctx context.Context, dir string, entries []Info) []Info 
 	return kept
 }
 
-// ignored reports what the rules say about a path relative to the root. The innermost directory wins.
+// ignored reports what the rules say about a path relative to the root. The innermost directory
+// wins.
 func (f *finder) ignored(rel string, isDir bool) bool {
 	for i := len(f.rules) - 1; i >= 0; i-- {
 		if ignored, decided := f.rules[i].match(rel, isDir); decided {

@@ -65,7 +65,8 @@ type toolCall struct {
 	args args
 }
 
-// calls runs calls one after the other, each in a response of its own, and returns what the model was told.
+// calls runs calls one after the other, each in a response of its own, and returns what the model
+// was told.
 func (r *rig) calls(calls ...toolCall) []model.Part {
 	r.t.Helper()
 	res, err := r.run(r.t.Context(), calls...)

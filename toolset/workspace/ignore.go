@@ -27,7 +27,8 @@ type ignoreRules struct {
 // ignoreRule is one line of an ignore file.
 type ignoreRule struct {
 	negated, dirOnly bool
-	// anchored patterns are matched against the whole path below the directory of the file, others against the name.
+	// anchored patterns are matched against the whole path below the directory of the file, others
+	// against the name.
 	anchored bool
 	pattern  string
 	// plain patterns have no wildcards. suffix, if not empty, is the end of the name.
@@ -75,8 +76,8 @@ func parseIgnoreLine(line string) (r ignoreRule, ok bool) {
 	return r, r.plain || doublestar.ValidatePattern(r.pattern)
 }
 
-// gitPattern turns a pattern of git into one of doublestar. Braces mean nothing to git, and "**" that is not a whole name means "*" to both.
-// "a/**" means everything below a, and not a itself.
+// gitPattern turns a pattern of git into one of doublestar. Braces mean nothing to git, and "**"
+// that is not a whole name means "*" to both. "a/**" means everything below a, and not a itself.
 func gitPattern(p string) string {
 	var b strings.Builder
 	class := false

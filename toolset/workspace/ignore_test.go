@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// What git tracks is what list_files lists. Git decides; the table has what differs between implementations.
+// What git tracks is what list_files lists. Git decides; the table has what differs between
+// implementations.
 func TestIgnoreFilesMeanWhatGitMeans(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

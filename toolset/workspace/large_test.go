@@ -15,7 +15,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// The memory of a search does not depend on the size of a file: all that is allocated for 64 MiB is far less than the file.
+// The memory of a search does not depend on the size of a file: all that is allocated for 64 MiB
+// is far less than the file.
 func TestSearchOfLargeFileUsesLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches 32 MB")

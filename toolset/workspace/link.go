@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// lineFragment is how editors and web sites name lines in links: L5, L5-10, L5:10, L5-L10, and 5 or L5,3 or L5C3-L10C7 with columns.
+// lineFragment is how editors and web sites name lines in links: L5, L5-10, L5:10, L5-L10, and 5
+// or L5,3 or L5C3-L10C7 with columns.
 var lineFragment = regexp.MustCompile(`^L?(\d{1,9})(?:[C,]\d{1,9})?(?:[-:]L?(\d{1,9})(?:[C,]\d{1,9})?)?$`)
 
-// ParseLink splits a link of an editor to a file into the file's URI and the lines that are meant. Links are URIs with the scheme "file" that
-// may have a fragment with lines, such as "#L5-10", and a query with the name of a symbol, such as "?symbol=Parse". The query is
-// dropped, because such links have the symbol's lines as well. With any other query or fragment, uri is returned as it is, and whoever
-// reads the path refuses it.
+// ParseLink splits a link of an editor to a file into the file's URI and the lines that are
+// meant. Links are URIs with the scheme "file" that may have a fragment with lines, such as
+// "#L5-10", and a query with the name of a symbol, such as "?symbol=Parse". The query is dropped,
+// because such links have the symbol's lines as well. With any other query or fragment, uri is
+// returned as it is, and whoever reads the path refuses it.
 func ParseLink(uri string) (path string, lines Range) {
 	if !isURI(uri) {
 		return uri, Range{}

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// IsLossyView reports whether an editor may show the contents data as text, without any change by the user: bytes that are not UTF-8
-// are replaced, dropped or decoded, the byte order mark is left out, line endings become "\n", or the final newline is added or left
-// out. Equal contents are their own view.
+// IsLossyView reports whether an editor may show the contents data as text, without any change by
+// the user: bytes that are not UTF-8 are replaced, dropped or decoded, the byte order mark is
+// left out, line endings become "\n", or the final newline is added or left out. Equal contents
+// are their own view.
 func IsLossyView(data, text []byte) bool {
 	for decoded := range decodings(data) {
 		if sameText(decoded, text) {
@@ -75,8 +76,9 @@ func (v invalidBytes) replace(data []byte) []byte {
 	return out
 }
 
-// truncated returns how many bytes at the beginning of data are the beginning of a sequence of UTF-8 that is not complete, at least one: what the
-// standards of Unicode and of the web replace at once.
+// truncated returns how many bytes at the beginning of data are the beginning of a sequence of
+// UTF-8 that is not complete, at least one: what the standards of Unicode and of the web replace
+// at once.
 func truncated(data []byte) int {
 	low, high, more := byte(0x80), byte(0xbf), 0
 	switch b := data[0]; {
@@ -107,7 +109,8 @@ func truncated(data []byte) int {
 
 const byteOrderMark = "\ufeff"
 
-// sameText reports whether text is decoded, but for the byte order mark, line endings and the final newline.
+// sameText reports whether text is decoded, but for the byte order mark, line endings and the
+// final newline.
 func sameText(decoded, text []byte) bool {
 	if !bytes.HasPrefix(text, []byte(byteOrderMark)) {
 		decoded = bytes.TrimPrefix(decoded, []byte(byteOrderMark))

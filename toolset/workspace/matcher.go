@@ -101,7 +101,8 @@ func (m *matcher) rareIn(block []byte) int {
 	return rarestIn(block[from:from+sample], text)
 }
 
-// candidate returns the position in block, which is made of whole lines, of a line that may match, or -1. Lines before it do not match.
+// candidate returns the position in block, which is made of whole lines, of a line that may
+// match, or -1. Lines before it do not match.
 func (m *matcher) candidate(block []byte, rare int) int {
 	if m.re == nil {
 		return indexRare(block, m.literal, rare)
@@ -127,7 +128,8 @@ func (m *matcher) match(line []byte) int {
 	return -1
 }
 
-// byLine reports whether a block must be searched line by line, because an end of a line is not where the expression expects it.
+// byLine reports whether a block must be searched line by line, because an end of a line is not
+// where the expression expects it.
 func (m *matcher) byLine(block []byte) bool {
 	return m.re != nil && m.prefix == nil && bytes.IndexByte(block, '\r') >= 0
 }

@@ -11,19 +11,23 @@ import (
 	"sync"
 )
 
-// MemoryConfig describes a workspace. The zero value is an empty directory, /project, in which no command can run.
+// MemoryConfig describes a workspace. The zero value is an empty directory, /project, in which no
+// command can run.
 type MemoryConfig struct {
-	// Roots are the directories of the workspace. The default is /project. Windows paths are possible on every machine: then file names
-	// keep their case, and case makes no difference.
+	// Roots are the directories of the workspace. The default is /project. Windows paths are
+	// possible on every machine: then file names keep their case, and case makes no difference.
 	Roots []string
-	// Files are created first, by path: relative to the first root, or absolute. Directories above them are created as well.
+	// Files are created first, by path: relative to the first root, or absolute. Directories above
+	// them are created as well.
 	Files map[string]string
-	// Commands are the commands that can run, by their command line; for a command with arguments, those joined with blanks.
+	// Commands are the commands that can run, by their command line; for a command with arguments,
+	// those joined with blanks.
 	Commands map[string]MemoryScript
-	// Command returns what to run for a command that Commands does not have, or nil if there is no such program. If Commands is empty and
-	// Command is nil, the workspace has no commands.
+	// Command returns what to run for a command that Commands does not have, or nil if there is no
+	// such program. If Commands is empty and Command is nil, the workspace has no commands.
 	Command func(c Command) MemoryScript
-	// OutputLimit is how many bytes of a command's output are kept; the default is 1 MiB. The beginning is dropped first.
+	// OutputLimit is how many bytes of a command's output are kept; the default is 1 MiB. The
+	// beginning is dropped first.
 	OutputLimit int
 }
 
@@ -143,7 +147,8 @@ func (w *Memory) Follow(ctx context.Context, path string) (file string, err erro
 	return file, err
 }
 
-// canonical returns the name of a path without links below the root that it lies in. The disk must be locked.
+// canonical returns the name of a path without links below the root that it lies in. The disk
+// must be locked.
 func (w *Memory) canonical(file string) string {
 	for _, root := range w.config.Roots {
 		if r, err := w.disk.resolve(root, true); err == nil && w.disk.style.Contains(r.path, file) {

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// MemoryScript is a command in Go. It returns the exit code. ctx ends when the command is killed; the script must then return, and what it
-// returns does not count.
+// MemoryScript is a command in Go. It returns the exit code. ctx ends when the command is killed;
+// the script must then return, and what it returns does not count.
 type MemoryScript func(ctx context.Context, sh *MemoryShell) int
 
 // MemoryShell is the environment of a [MemoryScript]. Writing to it adds to the command's output.

@@ -15,7 +15,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// What a killed command wrote is all there when Kill returns, so what is read afterwards does not depend on who is quicker.
+// What a killed command wrote is all there when Kill returns, so what is read afterwards does not
+// depend on who is quicker.
 func TestKillWaitsForTheScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ws, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/work"}, Commands: map[string]workspace.MemoryScript{

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// MemoryDisk is a file system in memory, the whole of it. Its paths are absolute and clean. It is safe for concurrent use.
+// MemoryDisk is a file system in memory, the whole of it. Its paths are absolute and clean. It is
+// safe for concurrent use.
 type MemoryDisk struct {
 	style Style
 
@@ -25,7 +26,8 @@ func newDisk(style Style) *MemoryDisk {
 	return &MemoryDisk{style: style, volumes: map[string]*node{}}
 }
 
-// WriteFile creates a file, or replaces its contents and mode. Missing directories are created, and links followed.
+// WriteFile creates a file, or replaces its contents and mode. Missing directories are created,
+// and links followed.
 func (d *MemoryDisk) WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return d.do("write", path, true, func(p place) error {
 		n, err := p.regular()
@@ -61,7 +63,8 @@ func (d *MemoryDisk) Mkdir(path string) error {
 	})
 }
 
-// Symlink creates a symbolic link. Its target may be relative, and need not exist. Missing directories are created.
+// Symlink creates a symbolic link. Its target may be relative, and need not exist. Missing
+// directories are created.
 func (d *MemoryDisk) Symlink(target, path string) error {
 	return d.do("symlink", path, false, func(p place) error {
 		if p.node != nil {

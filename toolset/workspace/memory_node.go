@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// node is a file, a directory, a link or something else. The disk's lock guards it. data is replaced and never changed.
+// node is a file, a directory, a link or something else. The disk's lock guards it. data is
+// replaced and never changed.
 type node struct {
 	name     string
 	mode     fs.FileMode

@@ -58,7 +58,8 @@ func TestEachFileIsFoundOnce(t *testing.T) {
 	}
 }
 
-// "Always" is about a file, whichever of its names the model uses, and ends where a link leads to another file.
+// "Always" is about a file, whichever of its names the model uses, and ends where a link leads to
+// another file.
 func TestAlwaysCoversAFileByEachOfItsNames(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -103,7 +104,8 @@ func TestAlwaysCoversAFileByEachOfItsNames(t *testing.T) {
 	}
 }
 
-// What was approved is what is written, also if the link leads to another file with the same content by then.
+// What was approved is what is written, also if the link leads to another file with the same
+// content by then.
 func TestLinkThatIsChangedWhileTheQuestionIsOpenIsShownAgain(t *testing.T) {
 	for _, content := range []string{"1\n", ""} {
 		r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"keep": ""}})

@@ -73,7 +73,8 @@ const (
 	sameWords
 )
 
-// nearestLines returns where the lines want are most likely meant to be. Its cost is linear in the size of the texts.
+// nearestLines returns where the lines want are most likely meant to be. Its cost is linear in
+// the size of the texts.
 func nearestLines(lines, want [][]byte) (at int, how likeness) {
 	key := func(line []byte) string { return string(bytes.Join(bytes.Fields(line), []byte{' '})) }
 	keys := make(map[string][]int) // by line of want

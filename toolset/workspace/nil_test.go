@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// A session of a nil workspace is a mistake and ends the run. A nil session means a run without files.
+// A session of a nil workspace is a mistake and ends the run. A nil session means a run without
+// files.
 func TestSessionOfANilWorkspaceEndsTheRun(t *testing.T) {
 	for session, want := range map[*workspace.Session]string{workspace.NewSession(nil): "workspace: NewSession: the workspace is nil", nil: ""} {
 		a := agent.Must(agent.New(agent.Config[*workspace.Session, string]{

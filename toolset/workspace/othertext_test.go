@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// The line feed is a byte of other characters in UTF-16, such as 上, and half of the bytes of those lines are ASCII.
+// The line feed is a byte of other characters in UTF-16, such as 上, and half of the bytes of
+// those lines are ASCII.
 func TestLinesAreThoseOfTheText(t *testing.T) {
 	const note = "[The file is encoded in UTF-16%s. Edits keep that.]"
 	lines := []string{"\ufeff上上上\n", "一上\n", "上\n", "end"}
@@ -91,8 +92,8 @@ func TestSearchReadsOtherEncodings(t *testing.T) {
 	require.Contains(t, r.call("search_files", args{"pattern": "needle"}), "[2 binary files were not searched.]")
 }
 
-// A change after which the encoding could not be told any more, or would be taken for another one, is refused: the question would show other text, and
-// the next read would.
+// A change after which the encoding could not be told any more, or would be taken for another
+// one, is refused: the question would show other text, and the next read would.
 func TestEditKeepsTheEncodingRecognisable(t *testing.T) {
 	japaneseText := encodedIn(t, japanese.ShiftJIS, "これは日本語のテキストです。\n次の行も日本語で書かれています。\n")
 	for name, c := range map[string]struct{ data, old, text string }{

@@ -18,7 +18,8 @@ type FileRead struct {
 	Truncated bool `json:"truncated,omitempty"`
 	// Encoding is the encoding of the file, unless it is UTF-8.
 	Encoding string `json:"encoding,omitempty"`
-	// Unsaved is set if the editor has text that is not on disk, and Unfaithful if the editor does not show the file as it is on disk.
+	// Unsaved is set if the editor has text that is not on disk, and Unfaithful if the editor does
+	// not show the file as it is on disk.
 	Unsaved    bool `json:"unsaved,omitempty"`
 	Unfaithful bool `json:"unfaithful,omitempty"`
 }
@@ -31,12 +32,14 @@ type FileWritten struct {
 	// Created is set if the file is new, Changed if something was written.
 	Created bool `json:"created,omitempty"`
 	Changed bool `json:"changed"`
-	// Reformatted is set if the editor saved something other than what was written, and Unsaved if it has not saved the file.
+	// Reformatted is set if the editor saved something other than what was written, and Unsaved if
+	// it has not saved the file.
 	Reformatted bool `json:"reformatted,omitempty"`
 	Unsaved     bool `json:"unsaved,omitempty"`
 }
 
-// CommandState is the Meta of results of run_command, get_terminal_output and wait_for_terminal_exit, as JSON.
+// CommandState is the Meta of results of run_command, get_terminal_output and
+// wait_for_terminal_exit, as JSON.
 type CommandState struct {
 	// Terminal is the model's id of the command, if the command is kept.
 	Terminal string `json:"terminalId,omitempty"`

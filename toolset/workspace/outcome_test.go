@@ -103,7 +103,8 @@ func TestArgv(t *testing.T) {
 	require.Equal(t, []string{"a b", "$c"}, (&workspace.Command{Args: []string{"a b", "$c"}}).Argv(workspace.Windows))
 }
 
-// savedOnly is a workspace whose files can be searched but not read, as in an editor that offers no files.
+// savedOnly is a workspace whose files can be searched but not read, as in an editor that offers
+// no files.
 type savedOnly struct{ workspace.Workspace }
 
 func (w savedOnly) Features() workspace.Features { return workspace.Features{Walk: true, Saved: true} }

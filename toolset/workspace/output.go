@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// shownOutput is as much of a command's output as is shown at once: all of it, or the beginning and the end.
+// shownOutput is as much of a command's output as is shown at once: all of it, or the beginning
+// and the end.
 type shownOutput struct {
 	head, tail string
 	// at is the position of what is left out, and left how much that is.
@@ -83,7 +84,8 @@ func endLine(b *strings.Builder, text string) {
 // toText makes what a program wrote fit to be shown.
 func toText(data []byte) string { return strings.ToValidUTF8(string(data), "\ufffd") }
 
-// cutHead shortens a text that was cut off at its end: to whole lines if the last one is not long, else to whole characters.
+// cutHead shortens a text that was cut off at its end: to whole lines if the last one is not
+// long, else to whole characters.
 func cutHead(s string) string {
 	if i := strings.LastIndexByte(s, '\n'); i >= len(s)/2 {
 		return s[:i+1]

@@ -21,14 +21,16 @@ type plan struct {
 	name   string // as it is shown
 	short  string // the name without quotes
 	exists bool
-	// doc is the document that the plan was made from, and old its content. text is old as text, nil for binary files.
+	// doc is the document that the plan was made from, and old its content. text is old as text,
+	// nil for binary files.
 	doc  *Document
 	old  []byte
 	text *Text
 	new  []byte
 	// notes are what people have to know beside the difference.
 	notes []string
-	// pieces are edits of a file that has not been read: the question shows them, and they are made once it is.
+	// pieces are edits of a file that has not been read: the question shows them, and they are made
+	// once it is.
 	pieces []Edit
 	// blind is set if the workspace cannot read: the present content is unknown.
 	blind bool
@@ -45,7 +47,8 @@ func (p *plan) basis() string {
 	case !p.exists:
 		return "new" + p.linked()
 	}
-	// The version would not do: a workspace may give the same content another one, such as when time has passed since its last change.
+	// The version would not do: a workspace may give the same content another one, such as when
+	// time has passed since its last change.
 	return "content " + p.doc.digest() + p.linked()
 }
 
@@ -66,7 +69,8 @@ func (p *plan) change() Change {
 	return c
 }
 
-// current reads what a plan is to change. quick permits an answer that may be out of date. The error is for the model.
+// current reads what a plan is to change. quick permits an answer that may be out of date. The
+// error is for the model.
 func (c *call) current(ctx context.Context, path string, quick bool) (*plan, error) {
 	name := c.name(path)
 	at, err := LocateIn(c.ws, path)
@@ -97,8 +101,9 @@ func (c *call) current(ctx context.Context, path string, quick bool) (*plan, err
 	return p, nil
 }
 
-// planned returns the plan for a call. One that was made for the preview is used again as long as it seems to hold: then an editor is not asked
-// a second time, and [ApplyChange] finds out whether the file has changed. fill makes what is new.
+// planned returns the plan for a call. One that was made for the preview is used again as long as
+// it seems to hold: then an editor is not asked a second time, and [ApplyChange] finds out
+// whether the file has changed. fill makes what is new.
 func (c *call) planned(ctx context.Context, path string, args any, fill func(*plan) error) (*plan, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -127,7 +132,8 @@ func (c *call) holds(ctx context.Context, p *plan) bool {
 	return err == nil && p.exists && info.Version == p.doc.Version || errors.Is(err, fs.ErrNotExist) && !p.exists
 }
 
-// plan makes a plan, from a quick look at the file if that is enough: what would be told to the model at once needs the truth.
+// plan makes a plan, from a quick look at the file if that is enough: what would be told to the
+// model at once needs the truth.
 func (c *call) plan(ctx context.Context, path string, fill func(*plan) error) (p *plan, err error) {
 	for _, quick := range []bool{true, false} {
 		p, err = c.current(ctx, path, quick)
@@ -145,7 +151,8 @@ func (c *call) plan(ctx context.Context, path string, fill func(*plan) error) (p
 	return p, err
 }
 
-// planCache keeps the last plans, because a file is looked at for the preview, before the call, and in it. It is safe for concurrent use.
+// planCache keeps the last plans, because a file is looked at for the preview, before the call,
+// and in it. It is safe for concurrent use.
 type planCache struct {
 	mu      sync.Mutex
 	entries []planEntry // the oldest first

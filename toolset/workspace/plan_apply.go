@@ -50,7 +50,8 @@ func (c *call) titled(p *plan) string {
 	return p.name + " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
 }
 
-// piecesApproval returns the question about edits of a file that has not been read: they alone say what will happen.
+// piecesApproval returns the question about edits of a file that has not been read: they alone
+// say what will happen.
 func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
 	a := &toolset.Approval{Title: "Edit " + c.titled(p), Basis: p.basis()}
 	for i := range p.pieces {
@@ -106,8 +107,9 @@ func (p *plan) unsaved() string {
 	return strings.TrimSuffix(linediff.Unified(name, p.short, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n")
 }
 
-// carryOut makes the change of a plan, if it is the one that was approved, and returns what is there afterwards. If the file is another one by
-// now, the change is worked out and asked about anew.
+// carryOut makes the change of a plan, if it is the one that was approved, and returns what is
+// there afterwards. If the file is another one by now, the change is worked out and asked about
+// anew.
 func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*Document, error) {
 	if !c.approved || c.approval != nil && c.approval.Basis != p.basis() {
 		return nil, toolset.ApprovalRequired(*c.planApproval(ctx, p))
@@ -186,7 +188,8 @@ func (w *written) where() string {
 	return " in the editor"
 }
 
-// notes tell the model where the file is not what the change made of it. They begin with a line break.
+// notes tell the model where the file is not what the change made of it. They begin with a line
+// break.
 func (w *written) notes() string {
 	if !w.doc.Current().Exists {
 		return "\n[The file was not found after it was written.]"

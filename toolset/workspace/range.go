@@ -11,7 +11,8 @@ import (
 	"io/fs"
 )
 
-// check reports a range that makes no sense. Such a range is a mistake of the program, not of the model.
+// check reports a range that makes no sense. Such a range is a mistake of the program, not of the
+// model.
 func (r *Range) check() error {
 	switch {
 	case r.Line < 0 || r.Lines < 0 || r.Offset < 0 || r.Limit < 0:
@@ -22,9 +23,10 @@ func (r *Range) check() error {
 	return nil
 }
 
-// Read reads the range from src, which is at the beginning of the file. It is for implementations of [Workspace.Read]: it sets Data, More
-// and Lines of the result and leaves Info to the caller. If src can seek, Offset is not read through. The memory that Read uses does not
-// depend on what lies before the range, or after it.
+// Read reads the range from src, which is at the beginning of the file. It is for implementations
+// of [Workspace.Read]: it sets Data, More and Lines of the result and leaves Info to the caller.
+// If src can seek, Offset is not read through. The memory that Read uses does not depend on what
+// lies before the range, or after it.
 func (r Range) Read(ctx context.Context, src io.Reader) (File, error) {
 	if err := r.check(); err != nil {
 		return File{}, err

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// common are bytes by how often they occur in source code and prose, the most frequent first. All others are rarer.
+// common are bytes by how often they occur in source code and prose, the most frequent first. All
+// others are rarer.
 const common = " etaionsrlcdpumfg\n\th.b_(),;=\"w:v0y/1xk'2-SETACIRNODPLMFBUxjGVqzHK3{}[]<>*4586W7J9#&!|"
 
 // rarest returns the position of the byte of a text that is likely to occur least.
@@ -40,8 +41,8 @@ func rarestIn(sample, text []byte) int {
 	return best
 }
 
-// indexRare is bytes.Index for a text whose byte at the position rare is likely to occur least. It looks for that byte, and so passes over
-// most of a block at the speed of memory.
+// indexRare is bytes.Index for a text whose byte at the position rare is likely to occur least.
+// It looks for that byte, and so passes over most of a block at the speed of memory.
 func indexRare(block, text []byte, rare int) int {
 	fails := 0
 	for at := rare; at < len(block); {

@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// failed tells the model why something could not be done. Its text depends on what is wrong and not on the backend. If ctx has ended, the
-// run ends as well. doing completes "Could not …".
+// failed tells the model why something could not be done. Its text depends on what is wrong and
+// not on the backend. If ctx has ended, the run ends as well. doing completes "Could not …".
 func (c *call) failed(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("workspace: %s: %w", doing, context.Cause(ctx))
@@ -77,7 +77,8 @@ func (c *call) reason(err error) string {
 	return cutText(line, maxTitle)
 }
 
-// name returns a path as the model and people are shown it: relative to the working directory if it lies there.
+// name returns a path as the model and people are shown it: relative to the working directory if
+// it lies there.
 func (c *call) name(path string) string {
 	if at, err := LocateIn(c.ws, path); err == nil {
 		return cutText(printable(shortPath(c.ws, at.Path)), maxTitle)

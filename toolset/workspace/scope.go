@@ -16,8 +16,9 @@ import (
 // or the command. tool is the name by which the tool was defined.
 type ScopeFunc func(ctx context.Context, w Workspace, tool string, a *toolset.Approval)
 
-// DefaultScope makes "always" cover changes to the same file, by whichever name ([Follower]), and of a command what package command says. A rule
-// about a directory covers the files below it, and not those that links below it lead to.
+// DefaultScope makes "always" cover changes to the same file, by whichever name ([Follower]), and
+// of a command what package command says. A rule about a directory covers the files below it, and
+// not those that links below it lead to.
 func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approval) {
 	style := StyleOf(w.Roots()[0])
 	for _, p := range a.Preview {

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// "Always" covers what the option says. A link is judged by what it leads to in the workspace, and not on this machine.
+// "Always" covers what the option says. A link is judged by what it leads to in the workspace,
+// and not on this machine.
 func TestAlwaysCoversScope(t *testing.T) {
 	r, ws := inMemory(t, workspace.MemoryConfig{Files: map[string]string{"a": "1\n", "b": "1\n"}, Command: func(workspace.Command) workspace.MemoryScript { return workspace.MemoryPrint("", 0) }})
 	require.NoError(t, ws.Disk().Symlink("/etc/passwd", "/project/out"))
@@ -36,7 +37,8 @@ func TestAlwaysCoversScope(t *testing.T) {
 	require.Equal(t, []string{"Edit a: changes to a", "Edit b: changes to b"}, asked[5:])
 }
 
-// WithScope replaces what "always" covers: here all changes, by whichever tool, and nothing of commands.
+// WithScope replaces what "always" covers: here all changes, by whichever tool, and nothing of
+// commands.
 func TestScopeOfTheProgram(t *testing.T) {
 	changes := func(_ context.Context, _ workspace.Workspace, tool string, a *toolset.Approval) {
 		if tool == "run_command" {

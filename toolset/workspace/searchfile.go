@@ -39,8 +39,8 @@ type fileSearch struct {
 	buf     []byte
 	folded  []byte // a block in lower case
 
-	// Of the file at work: found so far, the number of the line that begins at counted, how many lines to show after a match, and up to where
-	// lines have been shown.
+	// Of the file at work: found so far, the number of the line that begins at counted, how many
+	// lines to show after a match, and up to where lines have been shown.
 	got       fileMatches
 	number    int
 	counted   int
@@ -86,7 +86,8 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 		if s.block(block[:end], todo); s.got.matches >= s.limit || !f.More {
 			return s.got
 		}
-		// Keep the lines that a match in the next block may show, and what comes after the last whole line.
+		// Keep the lines that a match in the next block may show, and what comes after the last
+		// whole line.
 		from := end
 		for range s.context {
 			from = bytes.LastIndexByte(block[:max(from-1, 0)], '\n') + 1
@@ -101,7 +102,8 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 	}
 }
 
-// decoded searches a file in another encoding. It returns false, and has done nothing, if that is not known.
+// decoded searches a file in another encoding. It returns false, and has done nothing, if that is
+// not known.
 func (s *fileSearch) decoded(ctx context.Context, path string) bool {
 	f, err := s.ws.Read(ctx, path, Range{Limit: maxDecoded, Saved: true})
 	if err != nil || f.More {

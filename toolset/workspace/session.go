@@ -13,8 +13,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Session is a [Workspace] in use by one conversation. It keeps the commands that the conversation has started: one that runs in the
-// background is there in later runs, until it is released or the session is closed. It is safe for concurrent use. Close must be called.
+// Session is a [Workspace] in use by one conversation. It keeps the commands that the
+// conversation has started: one that runs in the background is there in later runs, until it is
+// released or the session is closed. It is safe for concurrent use. Close must be called.
 type Session struct {
 	workspace Workspace
 
@@ -27,7 +28,8 @@ type Session struct {
 	reads func(path string) (toolset.Verdict, string)
 }
 
-// NewSession returns a session. The caller closes the workspace. A run that gets the session of a nil workspace fails.
+// NewSession returns a session. The caller closes the workspace. A run that gets the session of a
+// nil workspace fails.
 func NewSession(w Workspace) *Session { return &Session{workspace: w} }
 
 // GuardReads restricts which files the session's tools read. For an absolute path, decide returns

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Style is the rules that the paths of a workspace follow. They need not be those of this machine. All is done on strings; no file is
-// looked at.
+// Style is the rules that the paths of a workspace follow. They need not be those of this
+// machine. All is done on strings; no file is looked at.
 type Style uint8
 
 const (
@@ -86,8 +86,8 @@ func LocateLinked(roots, real []string, name string) (Location, error) {
 	return at, err
 }
 
-// Abs returns name as an absolute, clean path. A relative name begins at dir, which is absolute. A name may be a file URI. The error
-// is [ErrPath]. The result may lie anywhere.
+// Abs returns name as an absolute, clean path. A relative name begins at dir, which is absolute.
+// A name may be a file URI. The error is [ErrPath]. The result may lie anywhere.
 func (s Style) Abs(dir, name string) (string, error) {
 	switch {
 	case name == "":
@@ -127,7 +127,8 @@ func (s Style) Contains(dir, name string) bool {
 	return name == dir || strings.HasPrefix(name, dir+s.separator())
 }
 
-// Rel returns the clean path name relative to dir if it lies in it, else name. For dir itself that is ".".
+// Rel returns the clean path name relative to dir if it lies in it, else name. For dir itself
+// that is ".".
 func (s Style) Rel(dir, name string) string {
 	if !s.Contains(dir, name) {
 		return name
@@ -163,7 +164,8 @@ func (s Style) Parent(name string) string {
 	return volume + rest[:end]
 }
 
-// Fold returns name such that names which mean the same file by the rules of case are equal. It has the length of name in runes.
+// Fold returns name such that names which mean the same file by the rules of case are equal. It
+// has the length of name in runes.
 func (s Style) Fold(name string) string {
 	if s == Slash {
 		return name

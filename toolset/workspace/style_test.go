@@ -115,7 +115,8 @@ func TestLocateRefusesWindowsPaths(t *testing.T) {
 	}
 }
 
-// TestAcceptedPathIsAcceptedAgain is about names that are too long only when their directory stands in front of them.
+// TestAcceptedPathIsAcceptedAgain is about names that are too long only when their directory
+// stands in front of them.
 func TestAcceptedPathIsAcceptedAgain(t *testing.T) {
 	for _, root := range []string{"/project", `C:\project`} {
 		fits, over := strings.Repeat("a", 4096-len(root)-1), strings.Repeat("a", 4096-len(root))

@@ -9,21 +9,24 @@ import (
 
 // Subject describes a tool call for people.
 type Subject struct {
-	// Title describes the call in a few words, such as "Read a.go (lines 1 to 10)". It may have line breaks, as commands may.
+	// Title describes the call in a few words, such as "Read a.go (lines 1 to 10)". It may have
+	// line breaks, as commands may.
 	Title string
-	// Path is the file that is read or changed, absolute and clean, and Line is where. Both are empty for other calls. A path that cannot be
-	// understood is as the model wrote it.
+	// Path is the file that is read or changed, absolute and clean, and Line is where. Both are
+	// empty for other calls. A path that cannot be understood is as the model wrote it.
 	Path string
 	Line int
-	// Output reports that the call shows the output of a command: its result has a [CommandState]. Runs reports that it runs the
-	// command, so that it has failed if the command has.
+	// Output reports that the call shows the output of a command: its result has a [CommandState].
+	// Runs reports that it runs the command, so that it has failed if the command has.
 	Output, Runs bool
-	// Listing reports that people see the text of the result, as the model does: a list of files, or lines that were found.
+	// Listing reports that people see the text of the result, as the model does: a list of files,
+	// or lines that were found.
 	Listing bool
 }
 
-// Subject returns what a call of one of the session's tools is about. args are the decoded arguments of the tool. ok is false for other
-// arguments. Files are not looked at, and the call may fail.
+// Subject returns what a call of one of the session's tools is about. args are the decoded
+// arguments of the tool. ok is false for other arguments. Files are not looked at, and the call
+// may fail.
 func (s *Session) Subject(args any) (about Subject, ok bool) {
 	describer, ok := args.(interface{ subject(s *Session) Subject })
 	if !ok || s.workspace == nil || len(s.workspace.Roots()) == 0 {

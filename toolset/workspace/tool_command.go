@@ -150,7 +150,8 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 	return withMeta(out.text(t.ID, how), state), keep, nil
 }
 
-// waitFor waits for the end of a command, for at most d, or as long as it takes if d is not positive. A timeout is not an error.
+// waitFor waits for the end of a command, for at most d, or as long as it takes if d is not
+// positive. A timeout is not an error.
 func waitFor(ctx context.Context, p Process, d time.Duration) (exit *Exit, timedOut bool, err error) {
 	bounded := ctx
 	if d > 0 {

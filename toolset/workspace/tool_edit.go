@@ -28,7 +28,8 @@ func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
 	return c.planned(ctx, path, in, in.fill)
 }
 
-// fill works out what the file is after the edits. They are made in its text; lines that they do not touch keep their bytes.
+// fill works out what the file is after the edits. They are made in its text; lines that they do
+// not touch keep their bytes.
 func (in editFileArgs) fill(p *plan) error {
 	if p.doc != nil && p.doc.Unread {
 		p.pieces = in.alone()
@@ -53,7 +54,8 @@ func (in editFileArgs) fill(p *plan) error {
 	return nil
 }
 
-// alone returns the edits if they say by themselves what they do: each replaces a text by another one. It returns nil otherwise.
+// alone returns the edits if they say by themselves what they do: each replaces a text by another
+// one. It returns nil otherwise.
 func (in editFileArgs) alone() []Edit {
 	for _, e := range in.Edits {
 		if e.OldText == "" || foldLines(e.OldText) == foldLines(e.NewText) {
@@ -87,7 +89,8 @@ func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, e
 	return withMeta(fmt.Sprintf("Edited %s. %s%s", p.name, ChangedLines(w.before, w.after), w.notes()), w.meta()), nil
 }
 
-// ChangedLines shows a model the lines around a change, as they are now, with their numbers. Of a long change it shows the beginning.
+// ChangedLines shows a model the lines around a change, as they are now, with their numbers. Of a
+// long change it shows the beginning.
 func ChangedLines(before, after []byte) string {
 	const around, most = 2, 12
 	from := 0 // of the first line that differs

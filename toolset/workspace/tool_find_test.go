@@ -110,7 +110,8 @@ func TestSearchIsBounded(t *testing.T) {
 	require.Contains(t, got, "xneedley")
 }
 
-// Lines that reach over the blocks in which a file is read are found like others, with their numbers and their context.
+// Lines that reach over the blocks in which a file is read are found like others, with their
+// numbers and their context.
 func TestSearchReadsLargeFilesInBlocks(t *testing.T) {
 	var b strings.Builder
 	var want []string

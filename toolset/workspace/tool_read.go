@@ -20,7 +20,8 @@ type readFileArgs struct {
 	Limit int    `json:"limit,omitempty" jsonschema_description:"How many lines to read. Default: all." validate:"omitempty,min=1,max=2000000000"`
 }
 
-// resolved takes a link with lines apart, as users paste it. Lines that are given as arguments go first.
+// resolved takes a link with lines apart, as users paste it. Lines that are given as arguments go
+// first.
 func (in readFileArgs) resolved() readFileArgs {
 	path, lines := ParseLink(in.Path)
 	if in.Path = path; in.Line == 0 && in.Limit == 0 {
@@ -50,8 +51,8 @@ func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, e
 	return withMeta(showFile(&f, first, c.options.readLimit)+read.notes(&f), read), nil
 }
 
-// isUTF16 reports whether a file begins with a byte order mark of UTF-16: then the bytes of its lines may read like other text. An editor on another
-// machine is not asked, because it has text.
+// isUTF16 reports whether a file begins with a byte order mark of UTF-16: then the bytes of its
+// lines may read like other text. An editor on another machine is not asked, because it has text.
 func (c *call) isUTF16(ctx context.Context, path string) bool {
 	if can := c.ws.Features(); can.Unsaved && !can.Saved {
 		return false

@@ -12,12 +12,13 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Tools returns the tools for the files and commands of a session: read_file, write_file, edit_file, list_files, search_files,
-// run_command, get_terminal_output, wait_for_terminal_exit, kill_terminal and release_terminal. A run gets those that the session's
-// workspace has the [Features] for.
+// Tools returns the tools for the files and commands of a session: read_file, write_file,
+// edit_file, list_files, search_files, run_command, get_terminal_output, wait_for_terminal_exit,
+// kill_terminal and release_terminal. A run gets those that the session's workspace has the
+// [Features] for.
 //
-// session returns the session from the dependencies of a run. It is called often and must return the same session throughout a run. If
-// it returns nil, the run gets none of the tools.
+// session returns the session from the dependencies of a run. It is called often and must return
+// the same session throughout a run. If it returns nil, the run gets none of the tools.
 //
 //   - write_file, edit_file and run_command need approval, with a preview: the diff, or the command with its directory and environment. If
 //     the file has changed since, it is shown again. Ending a command needs no approval, because only commands of the session can be ended.
@@ -44,12 +45,14 @@ type options struct {
 	scope                  ScopeFunc
 }
 
-// WithReadLimit bounds how much of a file read_file shows at a time, in bytes. The default is 256 KiB.
+// WithReadLimit bounds how much of a file read_file shows at a time, in bytes. The default is 256
+// KiB.
 func WithReadLimit(bytes int) ToolsOption {
 	return func(o *options) { o.readLimit = max(bytes, 1) }
 }
 
-// WithOutputLimit bounds how much of a command's output is shown at a time, in bytes. The default is 32 KiB.
+// WithOutputLimit bounds how much of a command's output is shown at a time, in bytes. The default
+// is 32 KiB.
 func WithOutputLimit(bytes int) ToolsOption {
 	return func(o *options) { o.outputLimit = max(bytes, 1) }
 }

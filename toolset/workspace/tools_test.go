@@ -28,7 +28,8 @@ func TestRunWithoutSessionHasNoTools(t *testing.T) {
 	require.Empty(t, m.Requests()[0].Tools)
 }
 
-// What is offered does not change from run to run, so provider caches hit and a run pays nothing for the definitions.
+// What is offered does not change from run to run, so provider caches hit and a run pays nothing
+// for the definitions.
 func TestToolsAreMadeOnce(t *testing.T) {
 	tools := workspace.Tools(deps.Session)
 	list := func() []*toolset.Tool[deps] {

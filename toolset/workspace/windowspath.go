@@ -59,8 +59,9 @@ func absWindows(dir, name string) (string, error) {
 	return volume + `\` + strings.Join(parts, `\`), nil
 }
 
-// checkWindowsName refuses names that Windows would change, or that mean something other than a file. A colon names a stream of a file, and
-// dots and blanks at the end are dropped, so that names which differ would meet.
+// checkWindowsName refuses names that Windows would change, or that mean something other than a
+// file. A colon names a stream of a file, and dots and blanks at the end are dropped, so that
+// names which differ would meet.
 func checkWindowsName(part string) error {
 	if part != strings.TrimRight(part, ". ") {
 		return malformed("Windows does not allow the name %q: it ends with a dot or a blank", part)
@@ -101,8 +102,8 @@ func splitVolume(name string) (volume, rest string) {
 	return `\\` + server + `\` + share, rest
 }
 
-// foldWindows maps letters to upper case one by one, as file systems of Windows do. Letters outside of ASCII never meet ASCII ones: the
-// Kelvin sign is no K.
+// foldWindows maps letters to upper case one by one, as file systems of Windows do. Letters
+// outside of ASCII never meet ASCII ones: the Kelvin sign is no K.
 func foldWindows(name string) string {
 	return strings.Map(func(r rune) rune {
 		if up := unicode.ToUpper(r); r < 0x80 || up >= 0x80 {

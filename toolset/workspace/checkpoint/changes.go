@@ -39,7 +39,8 @@ type Changes struct {
 
 // FileChange is the change of a file in a [Span].
 type FileChange struct {
-	// Path is absolute. Name is for people: relative to the first root, with slashes, if the file lies there.
+	// Path is absolute. Name is for people: relative to the first root, with slashes, if the file
+	// lies there.
 	Path, Name string
 	Kind       Kind
 	// Before is the content before the first change, After the content after the last one.
@@ -56,7 +57,8 @@ type FileChange struct {
 }
 
 // segment is a sequence of consecutive changes of a file. Changes between two segments were made by
-// others, unless the second one follows the first. A change that may not have happened is a separate segment.
+// others, unless the second one follows the first. A change that may not have happened is a
+// separate segment.
 type segment struct {
 	before, after         State
 	beforeData, afterData []byte // nil for no file
@@ -163,7 +165,8 @@ func (r *Recorder) dropped(s Span) int {
 	return 0
 }
 
-// files returns the changes of a span by file, in the order of their last changes. The recorder is locked.
+// files returns the changes of a span by file, in the order of their last changes. The recorder
+// is locked.
 func (r *Recorder) files(s Span) ([]*FileChange, error) {
 	if last := r.log.last(); s.From < 0 || s.From > last || s.To > last || s.To != 0 && s.To < s.From {
 		return nil, fmt.Errorf("%w: %d to %d; the last is %d", ErrNoCheckpoint, s.From, s.To, last)

@@ -39,7 +39,8 @@ func stateOf(f found) State {
 	return State{Hash: hashOf(f.data), Size: int64(len(f.data)), Uncertain: f.uncertain}
 }
 
-// fits reports whether the contents of a change may be kept. One that is larger than all that is kept must not drive out everything else.
+// fits reports whether the contents of a change may be kept. One that is larger than all that is
+// kept must not drive out everything else.
 func (c *contents) fits(before, after State) bool {
 	return before.Size+after.Size <= c.max
 }

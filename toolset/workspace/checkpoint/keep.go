@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// logFile is the name of the log in a directory of [Keep]. Contents are files that are named by their hash.
+// logFile is the name of the log in a directory of [Keep]. Contents are files that are named by
+// their hash.
 const logFile = "log.json"
 
 // Keep returns a recorder that restores its log and contents from a directory, and writes them
@@ -26,8 +27,9 @@ const logFile = "log.json"
 // contents are removed. A directory belongs to one recorder at a time. Nothing is synced to the
 // disk: a power failure may lose the last changes.
 //
-// A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing or damaged cannot be undone. Errors of
-// writing go to [Options.Problem], and the change of the file itself is kept.
+// A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing
+// or damaged cannot be undone. Errors of writing go to [Options.Problem], and the change of the
+// file itself is kept.
 func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
 	switch {
 	case w == nil:

@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-// keptBench is a bench whose recorder is kept in a directory. again opens it as the next process would.
+// keptBench is a bench whose recorder is kept in a directory. again opens it as the next process
+// would.
 func keptBench(t *testing.T, f files, dir string, o checkpoint.Options) (b *bench, again func() *checkpoint.Turns) {
 	b = newBench(t, f, o)
 	again = func() *checkpoint.Turns {
@@ -43,7 +44,8 @@ func kept(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Nothing but the directory is left of the first recorder: that is what a process leaves that was killed.
+// Nothing but the directory is left of the first recorder: that is what a process leaves that was
+// killed.
 func TestKeptTurnsAreTakenBackByTheNextProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "undo", "s1")
 	b, again := keptBench(t, files{"a": "one\n", "gone": "x\n", "empty": ""}, dir, checkpoint.Options{})

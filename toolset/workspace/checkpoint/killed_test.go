@@ -108,8 +108,8 @@ func TestRefusedChangeLeavesNoWord(t *testing.T) {
 	require.Equal(t, []string{"log.json"}, kept(t, dir))
 }
 
-// What somebody writes between the end of a change and its record is theirs: an undo keeps it, and the
-// next change of the version that the agent knows is refused.
+// What somebody writes between the end of a change and its record is theirs: an undo keeps it,
+// and the next change of the version that the agent knows is refused.
 func TestFileThatChangesBeforeItIsRecordedIsNotTheAgents(t *testing.T) {
 	b := newBench(t, files{"a": "one\n1\n2\n3\n"}, checkpoint.Options{})
 	outer := &stopping{Memory: b.ws, at: func(string) {}}

@@ -50,13 +50,15 @@ type Change struct {
 
 // State is the content of a file at one time.
 type State struct {
-	// Hash identifies the contents: "sha256:" and 64 hexadecimal digits. It is empty if there was no file, or if its contents are unknown.
+	// Hash identifies the contents: "sha256:" and 64 hexadecimal digits. It is empty if there was
+	// no file, or if its contents are unknown.
 	Hash string `json:"hash,omitempty"`
 	// Size is how many bytes the file had.
 	Size int64 `json:"size,omitempty"`
 	// Absent is set if the file did not exist.
 	Absent bool `json:"absent,omitempty"`
-	// Uncertain is set if the file was empty or missing, and the editor did not distinguish the two.
+	// Uncertain is set if the file was empty or missing, and the editor did not distinguish the
+	// two.
 	Uncertain bool `json:"uncertain,omitempty"`
 	// Unknown says why the contents are unknown.
 	Unknown string `json:"unknown,omitempty"`
@@ -77,7 +79,8 @@ type Command struct {
 
 // Dropped describes what a log no longer has.
 type Dropped struct {
-	// Changes is how many changes were dropped. The last of them belonged to the checkpoint Through.
+	// Changes is how many changes were dropped. The last of them belonged to the checkpoint
+	// Through.
 	Changes int `json:"changes,omitempty"`
 	Through int `json:"through,omitempty"`
 }
@@ -128,7 +131,8 @@ func (l *Log) lastOf(style workspace.Style, path string, checkpoint int) *Change
 	return nil
 }
 
-// Log returns what the recorder knows, to be stored. The last changes may still grow while the checkpoint that they belong to is the last one.
+// Log returns what the recorder knows, to be stored. The last changes may still grow while the
+// checkpoint that they belong to is the last one.
 func (r *Recorder) Log() Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,8 @@ const (
 	Nothing Action = "nothing"
 	// Clash means that the file is left alone because others changed the same places.
 	Clash Action = "conflict"
-	// Impossible means that the file is left alone because the workspace cannot do it, or because the contents are not kept.
+	// Impossible means that the file is left alone because the workspace cannot do it, or because
+	// the contents are not kept.
 	Impossible Action = "impossible"
 )
 
@@ -69,15 +70,17 @@ type FileUndo struct {
 
 // Conflict is a range of lines that others changed after they were changed through the recorder.
 type Conflict struct {
-	// Line is the first of the lines in the file as it is, counted from 1, and Lines how many there are. Line is 0 if that is not known.
+	// Line is the first of the lines in the file as it is, counted from 1, and Lines how many there
+	// are. Line is 0 if that is not known.
 	Line, Lines int
 	// Current are the current lines, Changed the lines after the recorded change, and Before the
 	// lines before it.
 	Current, Changed, Before string
 }
 
-// PlanUndo works out how to take back the changes of a span. It changes nothing. It fails with [ErrNoCheckpoint], at the end of ctx, and
-// if the workspace is lost. Everything else is in the plan.
+// PlanUndo works out how to take back the changes of a span. It changes nothing. It fails with
+// [ErrNoCheckpoint], at the end of ctx, and if the workspace is lost. Everything else is in the
+// plan.
 func (r *Recorder) PlanUndo(ctx context.Context, s Span) (*Plan, error) {
 	r.mu.Lock()
 	files, err := r.files(s)
@@ -169,7 +172,8 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 	return u, nil
 }
 
-// unmake takes back the change of a segment from what the file holds. why says in words why it cannot be taken back.
+// unmake takes back the change of a segment from what the file holds. why says in words why it
+// cannot be taken back.
 func unmake(s *segment, now []byte) (restored []byte, why string, conflicts []Conflict) {
 	before, after := s.beforeData, s.afterData
 	switch {
@@ -187,7 +191,8 @@ func unmake(s *segment, now []byte) (restored []byte, why string, conflicts []Co
 	return merge(before, after, now)
 }
 
-// merge takes a change back from a text that others have changed since, in the encoding that it has now.
+// merge takes a change back from a text that others have changed since, in the encoding that it
+// has now.
 func merge(before, after, now []byte) (restored []byte, why string, conflicts []Conflict) {
 	texts := [3]workspace.Text{}
 	for i, data := range [][]byte{after, now, before} {
@@ -219,7 +224,8 @@ func cause(err error) error {
 	return err
 }
 
-// Diff shows what the plan would change as one unified diff. Files that would be left alone are not in it.
+// Diff shows what the plan would change as one unified diff. Files that would be left alone are
+// not in it.
 func (p *Plan) Diff() string {
 	var b strings.Builder
 	for i := range p.Files {

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Write implements [workspace.Workspace]. The change is recorded with what the file held before: for a version that was just read, nothing is
-// read again.
+// Write implements [workspace.Workspace]. The change is recorded with what the file held before:
+// for a version that was just read, nothing is read again.
 func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
 	doc, err := r.ApplyChange(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	if err != nil {
@@ -21,7 +21,8 @@ func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersio
 	return doc.Version, nil
 }
 
-// ApplyChange implements [workspace.Applier]. It records the contents that are there afterwards, as the editor saved them.
+// ApplyChange implements [workspace.Applier]. It records the contents that are there afterwards,
+// as the editor saved them.
 func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
 	at, err := workspace.LocateIn(r.workspace, path)
 	if err != nil {
@@ -58,7 +59,8 @@ func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Cha
 	}
 }
 
-// maxAttempts is how often a write with AnyVersion is tried with the version that was read, before it is made whatever is there.
+// maxAttempts is how often a write with AnyVersion is tried with the version that was read,
+// before it is made whatever is there.
 const maxAttempts = 3
 
 // Remove implements [workspace.Workspace]. The removal is recorded with what the file held.
@@ -207,7 +209,8 @@ func (r *Recorder) remember(path string, version workspace.Version, content foun
 	r.recent.put(r.style.Fold(path), version, content)
 }
 
-// record adds a change to the log. Changes of one file that follow each other since one checkpoint become one.
+// record adds a change to the log. Changes of one file that follow each other since one
+// checkpoint become one.
 func (r *Recorder) record(path string, before, after found, unsure bool) {
 	defer r.save()
 	r.mu.Lock()

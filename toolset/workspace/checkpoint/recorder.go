@@ -18,13 +18,14 @@ import (
 
 // Options bound what a [Recorder] keeps. The zero value is useful.
 type Options struct {
-	// MaxBytes is how many bytes of contents are kept, 64 MiB by default. Equal contents count once.
+	// MaxBytes is how many bytes of contents are kept, 64 MiB by default. Equal contents count
+	// once.
 	MaxBytes int64
 	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default.
 	// Several writes to a file since one checkpoint are one change, unless others wrote in between.
 	MaxChanges int
-	// Problem, if not nil, is told what a recorder of [Keep] could not write. It must not call methods of the recorder that change files or make
-	// checkpoints.
+	// Problem, if not nil, is told what a recorder of [Keep] could not write. It must not call
+	// methods of the recorder that change files or make checkpoints.
 	Problem func(error)
 }
 
@@ -46,7 +47,8 @@ type Checkpoint struct {
 
 // Span is changes in a row. The zero Span is everything that is recorded.
 type Span struct {
-	// From and To are the ids of the first and the last checkpoint whose changes are meant. If To is 0, all changes since From are.
+	// From and To are the ids of the first and the last checkpoint whose changes are meant. If To
+	// is 0, all changes since From are.
 	From int `json:"from,omitempty"`
 	To   int `json:"to,omitempty"`
 }
@@ -127,8 +129,8 @@ func (r *Recorder) hides(path string) bool {
 // Unwrap returns the inner workspace. Direct writes to it are not recorded.
 func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }
 
-// Mark makes a checkpoint. Changes belong to the last checkpoint before them. Call it when a turn begins. The first change makes a checkpoint
-// itself if there is none.
+// Mark makes a checkpoint. Changes belong to the last checkpoint before them. Call it when a turn
+// begins. The first change makes a checkpoint itself if there is none.
 func (r *Recorder) Mark(title string) Checkpoint { return r.mark(title, "", false) }
 
 func (r *Recorder) mark(title, turn string, undo bool) Checkpoint {
@@ -172,7 +174,8 @@ func (r *Recorder) Read(ctx context.Context, path string, part workspace.Range) 
 	return f, err
 }
 
-// Open implements [workspace.Opener]. A quick look at a file that has the version that was read last needs no second read.
+// Open implements [workspace.Opener]. A quick look at a file that has the version that was read
+// last needs no second read.
 func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspace.Document, error) {
 	if _, ok := r.workspace.(workspace.Opener); !ok && quick {
 		if doc := r.lately(ctx, path); doc != nil {
@@ -188,7 +191,8 @@ func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspac
 	return doc, err
 }
 
-// lately returns a document of the last read, if the file still has its version. Otherwise it is nil.
+// lately returns a document of the last read, if the file still has its version. Otherwise it is
+// nil.
 func (r *Recorder) lately(ctx context.Context, path string) *workspace.Document {
 	info, err := r.workspace.Stat(ctx, path)
 	if err != nil || info.Version == "" {

@@ -21,15 +21,16 @@ const (
 	ToolUndoChanges = "undo_changes"
 )
 
-// Tools returns the tools with which a model looks at the changes of a recorder and takes them back: list_changes and undo_changes. Offer them
-// beside [workspace.Tools], which should work on a session of the same recorder. The tools do not make checkpoints: the program does, with
+// Tools returns the tools with which a model looks at the changes of a recorder and takes them
+// back: list_changes and undo_changes. Offer them beside [workspace.Tools], which should work on
+// a session of the same recorder. The tools do not make checkpoints: the program does, with
 // [Recorder.Mark], before each run.
 //
-// recorder returns the recorder from the dependencies of a run. Nil means that the run gets none of the tools. undo_changes is not offered if the
-// workspace cannot read and write.
+// recorder returns the recorder from the dependencies of a run. Nil means that the run gets none
+// of the tools. undo_changes is not offered if the workspace cannot read and write.
 //
-// undo_changes needs approval, with the diff of each file that it would change. If a file changes while the question is open, the undo is
-// worked out and shown again.
+// undo_changes needs approval, with the diff of each file that it would change. If a file changes
+// while the question is open, the undo is worked out and shown again.
 func Tools[D any](recorder func(deps D) *Recorder) toolset.Toolset[D] {
 	t := &tools[D]{recorder: recorder}
 	t.list = toolset.Func(ToolListChanges, listChangesDescription, func(_ context.Context, run *toolset.RunContext[D], in listChangesArgs) (string, error) {
@@ -92,7 +93,8 @@ type undoChangesArgs struct {
 	Checkpoint int `json:"checkpoint,omitempty" jsonschema_description:"The number of the checkpoint to undo, as list_changes shows it. Default: the latest. To redo, give the number of an undo." validate:"omitempty,min=1"`
 }
 
-// planFor returns what a call of undo_changes would do, and the checkpoint that it means. The error is for the model.
+// planFor returns what a call of undo_changes would do, and the checkpoint that it means. The
+// error is for the model.
 func planFor(ctx context.Context, r *Recorder, in undoChangesArgs) (*Plan, error) {
 	id := in.Checkpoint
 	if id == 0 {

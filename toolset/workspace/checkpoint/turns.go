@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Turns takes the files of a session along when the session goes back: it is a host.Files for package agent/session/host. It marks each turn in
-// a recorder. What it knows is in the recorder's log, so with a recorder of [Keep] it survives the process. The zero value is of no use; see
-// [NewTurns].
+// Turns takes the files of a session along when the session goes back: it is a host.Files for
+// package agent/session/host. It marks each turn in a recorder. What it knows is in the
+// recorder's log, so with a recorder of [Keep] it survives the process. The zero value is of no
+// use; see [NewTurns].
 type Turns struct{ recorder *Recorder }
 
 // NewTurns returns the turns of a session that works on r. It panics if r is nil.
@@ -41,9 +42,10 @@ func (r *Recorder) begun(turn string) int {
 // ErrNotRecorded means that a recorder does not know a turn.
 var ErrNotRecorded = errors.New("checkpoint: the turn is not recorded")
 
-// Undo takes back what was written since a turn began: see [Recorder.Undo]. The note says which files were taken back, and which commands
-// ran, whose changes are not known. The error says what could not be taken back, and why. Its text is for people. It
-// wraps an [*IncompleteError], [ErrNotRecorded] or the cause of ctx.
+// Undo takes back what was written since a turn began: see [Recorder.Undo]. The note says which
+// files were taken back, and which commands ran, whose changes are not known. The error says what
+// could not be taken back, and why. Its text is for people. It wraps an [*IncompleteError],
+// [ErrNotRecorded] or the cause of ctx.
 func (t *Turns) Undo(ctx context.Context, turn string) (note string, err error) {
 	id := t.recorder.begun(turn)
 	if id == 0 {

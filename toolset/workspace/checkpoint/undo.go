@@ -28,7 +28,8 @@ type Result struct {
 // ErrConflict means that an undo left a file alone because others changed the same places.
 var ErrConflict = errors.New("conflict")
 
-// IncompleteError means that an undo did not take back all of the changes. errors.Is finds [ErrConflict], and why files could not be written.
+// IncompleteError means that an undo did not take back all of the changes. errors.Is finds
+// [ErrConflict], and why files could not be written.
 type IncompleteError struct{ Result *Result }
 
 func (e *IncompleteError) Error() string {
@@ -176,7 +177,8 @@ func (r *Recorder) apply(ctx context.Context, todo []*FileUndo) bool {
 	return complete
 }
 
-// putBack writes the earlier contents of a file. If an editor has made something else of them, the file is not undone.
+// putBack writes the earlier contents of a file. If an editor has made something else of them,
+// the file is not undone.
 func (r *Recorder) putBack(ctx context.Context, f *FileUndo) error {
 	doc, err := r.ApplyChange(ctx, f.Path, workspace.Change{Data: f.New, IfVersion: f.version, File: f.Path, Exact: true})
 	if err != nil {
@@ -229,8 +231,8 @@ func undoTitle(s Span) string {
 	return fmt.Sprintf("undo of the checkpoints %d to %d", s.From, s.To)
 }
 
-// Undoable returns the newest checkpoint whose changes are still in effect: one that is not an undo, has changes, and has not been undone. ok
-// is false if there is none.
+// Undoable returns the newest checkpoint whose changes are still in effect: one that is not an
+// undo, has changes, and has not been undone. ok is false if there is none.
 func (r *Recorder) Undoable() (c Checkpoint, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +259,8 @@ func (f *FileChange) changed() bool {
 	return len(f.segments) > 1 || !f.segments[0].before.same(f.segments[0].after)
 }
 
-// undone returns the checkpoints whose changes an undo has taken back, if that has not been undone itself.
+// undone returns the checkpoints whose changes an undo has taken back, if that has not been
+// undone itself.
 func (l *Log) undone() map[int]bool {
 	undone := map[int]bool{}
 	for i := len(l.Checkpoints) - 1; i >= 0; i-- {

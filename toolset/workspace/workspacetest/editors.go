@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Editor is a fake of a user's editor: it shows files of a disk as text, and saves text to them, as real ones do. Methods are safe for concurrent
-// use.
+// Editor is a fake of a user's editor: it shows files of a disk as text, and saves text to them,
+// as real ones do. Methods are safe for concurrent use.
 type Editor struct {
 	// Name describes the editor.
 	Name string
@@ -25,7 +25,8 @@ type Editor struct {
 	Show func(data []byte) (string, error)
 	// Save converts text for the disk. Nil saves it unchanged.
 	Save func(text string) string
-	// Keeps saves with the encoding, the byte order mark and the line endings that the file has on disk.
+	// Keeps saves with the encoding, the byte order mark and the line endings that the file has on
+	// disk.
 	Keeps bool
 	// Blank shows a missing file as empty text.
 	Blank bool
@@ -33,15 +34,16 @@ type Editor struct {
 	Lazy bool
 	// Dirty keeps text that it could not save in the buffer.
 	Dirty bool
-	// Strict refuses to read lines after the end of a file, with ErrBeyondEnd. Otherwise there are none.
+	// Strict refuses to read lines after the end of a file, with ErrBeyondEnd. Otherwise there are
+	// none.
 	Strict bool
 
 	mu      sync.Mutex
 	buffers map[string]string // text that is not saved
 }
 
-// Editors returns a fake of each kind: faithful, lossy in one way or another, and formatting. The last ones are written from the sources of
-// handlers that are in use:
+// Editors returns a fake of each kind: faithful, lossy in one way or another, and formatting. The
+// last ones are written from the sources of handlers that are in use:
 //
 //   - acpx 0.19.1 (Node.js) decodes as the second one does.
 //   - toad 0.6.20, toad/acp/agent.py, lines 421-452: read_text(encoding="utf-8", errors="ignore"), which also makes line feeds of all line
@@ -96,7 +98,8 @@ func ofZed(data []byte) (string, error) {
 	return strings.ReplaceAll(text, "\r\n", "\n"), err
 }
 
-// ofEmacs shows text in the encoding that is detected, and line feeds if all lines end in the same other way.
+// ofEmacs shows text in the encoding that is detected, and line feeds if all lines end in the
+// same other way.
 func ofEmacs(data []byte) (string, error) {
 	text, ok := workspace.DecodeText(data)
 	if !ok {
@@ -167,7 +170,8 @@ func formatted(text string) string {
 	return withNewline(strings.Join(lines, ""))
 }
 
-// Read returns the text that the editor has of a file. A missing file is fs.ErrNotExist, unless the editor is Blank.
+// Read returns the text that the editor has of a file. A missing file is fs.ErrNotExist, unless
+// the editor is Blank.
 func (e *Editor) Read(path string) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,8 +195,8 @@ func (e *Editor) Read(path string) (string, error) {
 // ErrBeyondEnd is the error of an editor that refuses to read lines after the end of a file.
 var ErrBeyondEnd = errors.New("attempting to read beyond the end of the file")
 
-// ReadLines returns lines of the text that the editor has of a file, from the given one, counted from 1, and at most limit of them. Zero is the
-// first line, and no limit.
+// ReadLines returns lines of the text that the editor has of a file, from the given one, counted
+// from 1, and at most limit of them. Zero is the first line, and no limit.
 func (e *Editor) ReadLines(path string, line, limit int) (string, error) {
 	text, err := e.Read(path)
 	if err != nil {
@@ -263,7 +267,8 @@ func (e *Editor) Type(path, text string) {
 	e.put(path, text)
 }
 
-// put has text in the buffer of a file. What is on disk is saved, and read again when the disk changes.
+// put has text in the buffer of a file. What is on disk is saved, and read again when the disk
+// changes.
 func (e *Editor) put(path, text string) {
 	if data, err := e.Disk.ReadFile(path); err == nil && e.shows(data, text) {
 		delete(e.buffers, path)

@@ -18,8 +18,8 @@ type Escape struct {
 	Link bool
 }
 
-// Links returns the symbolic links that [Escapes] goes through, by path, with their targets. They are to be made in the first root of a
-// workspace with the directory outside.
+// Links returns the symbolic links that [Escapes] goes through, by path, with their targets. They
+// are to be made in the first root of a workspace with the directory outside.
 func Links(ws workspace.Workspace, outside string) map[string]string {
 	root := ws.Roots()[0]
 	style := workspace.StyleOf(root)
@@ -41,8 +41,9 @@ func lastName(parent, path string) string {
 	return style.Rel(parent, path)
 }
 
-// Escapes returns paths that lead out of a workspace, or that are malformed. There must be a directory outside with the files secret and
-// sub/secret, the directory real in the first root, and there the links that [Links] returns, unless the machine has none.
+// Escapes returns paths that lead out of a workspace, or that are malformed. There must be a
+// directory outside with the files secret and sub/secret, the directory real in the first root,
+// and there the links that [Links] returns, unless the machine has none.
 func Escapes(ws workspace.Workspace, outside string) []Escape {
 	root := ws.Roots()[0]
 	style := workspace.StyleOf(root)

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// patience is how long a rule may take before it counts as hanging. Rules with thousands of files take long on a busy machine.
+// patience is how long a rule may take before it counts as hanging. Rules with thousands of files
+// take long on a busy machine.
 const patience = 2 * time.Minute
 
 var (

@@ -22,7 +22,8 @@ type System struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
-// Program is the program that the suite starts. It does what its arguments say, one after the other, and returns its exit code:
+// Program is the program that the suite starts. It does what its arguments say, one after the
+// other, and returns its exit code:
 //
 //	print TEXT   writes TEXT and a newline to standard output
 //	raw TEXT     writes TEXT
@@ -99,7 +100,8 @@ func Program(ctx context.Context, s System, args []string) int {
 // programArg is the first argument of a process that is [Program].
 const programArg = "-workspacetest.program"
 
-// Main turns the process into [Program] if it was started with the arguments of [Self]. Call it first in TestMain.
+// Main turns the process into [Program] if it was started with the arguments of [Self]. Call it
+// first in TestMain.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != programArg {
 		return
@@ -111,7 +113,8 @@ func Main() {
 	os.Exit(code)
 }
 
-// Self returns the first arguments of a command that runs [Program] in a process: this executable. It is for [Env.Program].
+// Self returns the first arguments of a command that runs [Program] in a process: this
+// executable. It is for [Env.Program].
 func Self() ([]string, error) {
 	exe, err := os.Executable()
 	return []string{exe, programArg}, err

@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
-	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-// RunSession plays a random coding session: an agent reads, writes and edits files, takes changes back and runs commands, while a user types, saves,
-// formats and deletes, and other programs write. A model of the files agrees after every step: each byte that changes
-// is the user's, a command's, or in a difference that was approved. editor is nil for backends without one. The error says which step broke the law.
+// RunSession plays a random coding session: an agent reads, writes and edits files, takes changes
+// back and runs commands, while a user types, saves, formats and deletes, and other programs
+// write. A model of the files agrees after every step: each byte that changes is the user's, a
+// command's, or in a difference that was approved. editor is nil for backends without one. The
+// error says which step broke the law.
 func RunSession(ctx context.Context, seed uint64, editor *Editor, newEnv func(*Editor) (*Env, error)) error {
 	env, err := newEnv(editor)
 	if err != nil {
@@ -69,9 +70,6 @@ func (s *session) token(who string) string {
 	s.next++
 	return fmt.Sprintf("%s%05d;", who, s.next)
 }
-
-// shiftJIS is a line in Shift_JIS.
-const shiftJIS = "\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\n"
 
 // begin makes files of several kinds.
 func (s *session) begin() error {
@@ -275,32 +273,12 @@ func (s *session) edits(f *modelled) error {
 		})
 }
 
-// encodedAs returns text in the encoding of data, or in UTF-8 if that cannot be.
-func encodedAs(data []byte, text string) []byte {
-	was, _ := workspace.DecodeText(data)
-	marked := text
-	if strings.HasPrefix(was.Encoding, "UTF-16") {
-		marked = "\ufeff" + strings.TrimPrefix(text, "\ufeff")
-	}
-	if out, err := was.Encode([]byte(marked)); err == nil {
-		return out
-	}
-	return []byte(text)
-}
-
-// appended returns data with more text at its end.
-func appended(data []byte, more string) []byte {
-	if was, ok := workspace.DecodeText(data); ok && was.Encoding != workspace.UTF8 {
-		return encodedAs(data, string(was.Data)+more)
-	}
-	return append(bytes.Clone(data), more...)
-}
-
 // writes has the agent write a whole file.
 func (s *session) writes(f *modelled) error {
 	content := "agent 上 " + s.token("g") + "\nagent  " + s.token("g") + "  \n"
 	s.asks(f)
-	return s.changes(f, workspace.ToolWriteFile, args{"path": f.name, "content": content}, func(now []byte) []byte { return encodedAs(now, content) })
+	return s.changes(f, workspace.ToolWriteFile, args{"path": f.name, "content": content},
+		func(now []byte) []byte { return encodedAs(now, content) })
 }
 
 // changes makes a call and checks the file afterwards. made makes the same change in the model.
@@ -326,7 +304,8 @@ func (s *session) changes(f *modelled, tool string, a args, made func([]byte) []
 	return s.became(f, told, &w, made(from))
 }
 
-// became checks that a file holds the approved contents, or those with the formatting that was told.
+// became checks that a file holds the approved contents, or those with the formatting that was
+// told.
 func (s *session) became(f *modelled, told string, w *workspace.FileWritten, want []byte) error {
 	after := s.cell.diskOf(f.path)
 	switch {
@@ -349,66 +328,12 @@ func (s *session) became(f *modelled, told string, w *workspace.FileWritten, wan
 	return nil
 }
 
-// holds notes the contents on disk after a change. Unsaved text stays if the change did not go through the editor.
+// holds notes the contents on disk after a change. Unsaved text stays if the change did not go
+// through the editor.
 func (s *session) holds(f *modelled, after []byte) {
 	if f.disk = after; s.editor == nil || !s.editor.Unsaved(f.path) {
 		f.typed = nil
 	}
-}
-
-// undoes takes back what the agent did since the mark.
-func (s *session) undoes() error {
-	before := map[string]string{}
-	for name, f := range s.files {
-		text, _, _ := s.now(f)
-		before[name] = string(text)
-	}
-	res, err := s.recorder.Undo(s.ctx, checkpoint.Since(s.mark))
-	if res == nil {
-		return err
-	}
-	for i := range res.Files {
-		u := &res.Files[i]
-		if f := s.files[u.Name]; f == nil {
-			return fmt.Errorf("the undo knows of %s", u.Path)
-		} else if err := s.undone(f, u, before[f.name]); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-	}
-	s.marks()
-	return nil
-}
-
-// undone checks a file after an undo. text is its text before it.
-func (s *session) undone(f *modelled, u *checkpoint.FileUndo, text string) error {
-	after := s.cell.diskOf(f.path)
-	switch then := s.then[f.name]; {
-	case !u.Done && u.Err != nil && s.editor != nil && s.editor.Lazy:
-		if s.editor.Unsaved(f.path) { // it is told that the editor has not saved it
-			now, _ := s.editor.Read(f.path)
-			f.typed = &now
-		}
-		return nil
-	case !u.Done:
-		return nil // which agrees checks
-	case !f.foreign && (!bytes.Equal(after, then) || (after == nil) != (then == nil)):
-		return fmt.Errorf("it holds %q after the undo, and held %q before",
-			short(string(after)), short(string(then)))
-	}
-	decoded, _ := workspace.DecodeText(after)
-	for i := strings.IndexByte(text, ';'); i >= 6; {
-		if token := text[i-6 : i+1]; token[0] == 'u' && !bytes.Contains(decoded.Data, []byte(token)) {
-			return fmt.Errorf("the user's %q is gone after the undo: %q",
-				token, short(string(after)))
-		}
-		more := strings.IndexByte(text[i+1:], ';')
-		if more < 0 {
-			break
-		}
-		i += 1 + more
-	}
-	s.holds(f, after)
-	return nil
 }
 
 // diskOf returns the contents on disk, nil if the file is missing.

@@ -22,26 +22,29 @@ type Env struct {
 	Disk Disk
 	// Outside is the path of an empty directory next to the roots and not in them.
 	Outside string
-	// Program is the program, and perhaps its first arguments, that behaves as [Program] does with the arguments that follow. It is nil if
-	// the workspace runs no commands.
+	// Program is the program, and perhaps its first arguments, that behaves as [Program] does with
+	// the arguments that follow. It is nil if the workspace runs no commands.
 	Program []string
-	// Unheld says that something other than the workspace opens files, such as an editor: a link that is changed between the check of a path
-	// and its use is followed. What happens then is not checked.
+	// Unheld says that something other than the workspace opens files, such as an editor: a link
+	// that is changed between the check of a path and its use is followed. What happens then is not
+	// checked.
 	Unheld bool
 	// Elsewhere means that Disk belongs to another machine. The workspace knows only the text
 	// that an editor has.
 	Elsewhere bool
-	// Deny, for [RunTruths], sets the permissions of a file or directory on Disk. They must hold for
-	// the workspace, which they do not for root. If it is set, files that may not be read or written
-	// are checked, and no others.
+	// Deny, for [RunTruths], sets the permissions of a file or directory on Disk. They must hold
+	// for the workspace, which they do not for root. If it is set, files that may not be read or
+	// written are checked, and no others.
 	Deny func(path string, mode fs.FileMode) error
-	// Asker answers the questions of [RunTruths]. It must allow everything, whatever it does with the question. Nil allows everything.
+	// Asker answers the questions of [RunTruths]. It must allow everything, whatever it does with
+	// the question. Nil allows everything.
 	Asker toolset.Asker
 	// Close is called in the end, if it is not nil.
 	Close func()
 }
 
-// Disk is a file system as its owner sees it. A method that is impossible returns errors.ErrUnsupported, and what needs it is not checked.
+// Disk is a file system as its owner sees it. A method that is impossible returns
+// errors.ErrUnsupported, and what needs it is not checked.
 type Disk interface {
 	WriteFile(path string, data []byte, mode fs.FileMode) error // makes missing directories
 	ReadFile(path string) ([]byte, error)

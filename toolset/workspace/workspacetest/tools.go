@@ -16,8 +16,9 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// RunTools checks a workspace through the tools of package workspace. One scripted conversation must get the same answers as on every other
-// backend, and no tool may be led out of the workspace. newEnv is called once for each subtest.
+// RunTools checks a workspace through the tools of package workspace. One scripted conversation
+// must get the same answers as on every other backend, and no tool may be led out of the
+// workspace. newEnv is called once for each subtest.
 func RunTools(t *testing.T, newEnv func() (*Env, error), opts ...workspace.ToolsOption) {
 	t.Helper()
 	for _, r := range toolRules(opts) {

@@ -19,8 +19,9 @@ import (
 // RunTruths checks the law of files: what the model is told, what the person approves and what is
 // on disk are the same bytes, or the change is refused and nothing has changed. Where the workspace
 // does not see the disk ([Env.Elsewhere]), the truth is the text in the editor, and nothing else
-// is claimed. Files of 20 kinds are read, written, edited and taken back. newEnv is called once more than
-// there are subtests; it sets editor.Disk. Backends without a fake of an editor pass a nil editor.
+// is claimed. Files of 20 kinds are read, written, edited and taken back. newEnv is called once
+// more than there are subtests; it sets editor.Disk. Backends without a fake of an editor pass a
+// nil editor.
 func RunTruths(t *testing.T, editor func() *Editor, newEnv func(*Editor) (*Env, error)) {
 	t.Helper()
 	env, err := newEnv(newEditor(editor))

@@ -9,7 +9,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// workStep is a tool call of [work], and what the model is told. The working directory is written as ROOT.
+// workStep is a tool call of [work], and what the model is told. The working directory is written
+// as ROOT.
 type workStep struct {
 	tool string
 	args args
@@ -48,8 +49,8 @@ func workTest(read func(name string) (string, error)) (string, int) {
 	return "ok\n", 0
 }
 
-// work is a conversation's worth of tool calls: read, search, three edits, a test run, a fix, a run again, and what can go wrong. On every
-// backend the model is told the same.
+// work is a conversation's worth of tool calls: read, search, three edits, a test run, a fix, a
+// run again, and what can go wrong. On every backend the model is told the same.
 func work() []workStep {
 	return []workStep{
 		{"list_files", args{}, ".gitignore\ngo.mod\ngreet.go\nlib/\n"},
