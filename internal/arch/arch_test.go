@@ -65,7 +65,10 @@ var rules = map[string][]string{
 	"agent/session":                         {}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "acpbridge/acp/acpview", "agent/approval", "agent/view", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
-	"agent/session/transcript":              {"agent", "agent/approval", "agent/journal", "agent/model", "agent/session", "agent/view", "toolset", "internal/engine", "internal/explain", "internal/loop", "internal/show"},
+	"agent/session/transcript":              {"agent", "agent/approval", "agent/journal", "agent/model", "agent/session", "agent/view", "toolset", "internal/decision", "internal/engine", "internal/explain", "internal/loop", "internal/show"},
+	"agent/session/replay":                  {"agent", "agent/history", "agent/model", "agent/session", "agent/session/transcript", "toolset", "toolset/workspace", "toolset/workspace/checkpoint", "internal/hide", "internal/linediff", "internal/loop", "internal/secretscan"},
+	"agent/session/replay/replaytest":       {"agent", "agent/session/replay"},
+	"internal/secretscan":                   {},
 	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/transcript", "agent/view", "toolset", "internal/elicit", "internal/explain", "internal/nearest", "internal/show", "internal/markdown"},
 	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "internal/"},
 	"acpbridge/acp":                         {"internal/hide", "internal/show"},
