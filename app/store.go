@@ -288,6 +288,23 @@ func (s *lazyStore) Load(ctx context.Context, id string, after int64) iter.Seq2[
 	return store.Load(ctx, id, after)
 }
 
+// Listen implements [sessions.Watcher]. It opens the store.
+func (s *lazyStore) Listen(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		store, err := s.open(ctx)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		watcher, ok := store.(sessions.Watcher)
+		if !ok {
+			yield("", &sessions.Error{Op: "listen", Err: errors.ErrUnsupported})
+			return
+		}
+		watcher.Listen(ctx)(yield)
+	}
+}
+
 // Watch implements [sessions.Watcher].
 func (s *lazyStore) Watch(ctx context.Context, id string, after int64) iter.Seq2[sessions.Entry, error] {
 	store, err := s.of(ctx, id)

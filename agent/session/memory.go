@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/hear"
 )
 
 // Memory is a [Store] in memory, for tests and for programs that need no sessions after their end. It is a [Watcher]. The zero value
@@ -21,6 +23,7 @@ type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession
 	token    int64 // of the latest lease
+	board    hear.Board
 }
 
 var (
@@ -62,7 +65,8 @@ func (m *Memory) find(ctx context.Context, op, id string) (*memorySession, error
 }
 
 // change tells those that wait for a change.
-func (s *memorySession) change() {
+func (m *Memory) change(s *memorySession) {
+	m.board.Tell(s.info.ID)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -143,6 +147,7 @@ func (m *Memory) create(ctx context.Context, op string, n New, s *memorySession)
 		m.sessions = map[string]*memorySession{}
 	}
 	m.sessions[n.ID] = s
+	m.change(s)
 	return s.describe(), nil
 }
 
@@ -209,6 +214,7 @@ func (m *Memory) Update(ctx context.Context, id string, c Change) (Info, error) 
 	}
 	s.info.Values = merge(s.info.Values, c.Values)
 	s.touch(now())
+	m.change(s)
 	return s.describe(), nil
 }
 
@@ -261,7 +267,7 @@ func (m *Memory) Delete(ctx context.Context, id string) error {
 	}
 	delete(m.sessions, id)
 	s.deleted = true
-	s.change()
+	m.change(s)
 	return nil
 }
 
@@ -279,6 +285,7 @@ func (m *Memory) Acquire(ctx context.Context, id string, c Claim) (Lease, error)
 	m.token++
 	s.token = m.token
 	s.held, s.since, s.info.Holder = true, now(), c.Holder
+	m.change(s)
 	return Lease{Session: id, Token: s.token, Holder: c.Holder, Head: s.info.Head}, nil
 }
 
@@ -302,6 +309,7 @@ func (m *Memory) Release(ctx context.Context, l Lease) error {
 	s, err := m.leased(ctx, "release", l)
 	if err == nil {
 		s.held = false
+		m.change(s)
 	}
 	return err
 }
@@ -335,7 +343,7 @@ func (m *Memory) Append(ctx context.Context, l Lease, head int64, b Batch) (int6
 		s.touch(e.Time)
 	}
 	if len(made)+len(b.Consumed) > 0 {
-		s.change()
+		m.change(s)
 	}
 	return s.info.Head, nil
 }
@@ -400,6 +408,11 @@ func yieldAll(ctx context.Context, id string, found []Entry, yield func(Entry, e
 		}
 	}
 	return true
+}
+
+// Listen implements [Watcher].
+func (m *Memory) Listen(ctx context.Context) iter.Seq2[string, error] {
+	return m.board.Listen(ctx, nil, func(err error) error { return fail("listen", "", err) })
 }
 
 // Watch implements [Watcher].

@@ -139,7 +139,7 @@ func (m *Memory) Put(ctx context.Context, id string, i Item) (Item, error) {
 	}
 	found, added := s.inbox.put(made)
 	if added {
-		s.change()
+		m.change(s)
 	}
 	return found.clone(), nil
 }
@@ -169,7 +169,7 @@ func (m *Memory) Change(ctx context.Context, id, item string, version int64, dat
 		i.Version, i.Rev, i.Data = i.Version+1, s.inbox.rev, bytes.Clone(data)
 		s.inbox.live.MoveToBack(s.inbox.items[item])
 	}
-	s.change()
+	m.change(s)
 	return i.clone(), nil
 }
 

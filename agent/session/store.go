@@ -62,8 +62,15 @@ type Store interface {
 	Load(ctx context.Context, id string, after int64) iter.Seq2[Entry, error]
 }
 
-// Watcher is implemented by stores that can tell of new entries.
+// Watcher is implemented by stores that can tell of changes.
 type Watcher interface {
+	// Listen yields the ids of sessions that have changed, by whichever process, until ctx ends:
+	// those that were made, forked, renamed or deleted, that have new entries or other items in
+	// their inbox, or another holder. Changes of one session become one if they are not read at
+	// once. The empty id means that any session may have changed. It is the first one, and is
+	// yielded once all later changes will be. That a process which held a session has been killed
+	// changes nothing.
+	Listen(ctx context.Context) iter.Seq2[string, error]
 	// Watch yields what Load does, and then each entry that is appended, by whichever process, until ctx ends. An entry can be
 	// superseded before it has been yielded; then it is left out. The sequence ends with the context's error, or with [ErrNotFound] when
 	// the session is deleted.

@@ -62,9 +62,9 @@ var rules = map[string][]string{
 	"internal/jsonvalue":                    {"internal/plainjson"},
 	"internal/evalstat":                     {},
 	"agent/otelagent":                       {"agent", "agent/engine", "agent/model", "toolset"},
-	"agent/session":                         {}, // the core does not import it
+	"agent/session":                         {"internal/hear"}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "acpbridge/acp/acpview", "agent/approval", "agent/view", "toolset/workspace"},
-	"agent/session/":                        {"agent/session"},
+	"agent/session/":                        {"agent/session", "internal/hear"},
 	"agent/session/transcript":              {"agent", "agent/approval", "agent/journal", "agent/model", "agent/session", "agent/view", "toolset", "internal/decision", "internal/engine", "internal/explain", "internal/loop", "internal/show"},
 	"agent/session/replay":                  {"agent", "agent/history", "agent/model", "agent/session", "agent/session/transcript", "toolset", "toolset/workspace", "toolset/workspace/checkpoint", "internal/hide", "internal/linediff", "internal/loop", "internal/secretscan"},
 	"agent/session/replay/replaytest":       {"agent", "agent/session/replay"},

@@ -82,6 +82,7 @@ func (s *Store) acquire(ctx context.Context, id string, c session.Claim, at int6
 		}
 		if err == nil {
 			lease = session.Lease{Session: id, Token: *token, Holder: c.Holder, Head: head}
+			s.changed(id)
 		}
 		return err
 	})
@@ -130,6 +131,9 @@ func (s *Store) release(ctx context.Context, l session.Lease) error {
 	return s.try(ctx, func() error {
 		done, err := s.pool.Exec(ctx, s.sql.release, toText(l.Session), l.Token)
 		if err != nil || done.RowsAffected() == 1 {
+			if err == nil {
+				s.changed(l.Session)
+			}
 			return err
 		}
 		a := newAddition(l, 0, nil, nil)

@@ -113,6 +113,7 @@ func (s *Store) Create(ctx context.Context, n session.New) (session.Info, error)
 	}
 	var info session.Info
 	if err == nil {
+		s.changed(n.ID)
 		info, _, err = s.get(ctx, toText(n.ID))
 	}
 	return info, fail("create", n.ID, err)
@@ -252,6 +253,7 @@ func (s *Store) Update(ctx context.Context, id string, c session.Change) (info s
 	if err != nil {
 		return session.Info{}, fail("update", id, err)
 	}
+	s.changed(id)
 	return info, nil
 }
 
@@ -278,6 +280,7 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (s
 	}
 	var info session.Info
 	if err == nil {
+		s.changed(n.ID)
 		info, _, err = s.get(ctx, toText(n.ID))
 	}
 	return info, fail("fork", id, err)

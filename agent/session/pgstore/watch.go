@@ -3,6 +3,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/hear"
 )
 
 // watchers holds the watchers of sessions, and the changes to report to other processes.
@@ -18,6 +20,7 @@ type watchers struct {
 	mu      sync.Mutex
 	waiting map[string]*waiter
 	changes map[string]bool
+	board   hear.Board
 	tell    chan struct{} // has an element if there are changes
 }
 
@@ -58,6 +61,7 @@ func (w *watchers) wait(id string) <-chan struct{} {
 
 // wake wakes those who wait for a session.
 func (w *watchers) wake(id string) {
+	w.board.Tell(id)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if one := w.waiting[id]; one != nil {
@@ -67,6 +71,7 @@ func (w *watchers) wake(id string) {
 
 // wakeAll wakes all, because changes may have been missed.
 func (w *watchers) wakeAll() {
+	w.board.Tell("")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, one := range w.waiting {
@@ -154,6 +159,14 @@ func (s *Store) tell(ctx context.Context, ids []string) error {
 	// Notifications are not worth a wait for the disk.
 	_, err := s.pool.Exec(bounded, "SELECT set_config('synchronous_commit', 'off', true), (SELECT count(pg_notify($1, id)) FROM unnest($2::text[]) id)", s.presence.channel, texts)
 	return err
+}
+
+// Listen implements [session.Watcher]. If the connection that tells of changes is lost, any
+// session may have changed when it is back.
+func (s *Store) Listen(ctx context.Context) iter.Seq2[string, error] {
+	return s.watchers.board.Listen(ctx, s.closed, func(err error) error {
+		return fail("listen", "", cmp.Or(err, session.ErrClosed))
+	})
 }
 
 // Watch implements [session.Watcher].

@@ -143,6 +143,16 @@ func inboxFaults() []broken {
 				}
 			}
 		}},
+		{"it does not tell of changes", []string{ruleListen}, func(f *fault) {
+			f.listen = func(ctx context.Context) iter.Seq2[string, error] {
+				return func(yield func(string, error) bool) {
+					if yield("", nil) {
+						<-ctx.Done()
+						yield("", ctx.Err())
+					}
+				}
+			}
+		}},
 		{"it copies inboxes into forks", []string{ruleOwnInbox}, func(f *fault) {
 			f.fork = func(ctx context.Context, id string, at int64, n session.New) (session.Info, error) {
 				info, err := f.Memory.Fork(ctx, id, at, n)

@@ -20,6 +20,9 @@ import (
 // patience is how long a rule may take.
 var patience = 2 * time.Minute
 
+// calm is how long nothing must have been told for a change to count as told.
+const calm = 150 * time.Millisecond
+
 var (
 	errPatience = errors.New("the store takes too long")
 	errStop     = errors.New("stop")

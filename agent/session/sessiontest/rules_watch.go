@@ -4,8 +4,10 @@ package sessiontest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -46,6 +48,45 @@ func (p *probe) next(seen <-chan watched) watched {
 	}
 }
 
+// listen listens in a goroutine that ends with ctx.
+func listen(ctx context.Context, w session.Watcher) <-chan string {
+	told := make(chan string)
+	go func() {
+		for id, err := range w.Listen(ctx) {
+			if err != nil {
+				return
+			}
+			select {
+			case told <- id:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return told
+}
+
+// told returns the next session that is told.
+func (p *probe) told(told <-chan string) string {
+	select {
+	case id := <-told:
+		return id
+	case <-p.ctx.Done():
+		p.stop("no change is told: %v", context.Cause(p.ctx))
+		return ""
+	}
+}
+
+// quiet waits until nothing more is told: a change may be told twice.
+func (p *probe) quiet(told <-chan string) {
+	for {
+		select {
+		case <-told:
+		case <-time.After(calm):
+			return
+		}
+	}
+}
+
 // watchRules are about stores that can be watched.
 func watchRules() []rule {
 	return []rule{
@@ -77,6 +118,54 @@ func watchRules() []rule {
 				if got.err == nil || !errors.Is(got.err, context.Canceled) {
 					p.report("a watch whose context has ended yields %+v, %v", got.entry, got.err)
 				}
+			}
+		}},
+		{"changes of every session are told", func(p *probe) {
+			other := p.another()
+			w, ok := p.Store.(session.Watcher)
+			if !ok {
+				return
+			}
+			p.create(session.New{ID: "a"})
+			ctx, cancel := context.WithCancel(p.ctx)
+			defer cancel()
+			told := listen(ctx, w)
+			equal(p, p.told(told), "", "the first id")
+			var l session.Lease
+			var head int64
+			item := session.Ref{ID: "1", Version: 1}
+			for _, s := range []session.Store{p.Store, other} {
+				steps := []struct {
+					what, id string
+					do       func() error
+				}{
+					{"Acquire", "a", func() (err error) {
+						l, err = s.Acquire(p.ctx, "a", session.Claim{Holder: "me"})
+						return err
+					}},
+					{"Append", "a", func() (err error) { head, err = s.Append(p.ctx, l, head, batch(text("1"))); return err }},
+					{"Put", "a", func() error { _, err := s.Put(p.ctx, "a", prompt(item.ID)); return err }},
+					{"Change", "a", func() error {
+						_, err := s.Change(p.ctx, "a", item.ID, 1, json.RawMessage(`1`))
+						item.Version = 2
+						return err
+					}},
+					{"consumption", "a", func() (err error) { head, err = p.takes(s, l, head, item); return err }},
+					{"Release", "a", func() error { return s.Release(p.ctx, l) }},
+					{"Update", "a", func() error { _, err := s.Update(p.ctx, "a", session.Change{Title: &item.ID}); return err }},
+					{"Create", "b", func() error { _, err := s.Create(p.ctx, session.New{ID: "b"}); return err }},
+					{"Fork", "c", func() error { _, err := s.Fork(p.ctx, "a", 0, session.New{ID: "c"}); return err }},
+					{"Delete", "b", func() error { return s.Delete(p.ctx, "b") }},
+					{"another Delete", "c", func() error { return s.Delete(p.ctx, "c") }},
+				}
+				for _, step := range steps {
+					p.quiet(told)
+					p.ok(step.do(), "%s", step.what)
+					if got := p.told(told); got != step.id && got != "" {
+						p.report("after %s the session %q is told, want %q", step.what, got, step.id)
+					}
+				}
+				item = session.Ref{ID: "2", Version: 1}
 			}
 		}},
 		{"a watch ends when the session is deleted", func(p *probe) {

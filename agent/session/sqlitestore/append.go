@@ -26,6 +26,7 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (lease 
 		if err := q.row("UPDATE state SET token = token + 1 RETURNING token").Scan(&token); err != nil {
 			return err
 		}
+		q.touched = append(q.touched, id)
 		lease = session.Lease{Session: id, Token: token, Holder: c.Holder, Head: r.Head}
 		return q.exec("UPDATE sessions SET token = ?, holder = ?, instance = ?, since = ? WHERE num = ?", token, c.Holder, s.holders.name, now().UnixNano(), r.num)
 	})
@@ -69,6 +70,7 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 		if err != nil {
 			return err
 		}
+		q.touched = append(q.touched, l.Session)
 		return q.exec("UPDATE sessions SET instance = '' WHERE num = ?", r.num)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -209,7 +208,7 @@ func (s *Store) yield(ctx context.Context, id string, e *stored, yield func(sess
 // watcher is shared by the watchers of one session.
 type watcher struct {
 	watches int
-	changed chan struct{} // is closed with the next change that this process makes
+	changed chan struct{} // is closed with the next change that this process hears of
 }
 
 // join registers a watcher of a session, until leave is called. watched returns the channel that is
@@ -236,16 +235,9 @@ func (s *Store) join(id string) (watched func() <-chan struct{}, leave func()) {
 		}
 }
 
-// changed tells those who watch sessions.
-func (s *Store) changed(ids []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range ids {
-		if w := s.watchers[id]; w != nil {
-			close(w.changed)
-			w.changed = make(chan struct{})
-		}
-	}
+func (w *watcher) wake() {
+	close(w.changed)
+	w.changed = make(chan struct{})
 }
 
 // Watch implements [session.Watcher]. Entries that other processes append are found when the options' time to poll is over.
@@ -256,8 +248,12 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 			yield(session.Entry{}, fail("watch", id, s.dir, err))
 			return
 		}
-		poll := time.NewTicker(s.options.Poll)
-		defer poll.Stop()
+		unfollow, err := s.follow(ctx)
+		if err != nil {
+			yield(session.Entry{}, fail("watch", id, s.dir, err))
+			return
+		}
+		defer unfollow()
 		watched, leave := s.join(id)
 		defer leave()
 		for {
@@ -280,7 +276,6 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 			}
 			select {
 			case <-changed:
-			case <-poll.C:
 			case <-s.closed:
 				yield(session.Entry{}, fail("watch", id, s.dir, session.ErrClosed))
 				return

@@ -19,13 +19,15 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/hear"
 )
 
 // Options are the options of [Open]. The zero value is useful.
 type Options struct {
 	// Busy bounds how long a method waits while another process has the database locked. Zero means 10 seconds.
 	Busy time.Duration
-	// Poll is how often a watch looks for entries of other processes. Zero means 250 milliseconds.
+	// Poll is how often the store looks for changes by other processes while somebody watches or
+	// listens. Zero means 100 milliseconds.
 	Poll time.Duration
 }
 
@@ -50,6 +52,8 @@ type Store struct {
 	mu       sync.Mutex
 	reads    map[string]*sql.Stmt
 	watchers map[string]*watcher
+	board    hear.Board
+	polls    poller
 }
 
 var (
@@ -64,7 +68,7 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Busy = 10 * time.Second
 	}
 	if o.Poll == 0 {
-		o.Poll = 250 * time.Millisecond
+		o.Poll = 100 * time.Millisecond
 	}
 	if dir == "" {
 		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%w: the directory is empty: use \".\" for the current one", session.ErrInvalid)}
@@ -101,8 +105,8 @@ func open(dir string, o Options) (s *Store, err error) {
 	if s.readers, err = sql.Open("sqlite", s.source("query_only(1)")); err != nil {
 		return nil, err
 	}
-	s.readers.SetMaxOpenConns(maxReaders)
-	s.readers.SetMaxIdleConns(maxReaders)
+	s.readers.SetMaxOpenConns(maxReaders + 1) // one polls
+	s.readers.SetMaxIdleConns(maxReaders + 1)
 	if s.writer, err = sql.Open("sqlite", s.source("journal_mode(WAL)", "synchronous(FULL)", "secure_delete(FAST)")); err != nil {
 		return nil, err
 	}
@@ -156,6 +160,7 @@ func (s *Store) Close() error {
 		})
 		close(s.closed)
 		<-s.ended
+		s.polls.running.Wait()
 		err = s.closeFiles()
 	})
 	return err

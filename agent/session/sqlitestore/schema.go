@@ -21,9 +21,11 @@ const applicationID = 0x506f6e74
 var steps = []string{`
 CREATE TABLE state (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
-	token INTEGER NOT NULL -- of the latest lease
+	token INTEGER NOT NULL, -- of the latest lease
+	changed INTEGER NOT NULL, -- counts transactions that change sessions
+	deleted INTEGER NOT NULL -- the last one that has deleted a session
 );
-INSERT INTO state VALUES (1, 0);
+INSERT INTO state VALUES (1, 0, 0, 0);
 
 CREATE TABLE sessions (
 	num INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -45,6 +47,7 @@ CREATE TABLE sessions (
 	since INTEGER NOT NULL,
 	rev INTEGER NOT NULL DEFAULT 0, -- of the last change of the inbox
 	waiting INTEGER NOT NULL DEFAULT 0, -- items that are not notes
+	changed INTEGER NOT NULL DEFAULT 0, -- the last transaction that has changed it
 	internal INTEGER NOT NULL GENERATED ALWAYS AS (substr(dir, 1, 6) = 'ponte:') VIRTUAL
 );
 -- Internal sessions are kept apart, so that a list of conversations does not walk past them. Other lists read both halves.
@@ -54,6 +57,7 @@ CREATE INDEX sessions_dir_updated ON sessions (dir, updated, id) WHERE id IS NOT
 CREATE INDEX sessions_dir_created ON sessions (dir, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_parent_id ON sessions (parent_id) WHERE parent_id <> '';
 CREATE INDEX sessions_parent ON sessions (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sessions_changed ON sessions (changed);
 CREATE INDEX sessions_instance ON sessions (instance) WHERE instance <> '';
 
 CREATE TABLE entries (

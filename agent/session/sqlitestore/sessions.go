@@ -95,6 +95,7 @@ func (s *Store) Create(ctx context.Context, n session.New) (info session.Info, e
 	}
 	err = s.do(ctx, "create", n.ID, false, func(q *queries) error {
 		info, err = q.insert(n, nil, 0)
+		q.touched = append(q.touched, n.ID)
 		return err
 	})
 	return info, err
@@ -166,6 +167,7 @@ func (s *Store) Update(ctx context.Context, id string, c session.Change) (info s
 		if err != nil {
 			return err
 		}
+		q.touched = append(q.touched, id)
 		updated := max(r.Updated.UnixNano(), now().UnixNano())
 		if err := q.exec("UPDATE sessions SET title = ?, vals = ?, updated = ? WHERE num = ?", r.Title, values, updated, r.num); err != nil {
 			return err
@@ -211,6 +213,7 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (i
 		if info, err = q.insert(fork, r, at); err != nil {
 			return err
 		}
+		q.touched = append(q.touched, n.ID)
 		return q.pin(r.num, at)
 	})
 	return info, err
@@ -241,7 +244,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if s.holders.alive(r.instance) {
 			return &session.Error{Err: session.ErrHeld, Holder: r.Holder, Since: fromNano(r.since)}
 		}
-		q.touched = append(q.touched, id)
+		q.touched, q.deleted = append(q.touched, id), true
 		if err := q.exec("UPDATE sessions SET id = NULL, instance = '' WHERE num = ?", r.num); err != nil {
 			return err
 		}

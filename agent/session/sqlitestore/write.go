@@ -189,7 +189,7 @@ func (w *batcher) transaction(batch []*op) ([]*op, error) {
 	if err != nil {
 		return kept, err
 	}
-	w.q.touched, w.q.garbage = w.q.touched[:0], false
+	w.q.touched, w.q.garbage, w.q.deleted = w.q.touched[:0], false, false
 	for _, o := range kept {
 		touched := len(w.q.touched)
 		o.err = o.do(w.q)
@@ -202,6 +202,9 @@ func (w *batcher) transaction(batch []*op) ([]*op, error) {
 			err = o.err
 			break
 		}
+	}
+	if err == nil {
+		err = w.q.markChanged()
 	}
 	if err == nil {
 		err = w.q.exec("COMMIT")
@@ -271,6 +274,7 @@ type queries struct {
 	// touched are the sessions that have changed. garbage is set if files in media may be unused.
 	touched []string
 	garbage bool
+	deleted bool // one of them is gone
 }
 
 func (q *queries) close() {
