@@ -49,7 +49,19 @@ const contextLengthPhrases = "" +
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
 	"exceeded this model context window limit|total number of tokens*cannot exceed|size limit exceeded by|" +
 	"prompt has too many tokens|number of input tokens*cannot exceed the total tokens limit|" +
-	"number of input tokens must be no more than|tokens exceed model token limit"
+	"number of input tokens must be no more than|tokens exceed model token limit|" +
+	// A message, or their number, beyond what OpenAI, Google and Alibaba read at all.
+	"invalid 'messages*content*string too long|invalid 'messages': array too long|" +
+	"invalid 'input*content*string too long|invalid 'input*output': string too long|" +
+	"invalid 'input': string too long|invalid 'input': array too long|" +
+	"text fields that are too large|string value length*exceeds the maximum allowed|" +
+	// What servers say in words of their own.
+	"context window*exceeded|context length*exceeded|context size*exceeded|context overflow|" +
+	"exceed the model's context|exceed the context window|exceed the model's maximum context|" +
+	"exceeds the maximum context|exceeds context length|exceeds the context limit|exceeds maximum context|" +
+	"longer than the*maximum sequence length|model max length exceeded|token limit exceeded|" +
+	"max tokens of #*exceeded|exceeds maximum allowed token|conversation is too long|" +
+	"token数量超过上限"
 
 // rateLimitPhrases occur in errors about tokens in a span of time, or about credit.
 const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|per min|per day|(tpm)|quota|" +
