@@ -28,8 +28,8 @@ type AskOptions struct {
 	Defer bool
 }
 
-// AskQuestion is a question of the model: the arguments of ask_user, and the Meta of a call that was
-// deferred.
+// AskQuestion is a question of the model: the arguments of ask_user, and the Meta of a call that
+// was deferred.
 type AskQuestion struct {
 	// Question is the text of the question.
 	Question string `json:"question" jsonschema_description:"One question, with the context the user needs to answer it." validate:"required,max=4000"`
@@ -50,8 +50,8 @@ func Ask[D any](o AskOptions) agent.Capability[D] {
 	}
 }
 
-// AskExternal returns a capability whose questions are always left pending, for programs that answer in a later run. The result of such a call
-// is the answer, as text.
+// AskExternal returns a capability whose questions are always left pending, for programs that
+// answer in a later run. The result of such a call is the answer, as text.
 func AskExternal[D any]() agent.Capability[D] {
 	return agent.Capability[D]{
 		Name:  "ask",
@@ -80,7 +80,7 @@ func (q *AskQuestion) shown() []string {
 	return all
 }
 
-// another is offered beside the options.
+// another is offered in addition to the options.
 const another = "Another answer"
 
 func askUser[D any](o AskOptions) func(context.Context, *toolset.RunContext[D], AskQuestion) (string, error) {
@@ -147,7 +147,8 @@ func readReply(reply *toolset.Reply, options []string) (string, error) {
 	return text, nil
 }
 
-// form returns the schema of the answer. A form with one choice can be shown by editors that know no forms.
+// form returns the schema of the answer. A form with one choice can be shown by editors that know
+// no forms.
 func askForm(options []string) (json.RawMessage, error) {
 	type property struct {
 		Type  string   `json:"type"`

@@ -79,8 +79,8 @@ func Conversations[D any](scope func(deps D) ConversationScope) agent.Capability
 	return c
 }
 
-// unreachable has the model told if the store cannot be reached: the run may do without earlier conversations. What the error says of the store is not for
-// the model.
+// unreachable has the model told if the store cannot be reached: the run may do without earlier
+// conversations. The details of the error are not for the model.
 func unreachable(err error) error {
 	if errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrBusy) {
 		return toolset.Failed("Earlier conversations cannot be read at the moment.")

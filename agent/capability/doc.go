@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capability has capabilities that need nothing but the run: [Ask], [Plan] and [Conversations]. Those with an
-// area of their own, such as notes, skills or pages of the web, are packages below this one.
+// Package capability has capabilities that need nothing but the run: [Ask], [Plan] and
+// [Conversations]. Those for a larger area, such as notes, skills or pages of the web, are
+// packages below this one.
 //
 // # Questions
 //
@@ -11,8 +12,8 @@
 //		Capabilities: []agent.Capability[Deps]{capability.Ask[Deps](capability.AskOptions{})},
 //	}
 //
-// The tool ask_user asks the run's asker: a form in an editor, a prompt in a terminal. The question has a text, and may
-// offer options to choose from. The run waits for the answer.
+// The tool ask_user asks the run's asker: a form in an editor, a prompt in a terminal. The
+// question has a text, and may offer options to choose from. The run waits for the answer.
 //
 // If the question cannot be answered while the run waits, the model is told to continue with
 // reasonable assumptions, or, with [AskOptions.Defer], the call is left pending and the run ends. A
@@ -27,9 +28,10 @@
 //		Capabilities: []agent.Capability[Deps]{capability.Plan[Deps]()},
 //	}
 //
-// The model writes the whole plan with each call of the tool update_plan. The run then emits a custom event, whose
-// value is a [view.Change] that replaces the entity [PlanEntityID], of kind [view.Plan]. Editors show it as the
-// protocol's plan. [PlanOf] reads the plan from a history. It stays there when the history is summarised or shortened.
+// The model writes the whole plan with each call of the tool update_plan. The run then emits a
+// custom event, whose value is a [view.Change] that replaces the entity [PlanEntityID], of kind
+// [view.Plan]. Editors show it as the protocol's plan. [PlanOf] reads the plan from a history. It
+// stays there when the history is summarised or shortened.
 //
 // A plan of an agent inside a tool is an event of that agent, nested like the others.
 //
@@ -41,14 +43,14 @@
 //		return capability.ConversationScope{Store: d.Store, Dir: d.Dir, Current: d.SessionID}
 //	})
 //
-// The tool search_conversations searches for words in what users and agents said, the latest sessions first, and
-// returns excerpts. The tool read_conversation returns the text around one of them. Results of tools are not
-// searched.
+// The tool search_conversations searches for words in what users and agents said, the latest
+// sessions first, and returns excerpts. The tool read_conversation returns the text around one of
+// them. Results of tools are not searched.
 //
-// A run sees only the sessions of its [ConversationScope]. To keep users of one store apart, give them different directories, or
-// stores of their own.
+// A run sees only the sessions of its [ConversationScope]. To keep users of one store apart, give
+// them different directories, or separate stores.
 //
-// A search reads at most [MaxConversations] sessions and [MaxConversationBytes] bytes, and says so if there are
-// more. If the store cannot be reached, the model is told that the conversations cannot be read,
-// and the run continues.
+// A search reads at most [MaxConversations] sessions and [MaxConversationBytes] bytes. The model
+// is told if there are more. If the store cannot be reached, the model is told that the
+// conversations cannot be read, and the run continues.
 package capability

@@ -43,7 +43,7 @@ func Deliver(t *Task, report []byte, l Listener) error {
 	}
 	if form.Delta != nil {
 		if t.Op != OpModel {
-			return errors.New("engine: report: a delta of a task that is no request")
+			return errors.New("engine: report: a delta of a task that is not a request")
 		}
 		return l.Sink()(*form.Delta)
 	}

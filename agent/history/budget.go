@@ -16,14 +16,16 @@ type Budget struct {
 	// provider reports what they cost. Leave room for the response and for what is only estimated:
 	// nine tenths of the model's context window are a good start.
 	Max int
-	// Target is the size in tokens to which a history larger than Max is cut back; 0 means three quarters of Max. The
-	// farther they are apart, the less often the provider's prompt cache is lost.
+	// Target is the size in tokens to which a history larger than Max is cut back; 0 means three
+	// quarters of Max. The farther they are apart, the less often the provider's prompt cache is
+	// lost.
 	Target int
-	// ReturnBytes is the size in bytes to which tool returns of the current turn may be shortened if nothing else
-	// helps; 0 means 1,024, the minimum is 128.
+	// ReturnBytes is the size in bytes to which tool returns of the current turn may be shortened
+	// if nothing else helps; 0 means 1,024, the minimum is 128.
 	ReturnBytes int
-	// Estimate guesses the tokens of messages on which no usage has been reported; nil is [Estimate]. It must be safe for
-	// concurrent use, answer the same for the same message, and ignore metadata.
+	// Estimate guesses the tokens of messages on which no usage has been reported; nil is
+	// [Estimate]. It must be safe for concurrent use, answer the same for the same message, and
+	// ignore metadata.
 	Estimate func(*model.Message) int
 }
 
@@ -32,13 +34,15 @@ const (
 	minReturnBytes     = 128
 )
 
-// TokenBudget keeps the size of a history within a budget. When it is exceeded the oldest turns go, whole. If the current
-// turn alone is too long, the returns of its earlier tool calls are shortened; then its earliest responses go, together
-// with the answers to their calls; and last of all the newest tool returns are shortened, the longest first.
+// TokenBudget keeps the size of a history within a budget. When it is exceeded the oldest turns
+// go, whole. If the current turn alone is too long, the returns of its earlier tool calls are
+// shortened; then its earliest responses go, together with the answers to their calls; and last
+// of all the newest tool returns are shortened, the longest first.
 //
-// The responses that stay are as they were, signatures included, and so are the current prompt, what the user sent into
-// the run, leading system prompts and summaries. If these alone exceed the budget, the history is as small as it gets and
-// goes to the model as it is: the provider's refusal says more than one of ours could.
+// The responses that stay are as they were, signatures included, and so are the current prompt,
+// what the user sent into the run, leading system prompts and summaries. If these alone exceed
+// the budget, the history is as small as it gets and goes to the model as it is: the provider's
+// refusal says more than one of ours could.
 func TokenBudget[D any](b Budget) Processor[D] {
 	if b.Target == 0 {
 		b.Target = b.Max - b.Max/4
@@ -71,7 +75,8 @@ func (b *Budget) cut(t *trial) []*model.Message {
 	return t.settle(version)
 }
 
-// least returns the version with the smallest n that reaches the target, or that of n = most if none does.
+// least returns the version with the smallest n that reaches the target, or version(most) if none
+// does.
 func (b *Budget) least(t *trial, most int, version func(n int) []*model.Message) []*model.Message {
 	return version(sort.Search(most, func(n int) bool { return t.tokens(version(n)) <= int64(b.Target) }))
 }

@@ -18,12 +18,14 @@ type Clear struct {
 	Threshold int
 	// KeepSteps is how many of the last responses keep the results of their calls; 0 is 5.
 	KeepSteps int
-	// MinBytes is the size in bytes from which on a result is cleared; 0 is 512, the minimum is 128.
+	// MinBytes is the size in bytes from which on a result is cleared; 0 is 512, the minimum is
+	// 128.
 	MinBytes int
 	// Keep are the names of tools whose results stay.
 	Keep []string
-	// Remember leaves the results in the metadata of their messages, where no request has them, so that [Summarise] and [Compact] still
-	// show them to the model that writes the summary. The history does not become smaller then, but for the agent's model.
+	// Remember leaves the results in the metadata of their messages, which requests do not
+	// contain. [Summarise] and [Compact] still show them to the model that writes the summary.
+	// The history does not become smaller then, but for the agent's model.
 	Remember bool
 	// Estimate is as in [Budget].
 	Estimate func(*model.Message) int
@@ -48,8 +50,9 @@ const (
 // can make them again. The results of the last steps stay, and so do corrections, failures, and
 // what a call that waits for an answer has.
 //
-// Results are cleared only if the history then has at most three quarters of the threshold, because it costs the prompt cache: the history can
-// grow by a quarter before it is done again. Each time emits a [Cleared].
+// Results are cleared only if the history then has at most three quarters of the threshold,
+// because it costs the prompt cache: the history can grow by a quarter before it is done again.
+// Each time emits a [Cleared].
 func ClearResults[D any](c Clear) Processor[D] {
 	if c.KeepSteps == 0 {
 		c.KeepSteps = defaultKeepSteps

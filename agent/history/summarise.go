@@ -18,14 +18,14 @@ import (
 type Summary struct {
 	// Model writes the summaries. It need not be the agent's own; a small one does.
 	Model model.Model
-	// Threshold is the size in tokens beyond which a history is compacted, at least 1,000. The summary gets a quarter of
-	// it at most.
+	// Threshold is the size in tokens beyond which a history is compacted, at least 1,000. The
+	// summary gets a quarter of it at most.
 	Threshold int
-	// KeepTurns is how many of the last turns are kept as they are, the current one included; 0 is 3. If they alone are
-	// too large, fewer are kept.
+	// KeepTurns is how many of the last turns are kept as they are, the current one included; 0
+	// is 3. If they alone are too large, fewer are kept.
 	KeepTurns int
-	// KeepSteps is how many of the last responses, with the answers to their calls, are kept of a current turn that alone
-	// is too large; 0 is 5. Its prompt is always kept.
+	// KeepSteps is how many of the last responses, with the answers to their calls, are kept of a
+	// current turn that alone is too large; 0 is 5. Its prompt is always kept.
 	KeepSteps int
 	// Instructions tell the model how to summarise. They replace [SummaryInstructions].
 	Instructions string
@@ -66,17 +66,19 @@ const (
 	minThreshold     = 1000
 )
 
-// Summarise replaces the older part of a history by a summary, written by a model, when the history exceeds a threshold. Each summary
-// includes the previous one, so no message is summarised twice. The model sees the older part in full, with the results that [ClearResults]
-// remembers. What costs more than the threshold is summarised in several requests, and shortened beyond four times the threshold.
+// Summarise replaces the older part of a history by a summary, written by a model, when the
+// history exceeds a threshold. Each summary includes the previous one, so no message is
+// summarised twice. The model sees the older part in full, with the results that [ClearResults]
+// remembers. What costs more than the threshold is summarised in several requests, and shortened
+// beyond four times the threshold.
 //
-// The summary is a user message after the system prompts, marked with [MetaSummary], because conversation must not get the authority
-// of a system prompt. It has the run id and the time of the last message that it replaces, so the messages of a run still cover all of
-// the run.
+// The summary is a user message after the system prompts, marked with [MetaSummary], because
+// conversation must not get the authority of a system prompt. It has the run id and the time of
+// the last message that it replaces, so the messages of a run still cover all of the run.
 //
-// The request is counted on the run's meter, and limits take effect with the agent's next request. Each compaction emits a
-// [Summarised]. It is made only if it frees a quarter of the threshold. A history that is large because of its last messages is left
-// to [TokenBudget].
+// The request is counted on the run's meter, and limits take effect with the agent's next
+// request. Each compaction emits a [Summarised]. It is made only if it frees a quarter of the
+// threshold. A history that is large because of its last messages is left to [TokenBudget].
 func Summarise[D any](s Summary) Processor[D] {
 	if err := s.complete("Summarise"); err != nil {
 		return broken[D]("%w", err)
@@ -134,9 +136,11 @@ func (s *Summary) complete(of string) error {
 	return nil
 }
 
-// Compact replaces the older part of a history by a summary now, whatever its size, for instance because a user asks for it. The last turn is
-// kept as it is, or, if there is only one, its prompt and last steps; KeepTurns has no effect. focus, which may be empty, says what the
-// summary should keep above all. If there is nothing to summarise, Compact returns the history and nil.
+// Compact replaces the older part of a history by a summary now, whatever its size, for instance
+// because a user asks for it. The last turn is kept as it is, or, if there is only one, its
+// prompt and last steps; KeepTurns has no effect. focus, which may be empty, names what the
+// summary should keep above all. If there is nothing to summarise, Compact returns the history
+// and nil.
 //
 // The request counts on meter, which may be nil. OnError is not asked.
 func Compact(ctx context.Context, s Summary, messages []*model.Message, focus string, meter *toolset.Meter) ([]*model.Message, *Summarised, error) {
@@ -176,7 +180,8 @@ type compaction struct {
 	earlier, older []*model.Message
 }
 
-// plan returns the compaction that keeps the most and is small enough, or nil if none is worth a request.
+// plan returns the compaction that keeps the most and is small enough, or nil if none is worth a
+// request.
 func (s *Summary) plan(t *trial) *compaction {
 	d := divide(t.old)
 	share := int64(s.Threshold / 4)
@@ -231,8 +236,8 @@ func (c *compaction) with(s *Summarised) []*model.Message {
 	return slices.Concat(c.head, []*model.Message{summary}, c.tail)
 }
 
-// write asks the model for the summary. A conversation that is too long for one request is summarised piece by piece: each request has the
-// summary of what came before.
+// write asks the model for the summary. A conversation that is too long for one request is
+// summarised piece by piece: each request has the summary of what came before.
 func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *toolset.Meter) (*Summarised, error) {
 	done := &Summarised{Messages: len(c.older)}
 	var earlier []string
@@ -288,8 +293,8 @@ func (s *Summary) ask(ctx context.Context, text string, meter *toolset.Meter) (*
 // maxPieces bounds the requests for a summary. Longer conversations are shortened.
 const maxPieces = 8
 
-// roomBytes returns how much text a request may have beside earlier summaries: what costs as much as the threshold, or three quarters of
-// the model's window if that is less.
+// roomBytes returns how much text a request may have in addition to earlier summaries: what costs
+// as much as the threshold, or three quarters of the model's window if that is less.
 func (s *Summary) roomBytes(r rate) int {
 	room := s.Threshold
 	if window := s.Model.Info().ContextWindow; window > 0 {

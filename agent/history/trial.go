@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// trial weighs other versions of a history before one of them is chosen. A version shares the responses of the history;
-// its requests may be new. Each message is estimated once.
+// trial weighs other versions of a history before one of them is chosen. A version shares the
+// responses of the history; its requests may be new. Each message is estimated once.
 type trial struct {
 	old   []*model.Message
 	gauge *gauge
@@ -47,10 +47,11 @@ type rate struct{ tokens, estimated int64 }
 
 func (r rate) of(estimated int64) int64 { return estimated * r.tokens / r.estimated }
 
-// measure compares the estimates with reported usage. The difference between two responses is the cost of the messages
-// between them, whatever instructions and tools cost. A processor that changes a history marks its last response, so what follows the last
-// mark is as it was when usage was reported. Before it, figures are less sure: they count only where there are no others, and not for messages that
-// have been cut.
+// measure compares the estimates with reported usage. The difference between two responses is the
+// cost of the messages between them, whatever instructions and tools cost. A processor that
+// changes a history marks its last response, so what follows the last mark is as it was when
+// usage was reported. Earlier figures are less sure: they count only if there is nothing better,
+// and not for messages that have been cut.
 func (t *trial) measure() rate {
 	var sure, unsure rate
 	var last, between int64
@@ -78,7 +79,8 @@ func (t *trial) measure() rate {
 		r = unsure
 	}
 	if r.estimated == 0 {
-		// One response alone does not tell messages from instructions; it only bounds what messages cost.
+		// One response alone does not tell messages from instructions; it only bounds what
+		// messages cost.
 		r = rate{1, 1}
 		if i, n := anchor(t.old); i >= 0 {
 			if before := t.sizeOf(t.old[:i]); before > n {
@@ -100,8 +102,9 @@ func anchor(messages []*model.Message) (index int, before int64) {
 	return -1, 0
 }
 
-// tokens returns the input tokens of a request with a version. [gauge.tokens] will say the same of it once it is settled or, if no
-// response is left that says what instructions and tools cost, less.
+// tokens returns the input tokens of a request with a version. [gauge.tokens] returns the same
+// once it is settled or, if no response is left that reports the cost of instructions and tools,
+// less.
 func (t *trial) tokens(version []*model.Message) int64 {
 	i, total := t.corrected(version)
 	if i < 0 {
@@ -117,7 +120,7 @@ func (t *trial) tokens(version []*model.Message) int64 {
 	return total
 }
 
-// overhead returns the tokens that requests cost beside the messages.
+// overhead returns the tokens that requests cost in addition to the messages.
 func (t *trial) overhead() int64 {
 	i, before := anchor(t.old)
 	if i < 0 {
@@ -137,7 +140,7 @@ func (t *trial) corrected(version []*model.Message) (int, int64) {
 	return i, max(1, before-saved)
 }
 
-// settle makes a version the history: its anchor says what is before it now, and it has what tools keep.
+// settle makes a version the history: it corrects the anchor's figure and adds what tools keep.
 func (t *trial) settle(version []*model.Message) []*model.Message {
 	settled := version
 	if i, before := t.corrected(version); i >= 0 {

@@ -16,7 +16,7 @@
 // client for each request to the model, with its settings, usage and finish reason, and a span
 // "execute_tool NAME" of kind internal for each call of a tool; calls that run in parallel are
 // siblings. An agent that a tool runs has its own spans within the tool's. The usage of a run's
-// span is that of its own requests, so that the usage of all runs of a trace adds up.
+// span counts its own requests only, so the usage of all runs of a trace adds up.
 //
 // Calls that no tool was run for are events of the run's span: "ponte.retry" when the model was
 // asked to try again, because of invalid arguments, a refused output or an error made with
@@ -37,7 +37,7 @@
 // and the settings of requests are recorded.
 //
 // With content, the span of a request has the messages that no model had answered before, and
-// instructions if they are not those of the request before. The size of a trace is proportional to
+// instructions if they differ from the previous request's. The size of a trace is proportional to
 // the length of the conversation: the whole conversation is in the spans of its requests, each
 // message once. Binary media are described, not recorded.
 //
@@ -78,6 +78,7 @@
 //
 // # Cost and concurrency
 //
-// Without an SDK the hooks add one to three allocations to a run, beside what any hooks cost. A
-// span that is not sampled is not filled in. The hooks of [New] are safe for concurrent use.
+// Without an SDK the hooks add one to three allocations to a run, in addition to the cost of any
+// hooks. A span that is not sampled is not filled in. The hooks of [New] are safe for concurrent
+// use.
 package otelagent

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// unanswered returns the messages after the last response of a history, which are new in this request. Recording only these
-// keeps a trace linear in the length of the history.
+// unanswered returns the messages after the last response of a history, which are new in this
+// request. Recording only these keeps a trace linear in the length of the history.
 func unanswered(messages []*model.Message) []*model.Message {
 	i := len(messages)
 	for i > 0 && messages[i-1].Kind != model.KindResponse {
@@ -19,9 +19,10 @@ func unanswered(messages []*model.Message) []*model.Message {
 	return messages[i:]
 }
 
-// note adds events to the run's span for what the loop has told the model about calls and outputs since the last time. Not
-// all of it passes through hooks: calls with invalid arguments, denied calls and outputs that were refused do not. Step is
-// that of the request that says it, or 0 at the end of the run.
+// note adds events to the run's span for what the loop has told the model about calls and outputs
+// since the last time. Not all of it passes through hooks: calls with invalid arguments, denied
+// calls and outputs that were refused do not. Step is the number of the request that reports it,
+// or 0 at the end of the run.
 func (c *current) note(runID string, messages []*model.Message, step int, content content) {
 	fresh := unanswered(messages)
 	if len(fresh) == 0 {

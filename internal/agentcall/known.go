@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Names of arguments that say what is looked at, and those that say how a file is changed, without
+// Names of arguments that name what is looked at, and of arguments that describe how a file is changed, without
 // regard to case, "_" and "-".
 var (
 	looking = strings.Fields(`path paths file files filepath filename absolutepath abspath
@@ -22,7 +22,7 @@ var (
 		diff unifieddiff`)
 )
 
-// Known reports whether the arguments of a call are known to say nothing but what is looked at, or,
+// Known reports whether the arguments of a call only name what is looked at, or,
 // with changing, how the files are changed whose changes are shown.
 func Known(input json.RawMessage, changes bool) bool {
 	if len(input) == 0 || string(input) == "null" {

@@ -48,7 +48,7 @@ func Parse(text []byte) (any, error) {
 
 // Rules decide what is equal.
 type Rules struct {
-	// Bools says that true equals 1 and false 0, as in Python.
+	// Bools makes true equal to 1 and false to 0, as in Python.
 	Bools bool
 }
 

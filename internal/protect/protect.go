@@ -15,7 +15,7 @@ import (
 type Path struct {
 	// Name has slashes between its elements, of which the last may contain "*".
 	Name string
-	// Why says who executes or obeys it, in a few words.
+	// Why names who executes or obeys it, in a few words.
 	Why string
 
 	elements []string
@@ -104,7 +104,7 @@ func (p *Path) fits(names []string) bool {
 }
 
 // Fold returns the name that all names of one file have in common, on file systems that ignore case
-// or some characters: those of macOS and Windows, and those of Linux with case folding.
+// or some characters, as on macOS and Windows, and on Linux with case folding.
 func Fold(name string) string {
 	plain := true
 	for i := 0; i < len(name) && plain; i++ {
@@ -165,7 +165,7 @@ func ignored(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector)
 }
 
-// shortNames are the beginnings of names in the form of MS-DOS, with what they stand for.
+// shortNames maps the beginnings of names in the form of MS-DOS to the long names.
 var shortNames = map[string]string{
 	"git": ".git", "github": ".github", "vscode": ".vscode",
 	"claude": ".claude", "agents": ".agents", "codex": ".codex",

@@ -21,9 +21,9 @@ const (
 	prCapBSetDrop    = 24
 )
 
-// Here reports whether permissions of files hold for this process, so that the test goes on. For
-// root they do not: then the test, a top-level one, is run once more in a process without these
-// rights, its failure is reported, and the answer is no.
+// Here reports whether the permissions of files hold for this process, and the test can continue.
+// They do not hold for root: then Here runs the test, a top-level one, again in a process without
+// these rights, reports its failure, and returns false.
 func Here(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 || os.Getenv(marker) != "" {

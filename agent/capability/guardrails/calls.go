@@ -19,7 +19,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Source begins the [toolset.Approval.Source] of calls that a guard wants approved. Rules about the tool itself do not cover such a call.
+// Source begins the [toolset.Approval.Source] of calls that a guard wants approved. Rules about
+// the tool itself do not cover such a call.
 const Source = "guardrail "
 
 // call is the Call hook.
@@ -67,7 +68,8 @@ func again(err error) error {
 	return err
 }
 
-// approval is the Approval hook: what a guard wants to be asked is asked together with what the tool asks.
+// approval is the Approval hook: what a guard wants to be asked is asked together with what the
+// tool asks.
 func (g *guardrails[D]) approval(ctx context.Context, run *toolset.RunContext[D], a *toolset.Approval) (*toolset.Approval, error) {
 	d, err := g.decided(ctx, run)
 	if err != nil || d.denied != nil || d.replaced || len(d.asked) == 0 {
@@ -86,7 +88,8 @@ func (g *guardrails[D]) approval(ctx context.Context, run *toolset.RunContext[D]
 	return &both, nil
 }
 
-// decided returns what the guards say about a call. It asks them only if they have not been asked when the model made it.
+// decided returns what the guards say about a call. It asks them only if they have not been asked
+// when the model made it.
 func (g *guardrails[D]) decided(ctx context.Context, run *toolset.RunContext[D]) (*decision, error) {
 	c := &run.Call
 	key := callKey{run.Step, c.Tool, string(c.Args)}
@@ -104,8 +107,8 @@ func (g *guardrails[D]) decided(ctx context.Context, run *toolset.RunContext[D])
 	return d, nil
 }
 
-// unchanged returns nil if the arguments of a call are those that the guards have seen. If a hook
-// has changed them, the guards are asked again. Nobody can approve or replace them any more.
+// unchanged returns nil if the guards have seen the arguments of a call. If a hook has changed
+// them, the guards are asked again. They can no longer be approved or replaced.
 func (g *guardrails[D]) unchanged(ctx context.Context, run *toolset.RunContext[D], args any) error {
 	if again, ok := agent.Arguments(run); ok && reflect.DeepEqual(again, args) {
 		return nil
@@ -152,7 +155,8 @@ func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D])
 	case c.Approval != nil && (c.Approval.Source == a.Source || strings.HasPrefix(c.Approval.Source, a.Source+"; ")):
 		return nil
 	}
-	// Somebody has approved the call, and was not told what the guard says, because the arguments were others.
+	// Somebody has approved the call, and was not told what the guard says, because the arguments
+	// were others.
 	return unapproved(d)
 }
 

@@ -30,8 +30,8 @@ type decision struct {
 // ownKey marks the context of checks, whose own requests are not checked.
 type ownKey struct{}
 
-// decide asks the guards for which keep holds. The error is a [*BlockedError], or the cause of the context's end. At stages other than
-// Call, whoever is to be asked has been asked.
+// decide asks the guards for which keep holds. The error is a [*BlockedError], or the cause of
+// the context's end. At stages other than Call, people have already been asked.
 func (g *guardrails[D]) decide(ctx context.Context, run *toolset.RunContext[D], s *Subject, keep func(*Guard[D]) bool) (*decision, error) {
 	d := &decision{text: s.Text}
 	for i := range g.guards {

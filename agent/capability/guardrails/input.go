@@ -20,7 +20,7 @@ type stateKey struct{ guardrails any }
 type state struct {
 	mu    sync.Mutex
 	calls map[callKey]*decision
-	// outputs are those that have passed, in one spelling. Runs inside share them.
+	// outputs have passed, in one spelling. Runs inside share them.
 	outputs *outputs
 }
 
@@ -87,7 +87,8 @@ func subjectOf(parts []model.Part) *Subject {
 	return s
 }
 
-// replaced returns parts in which one part of a kind, with this text, takes the place of all text. Media stay.
+// replaced returns parts in which one part of a kind, with this text, takes the place of all
+// text. Media stay.
 func replaced(parts []model.Part, kind model.PartKind, text string) []model.Part {
 	made := []model.Part{{Kind: kind, Text: text}}
 	for i := range parts {
@@ -105,8 +106,8 @@ type tripwire struct {
 	cancel context.CancelFunc
 }
 
-// trip begins to check what the user has said since the last response, if a guard does that in parallel. The context that it returns ends
-// when the check does not pass.
+// trip begins to check what the user has said since the last response, if a guard does that in
+// parallel. The context that it returns ends when the check does not pass.
 func (g *guardrails[D]) trip(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) (*tripwire, context.Context) {
 	parallel := func(c *Guard[D]) bool { return c.Parallel }
 	if !g.has(parallel) {
@@ -132,8 +133,8 @@ func (g *guardrails[D]) trip(ctx context.Context, run *toolset.RunContext[D], me
 	return t, request
 }
 
-// wait waits for the check of the input, and returns its decision. failed says that the request has
-// failed, so that nothing depends on the check any more: it is cancelled, and passed is false
+// wait waits for the check of the input, and returns its decision. failed means that the request
+// has failed and nothing depends on the check any more: it is cancelled, and passed is false
 // unless it was over.
 func (t *tripwire) wait(failed bool) (tripped error, passed bool) {
 	if t == nil {
@@ -158,7 +159,8 @@ func (t *tripwire) waiting() <-chan struct{} {
 	return t.done
 }
 
-// fresh returns what the user has said since the last response. What tools have shown beside their results is not the user's.
+// fresh returns what the user has said since the last response. What tools have shown beside
+// their results is not the user's.
 func fresh(messages []*model.Message) (parts []model.Part) {
 	for i := len(messages) - 1; i >= 0 && messages[i].Kind == model.KindRequest; i-- {
 		var own []model.Part

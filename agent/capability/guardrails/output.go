@@ -117,7 +117,7 @@ func (g *guardrails[D]) output(
 		return nil, blocked(d.by, s, "", errNoForm)
 	default:
 		if err := decodeInto([]byte(d.text), made); err != nil {
-			return nil, blocked(d.by, s, "", fmt.Errorf("the replacement is no output: %w", err))
+			return nil, blocked(d.by, s, "", fmt.Errorf("the replacement is not a valid output: %w", err))
 		}
 	}
 	return made.Elem().Interface(), nil

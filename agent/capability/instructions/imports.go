@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// imports returns what a text imports, in order: the words behind an @ that stands at the beginning of a line or after white space. What
-// is in a code block or a code span does not count.
+// imports returns what a text imports, in order: the words after an @ at the beginning of a line
+// or after white space. Code blocks and code spans do not count.
 func imports(text string) []string {
 	var all []string
 	fence := ""

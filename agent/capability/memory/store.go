@@ -29,7 +29,8 @@ const (
 
 // Errors of stores.
 var (
-	// ErrChanged means that a note has not the version that was expected, also because it exists or does not.
+	// ErrChanged means that a note has not the version that was expected, also because it exists
+	// or does not.
 	ErrChanged = errors.New("memory: the note has changed")
 	// ErrFull means that there are [MaxNotes] notes.
 	ErrFull = errors.New("memory: there are too many notes")
@@ -37,7 +38,8 @@ var (
 
 // Note is a note.
 type Note struct {
-	// Name identifies the note: 1 to 64 letters, digits, blanks, and characters of "-_.", which does not begin or end with a blank or a dot.
+	// Name identifies the note: 1 to 64 letters, digits, blanks, and characters of "-_.", which
+	// does not begin or end with a blank or a dot.
 	Name string
 	// Text is the text of the note, Markdown. Cut is set if the note is longer than [MaxRead] and
 	// Text is its beginning.
@@ -47,12 +49,14 @@ type Note struct {
 	Version string
 }
 
-// Store keeps notes. Implementations are safe for concurrent use. Notes whose names or texts are not valid are not listed. A store of files may
-// have a method Path(name string) string, which returns the absolute path of a note's file, for previews.
+// Store keeps notes. Implementations are safe for concurrent use. Notes whose names or texts are
+// not valid are not listed. A store of files may have a method Path(name string) string, which
+// returns the absolute path of a note's file, for previews.
 type Store interface {
 	// All returns the notes, sorted by name, at most [MaxNotes].
 	All(ctx context.Context) ([]Note, error)
-	// Put writes a note if it has the version; an empty one means that there must be no such note. It fails with [ErrChanged] or [ErrFull].
+	// Put writes a note if it has the version; an empty one means that there must be no such
+	// note. It fails with [ErrChanged] or [ErrFull].
 	Put(ctx context.Context, name, text, version string) error
 	// Remove removes a note if it has the version. It fails with [ErrChanged].
 	Remove(ctx context.Context, name, version string) error
@@ -122,8 +126,9 @@ func (m *Map) Remove(ctx context.Context, name, version string) error {
 	return nil
 }
 
-// Files returns a store in a directory of a workspace: each note is a file NAME.md. The directory is made with the first note. If the
-// workspace is that of the project, "." is its top; ".agents/memory" is a good place. Files panics if w is nil.
+// Files returns a store in a directory of a workspace: each note is a file NAME.md. The directory
+// is made with the first note. In the project's workspace "." is its top; ".agents/memory" is a
+// good place. Files panics if w is nil.
 func Files(w workspace.Workspace, dir string) Store {
 	if w == nil {
 		panic("memory: Files: the workspace is nil")

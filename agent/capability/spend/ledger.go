@@ -47,11 +47,13 @@ func idOf(name, key string) string {
 // account is the content of a ledger.
 type account struct {
 	Version int `json:"v"`
-	// Spent are the amounts that count, by the end of the slot of time that they are of, the oldest first.
+	// Spent are the amounts that count, by the end of the slot of time that they are of, the
+	// oldest first.
 	Spent []amount `json:"spent,omitempty"`
 	// Held are reservations.
 	Held []amount `json:"held,omitempty"`
-	// Length is the longest window that the session is marked for, in milliseconds: it is stale when nothing can be in that window any more.
+	// Length is the longest window that the session is marked for, in milliseconds: it is stale
+	// when nothing can be in that window any more.
 	Length int64 `json:"length,omitempty"`
 }
 
@@ -130,8 +132,9 @@ func (l *ledger) settle(ctx context.Context, id string, value float64) error {
 	})
 }
 
-// change changes the account. Of several changes at the same time, in whatever processes, each sees the one before it: whoever takes the
-// lease last can write, and the others begin again.
+// change changes the account. Of several changes at the same time, in whatever processes, each
+// sees the one before it: the last process to take the lease can write, and the others begin
+// again.
 func (l *ledger) change(ctx context.Context, change func(a *account, now time.Time) error) error {
 	turn, _ := l.turns.LoadOrStore(l.id, make(chan struct{}, 1))
 	select {
@@ -191,7 +194,8 @@ func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time)
 	return nil
 }
 
-// stale returns the values that let [session.Prune] remove the ledger once nothing can be in the window any more. Clocks may differ by a slot.
+// stale returns the values that let [session.Prune] remove the ledger once nothing can be in the
+// window any more. Clocks may differ by a slot.
 func (l *ledger) stale() map[string]json.RawMessage {
 	return session.StaleAfter(l.length + 2*l.length/slots + time.Second)
 }

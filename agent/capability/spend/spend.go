@@ -34,13 +34,15 @@ type Window[D any] struct {
 	Name string
 	// Length is how long an amount counts.
 	Length time.Duration
-	// Cost bounds the cost of responses, in the currency of the prices. Tokens bounds their input and output.
+	// Cost bounds the cost of responses, in the currency of the prices. Tokens bounds their input
+	// and output.
 	Cost   float64
 	Tokens int64
 	// Reserve is the amount that a request reserves, in the unit of the window. It should cover an
 	// expensive request. 0 means a twentieth of the bound.
 	Reserve float64
-	// Key returns who spends, such as a user. Each key has its own window. Nil means one window for all.
+	// Key returns who spends, such as a user. Each key has its own window. Nil means one window
+	// for all.
 	Key func(run *toolset.RunContext[D]) string
 }
 
@@ -137,7 +139,8 @@ func (s *spending[D]) budgets(run *toolset.RunContext[D]) (all []toolset.Budget)
 	return all
 }
 
-// budget is a window in a run. It does not ask for its key before there is a request, because the loop of a run may have no dependencies.
+// budget is a window in a run. It does not ask for its key before there is a request, because the
+// loop of a run may have no dependencies.
 type budget[D any] struct {
 	spending *spending[D]
 	window   *Window[D]
@@ -207,7 +210,8 @@ func (b *budget[D]) amount(spent *toolset.Spent) (amount float64, known bool) {
 	return price.Of(resp.Usage), err == nil && (!none || price.Free())
 }
 
-// price returns the price of a response: that of the model that answered or, if that is unknown, of the one that was asked.
+// price returns the price of the model that answered or, if it is unknown, of the model that was
+// asked.
 func (b *budget[D]) price(asked model.Info, resp *model.Message) (model.Price, error) {
 	at := resp.Time
 	if at.IsZero() {

@@ -10,8 +10,9 @@
 //		},
 //	}
 //
-// The tool delegate gives a task to an agent by its name. A sub-agent sees the task and nothing of the conversation, and its result goes back to the
-// model. Several calls in one response run in parallel.
+// The tool delegate gives a task to an agent by its name. A sub-agent sees the task and nothing
+// of the conversation, and its result goes back to the model. Several calls in one response run
+// in parallel.
 //
 // # Agents
 //
@@ -22,8 +23,9 @@
 //
 // # In the foreground
 //
-// A sub-agent runs inside the call, as agent.AsTool has it: its usage counts as the outer run's and the outer limits bound it, its events are
-// nested, its questions and approvals go to the outer run's asker, and if a call of its own is left pending, the outer run is pending.
+// A sub-agent runs inside the call, as agent.AsTool has it: its usage counts as the outer run's
+// and the outer limits bound it, its events are nested, its questions and approvals go to the
+// outer run's asker, and if one of its calls is left pending, the outer run is pending.
 //
 // # In the background
 //
@@ -32,6 +34,7 @@
 // their events so far are shown, and their questions are asked; a question at another time waits
 // until then. A tool of [FromTool] cannot ask in the background.
 //
-// Sub-agents in the background belong to the run. When it ends, or is left pending, they are cancelled, and the run returns when they have
-// ended. They are not recorded in a journal: when a run is resumed, their handles are unknown, and the model is told.
+// Sub-agents in the background belong to the run. When it ends, or is left pending, they are
+// cancelled, and the run returns when they have ended. They are not recorded in a journal: when a
+// run is resumed, their handles are unknown, and the model is told.
 package subagents

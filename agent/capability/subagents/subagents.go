@@ -43,7 +43,8 @@ type Agent[D any] struct {
 // Name returns the name of the sub-agent.
 func (a *Agent[D]) Name() string { return a.name }
 
-// Of returns a sub-agent. name and description are for the model that delegates. deps makes the sub-agent's dependencies of the outer run's.
+// Of returns a sub-agent. name and description are for the model that delegates. deps makes the
+// sub-agent's dependencies of the outer run's.
 func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps func(D) N) Agent[D] {
 	if inner == nil || deps == nil {
 		return Agent[D]{name: name, err: errors.New("the agent or the function is nil")}
@@ -75,7 +76,7 @@ func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps fu
 }
 
 // FromTool returns a sub-agent that is a tool whose arguments have one field, prompt. It has the
-// name and description of the tool. What the tool requires approval for is asked about as usual.
+// name and description of the tool. Its calls are approved as usual.
 func FromTool[D any](t *toolset.Tool[D]) Agent[D] {
 	if t == nil {
 		return Agent[D]{err: errors.New("the tool is nil")}
@@ -91,7 +92,8 @@ func FromTool[D any](t *toolset.Tool[D]) Agent[D] {
 type Options[D any] struct {
 	// Agents are the sub-agents of all runs.
 	Agents []Agent[D]
-	// Load returns further sub-agents for a run, when it begins. It may be nil. One with the name of an earlier one is an error.
+	// Load returns further sub-agents for a run, when it begins. It may be nil. One with the name
+	// of an earlier one is an error.
 	Load func(ctx context.Context, deps D) ([]Agent[D], error)
 	// NoBackground offers no sub-agents in the background.
 	NoBackground bool
