@@ -8,7 +8,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// tellCommands tells the client which slash commands a session has, after the answer to the request that has opened it.
+// tellCommands tells the client which slash commands a session has, after the answer to the request
+// that has opened it.
 func (s *server) tellCommands(ctx context.Context, session *session) {
 	var all []acp.AvailableCommand
 	for _, cmd := range session.hosted.Commands() {

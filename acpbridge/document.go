@@ -21,8 +21,8 @@ type sight struct {
 	saved ws.Version
 }
 
-// look reads a file through the editor and, where the directory is here, from disk, and compares the
-// two.
+// look reads a file through the editor and, where the directory is here, from disk, and compares
+// the two.
 func (w *Workspace) look(ctx context.Context, op, path string) (*sight, error) {
 	at, err := w.editor.begin(ctx, op, path, w.editor.features.Read)
 	if err != nil {
@@ -179,8 +179,8 @@ func (w *Workspace) openHere(ctx context.Context, path string) (*ws.Document, er
 	return doc, nil
 }
 
-// glance returns a document without asking the editor: the last one, if the disk is as it was, or what is on disk, if it is known how the editor shows
-// such files. Otherwise it is nil.
+// glance returns a document without asking the editor: the last one, if the disk is as it was, or
+// what is on disk, if it is known how the editor shows such files. Otherwise it is nil.
 func (w *Workspace) glance(ctx context.Context, path string) *ws.Document {
 	at, err := w.editor.begin(ctx, "read", path, true)
 	if err != nil {

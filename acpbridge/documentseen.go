@@ -11,8 +11,8 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// seenFiles remembers the files that were looked at: the last few as a whole, and of many what the editor had of them. It is safe for concurrent
-// use.
+// seenFiles remembers the files that were looked at: the last few as a whole, and of many what the
+// editor had of them. It is safe for concurrent use.
 type seenFiles struct {
 	mu     sync.Mutex
 	recent []seenDocument // the oldest first
@@ -37,8 +37,9 @@ func kindOf(data []byte) fileKind {
 	return k
 }
 
-// kind returns why changes of contents like these bypass the editor, empty if they do not. It is known for plain text, which every editor shows as it
-// is, and for kinds of which a file was looked at. A change finds out whether it holds.
+// kind returns why changes of contents like these bypass the editor, empty if they do not. It is
+// known for plain text, which every editor shows as it is, and for kinds of which a file was looked
+// at. A change finds out whether it holds.
 func (s *seenFiles) kind(data []byte) (bypass string, known bool) {
 	k := kindOf(data)
 	if k == (fileKind{}) {
@@ -146,8 +147,8 @@ func (s *seenFiles) get(path string) *ws.Document {
 	return nil
 }
 
-// outdated reports whether an editor still has a text that once was the file on disk. Then the disk has changed, and the user has not
-// typed.
+// outdated reports whether an editor still has a text that once was the file on disk. Then the disk
+// has changed, and the user has not typed.
 func (s *seenFiles) outdated(path string, text []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +156,8 @@ func (s *seenFiles) outdated(path string, text []byte) bool {
 	return ok && v.saved && v.sum == sha256.Sum256(text)
 }
 
-// otherwise reports whether an editor is known to have had other text of a file than what is on disk.
+// otherwise reports whether an editor is known to have had other text of a file than what is on
+// disk.
 func (s *seenFiles) otherwise(path string, disk *ws.Side) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

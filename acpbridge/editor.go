@@ -16,8 +16,8 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// newEditor returns the files and terminals of the user's editor. Its features are what the client has announced. Without a client or a
-// session it has none.
+// newEditor returns the files and terminals of the user's editor. Its features are what the client
+// has announced. Without a client or a session it has none.
 func newEditor(d deps.ACPDeps) *editor {
 	e := &editor{ACPDeps: d}
 	if d.Client == nil || d.Session == nil {
@@ -243,8 +243,8 @@ func (e *editor) lines(ctx context.Context, at editorPlace, r ws.Range) (f ws.Fi
 	return f, true, nil
 }
 
-// write has the editor write a file. Once the editor was asked it may write, whatever becomes of ctx: so its answer is waited for a little
-// longer.
+// write has the editor write a file. Once the editor was asked it may write, whatever becomes of
+// ctx: so its answer is waited for a little longer.
 func (e *editor) write(ctx context.Context, path string, at editorPlace, data []byte) error {
 	if ctx.Err() != nil {
 		return e.failure(ctx, "write", path, at, context.Cause(ctx))

@@ -24,7 +24,8 @@ const (
 	editorCleanup = 2 * time.Second
 )
 
-// Start implements [ws.Workspace]. The command runs in a terminal of the editor, where the user sees it.
+// Start implements [ws.Workspace]. The command runs in a terminal of the editor, where the user
+// sees it.
 func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 	if !e.features.Commands {
 		return nil, fmt.Errorf("acpbridge: start: %w", errors.ErrUnsupported)
@@ -40,8 +41,9 @@ func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 		return nil, &ws.PathError{Op: "start", Path: c.Dir, Err: err}
 	}
 	req := &acp.CreateTerminalRequest{SessionID: e.Session.ID, Cwd: &at.path, OutputByteLimit: new(uint64(editorOutput))}
-	// A line is given to a shell by name. Some clients start the program as it is, others pass everything to the user's shell with the
-	// arguments quoted: "sh -c LINE" means the same to both.
+	// A line is given to a shell by name. Some clients start the program as it is, others pass
+	// everything to the user's shell with the arguments quoted: "sh -c LINE" means the same to
+	// both.
 	argv := c.Argv(e.style)
 	req.Command, req.Args = argv[0], argv[1:]
 	for i, v := range c.Env {

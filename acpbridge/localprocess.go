@@ -16,13 +16,16 @@ import (
 const (
 	// outputInterval is how often the output of a command on this machine is reported.
 	outputInterval = 200 * time.Millisecond
-	// outputShown is how much of it is shown, in bytes. Of longer output half of that is kept, and may grow again.
+	// outputShown is how much of it is shown, in bytes. Of longer output half of that is kept, and
+	// may grow again.
 	outputShown = 64 << 10
-	// piecesAtOnce bounds what is read at once of a command that writes faster than it can be shown.
+	// piecesAtOnce bounds what is read at once of a command that writes faster than it can be
+	// shown.
 	piecesAtOnce = 32
 )
 
-// localProcess is a command on this machine. The user sees its output while a tool call waits for it.
+// localProcess is a command on this machine. The user sees its output while a tool call waits for
+// it.
 type localProcess struct{ ws.Process }
 
 // Wait implements [ws.Process].
@@ -68,7 +71,8 @@ type growingOutput struct {
 	cut   []byte // the beginning of a character at the end
 }
 
-// read reads what the command has written since the last time. It reports whether there is more to show.
+// read reads what the command has written since the last time. It reports whether there is more to
+// show.
 func (o *growingOutput) read(ctx context.Context, p ws.Process) bool {
 	from := o.end
 	if !o.begun {

@@ -67,7 +67,8 @@ func (s *session) given() deps.ACPDeps {
 	return deps.ACPDeps{Client: s.client, Session: s.info, Tracker: s.tracker}
 }
 
-// made returns the dependencies as the program has made them. Somebody who has joined a session asks its own user.
+// made returns the dependencies as the program has made them. Somebody who has joined a session
+// asks its own user.
 func (s *session) made() deps.ACPDeps {
 	d, ok := s.hosted.Deps().(deps.Carrier)
 	switch {
@@ -81,7 +82,8 @@ func (s *session) made() deps.ACPDeps {
 	return deps.ACPDeps{}
 }
 
-// SessionOf returns what a client has said about a session. In a session without an editor it has the id and the directories.
+// SessionOf returns what a client has said about a session. In a session without an editor it has
+// the id and the directories.
 func SessionOf(s *host.Session) *deps.Session {
 	if editor, ok := s.Place().(*session); ok {
 		return editor.info
@@ -89,7 +91,8 @@ func SessionOf(s *host.Session) *deps.Session {
 	return infoOf(s)
 }
 
-// PromptOf returns the client's request that a prompt comes from, with its _meta, and nil for other prompts. It must not be changed.
+// PromptOf returns the client's request that a prompt comes from, with its _meta, and nil for other
+// prompts. It must not be changed.
 func PromptOf(p *host.Prompt) *acp.PromptRequest {
 	request, _ := p.Meta.(*acp.PromptRequest)
 	return request

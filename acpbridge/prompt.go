@@ -71,7 +71,8 @@ func (p *prompter) block(b *acp.ContentBlock) (kind, problem string) {
 	return "unknown", "this kind of block is not supported"
 }
 
-// link mentions a resource without its contents: the model can read it with its tools. See linkedFiles.
+// link mentions a resource without its contents: the model can read it with its tools. See
+// linkedFiles.
 func (p *prompter) link(l *acp.ResourceLink) {
 	p.links = append(p.links, l)
 	name := l.Name

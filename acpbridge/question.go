@@ -25,7 +25,8 @@ import (
 // maxAnswers bounds how often a user is asked again because the answer does not fit the form.
 const maxAnswers = 3
 
-// answerQuestion asks the user a question of a tool, by the best means that the client has: see [Asker].
+// answerQuestion asks the user a question of a tool, by the best means that the client has: see
+// [Asker].
 func answerQuestion(ctx context.Context, d deps.ACPDeps, q *toolset.Question) (toolset.Reply, error) {
 	can := d.Session.Capabilities.Elicitation
 	if can == nil {
@@ -115,7 +116,8 @@ func (a *question) form(ctx context.Context, form *acp.ElicitationSchema) (tools
 	}
 }
 
-// visit has the user open an address. The client is told when the turn ends that the visit has ended, unless a tool has done so.
+// visit has the user open an address. The client is told when the turn ends that the visit has
+// ended, unless a tool has done so.
 func (a *question) visit(ctx context.Context) (toolset.Reply, error) {
 	action, _, err := a.elicit(ctx, &acp.CreateElicitationRequest{Message: a.message, URL: &acp.ElicitationURLMode{
 		ElicitationID: acp.ElicitationID(cmp.Or(a.q.ID, rand.Text())), URL: a.q.URL, Session: a.scope(),
@@ -156,7 +158,8 @@ const maxChoices = 8
 
 const decline = acp.PermissionOptionID("decline")
 
-// choose asks with session/request_permission, which every client has. The question becomes a part of what the call shows.
+// choose asks with session/request_permission, which every client has. The question becomes a part
+// of what the call shows.
 func (a *question) choose(ctx context.Context, about acp.ToolCallContent, choices []elicit.Choice, content func(*elicit.Choice) elicit.Content) (toolset.Reply, error) {
 	options := make([]acp.PermissionOption, 0, len(choices)+1)
 	for i, c := range choices {
@@ -188,8 +191,8 @@ func (a *question) choose(ctx context.Context, about acp.ToolCallContent, choice
 	return toolset.Reply{Action: toolset.ActionDecline}, nil // an option that was not offered counts as none
 }
 
-// show adds the question to what the client shows of the call, and returns the call. A call that the client does not know is announced,
-// and done ends it.
+// show adds the question to what the client shows of the call, and returns the call. A call that
+// the client does not know is announced, and done ends it.
 func (a *question) show(ctx context.Context, about acp.ToolCallContent) (call acp.ToolCallUpdate, done func()) {
 	id := a.callID()
 	if len(a.q.Path) > 1 {
@@ -265,7 +268,8 @@ func fieldsOf(form *acp.ElicitationSchema) string {
 	return b.String()
 }
 
-// checkVisit refuses addresses that are not plain web addresses: they would do something else than to show a page.
+// checkVisit refuses addresses that are not plain web addresses: they would do something else than
+// to show a page.
 func checkVisit(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || !show.Plain(address) {

@@ -21,8 +21,8 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// report tells the user of a tool call in progress. Reports that fail are dropped: whether the client can be reached shows in
-// the calls that do the work.
+// report tells the user of a tool call in progress. Reports that fail are dropped: whether the
+// client can be reached shows in the calls that do the work.
 type report struct {
 	deps.ACPDeps
 	tool  string
@@ -88,7 +88,8 @@ func (a *report) locations() []acp.ToolCallLocation {
 	return []acp.ToolCallLocation{at}
 }
 
-// started reports that the work has begun, and shows the change that was allowed if the user has not seen it.
+// started reports that the work has begun, and shows the change that was allowed if the user has
+// not seen it.
 func (a *report) started(ctx context.Context, approval *toolset.Approval) {
 	if a.about.Runs && a.live { // it is shown with its terminal
 		a.held.Status = acp.ToolCallStatusInProgress
@@ -169,8 +170,9 @@ type commandEnd struct {
 	Output     *string `json:"output,omitempty"`
 }
 
-// rawOutput returns the raw output of a call for the client's programs. text is the text for the model: the output, then a line
-// with the state of the command. The output of a command on this machine is left out, because the content has it.
+// rawOutput returns the raw output of a call for the client's programs. text is the text for the
+// model: the output, then a line with the state of the command. The output of a command on this
+// machine is left out, because the content has it.
 func rawOutput(s *ws.CommandState, text string, live bool) json.RawMessage {
 	end := commandEnd{TerminalID: s.Terminal, TimedOut: s.TimedOut, Running: s.Running, Truncated: s.Truncated}
 	if s.Exit != nil && s.Exit.Signal != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// Serve serves an agent to an editor over the Agent Client Protocol, version 1. It speaks JSON-RPC, one message a line, on the
-// streams of config. It returns
+// Serve serves an agent to an editor over the Agent Client Protocol, version 1. It speaks JSON-RPC,
+// one message a line, on the streams of config. It returns
 //
 //   - nil when the client has ended its side, which is how editors stop an agent, or is gone;
 //   - nil after SIGTERM, SIGHUP or SIGINT, if it uses the process's streams, also if ctx ends with the signal;
@@ -24,8 +24,9 @@ import (
 //   - an error if a stream fails, or with all problems of the configuration;
 //   - a [*StuckError] if something does not end with its context.
 //
-// In each case, turns are cancelled, their tools and the tools' terminals are given time to end, and sessions are released. Serve
-// waits for this, for at most ShutdownTimeout. A program should exit when Serve returns.
+// In each case, turns are cancelled, their tools and the tools' terminals are given time to end,
+// and sessions are released. Serve waits for this, for at most ShutdownTimeout. A program should
+// exit when Serve returns.
 //
 // # Standard input and output
 //
@@ -38,11 +39,12 @@ import (
 //
 // # Sessions and turns
 //
-// Sessions are independent and run in parallel. A session has one turn at a time: see [host.Busy]. A turn is one run of the agent
-// over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a structured output
-// is sent as one message, and an [acp.SessionUpdate] that a tool emits is sent unchanged. A client that reads slowly slows the run
-// down. Commands in the background belong to the session and end with it. The history keeps what a turn did, however it ended.
-// Refused turns are dropped.
+// Sessions are independent and run in parallel. A session has one turn at a time: see [host.Busy].
+// A turn is one run of the agent over the session's history: text and thoughts are streamed, each
+// tool call is announced once and then updated, a structured output is sent as one message, and an
+// [acp.SessionUpdate] that a tool emits is sent unchanged. A client that reads slowly slows the run
+// down. Commands in the background belong to the session and end with it. The history keeps what a
+// turn did, however it ended. Refused turns are dropped.
 //
 // The prompt is answered when the run has ended, after all its updates:
 //
@@ -66,7 +68,8 @@ import (
 // prompt. See the rules of the protocol in its chapters on initialization, session setup and the
 // prompt turn.
 //
-// With [Options].Unstable, clients can also use methods and updates of the protocol that may still change: see there.
+// With [Options].Unstable, clients can also use methods and updates of the protocol that may still
+// change: see there.
 //
 // # Several surfaces
 //
@@ -80,12 +83,14 @@ func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) erro
 	return serveHost(ctx, h, config.Options)
 }
 
-// ServeHost is [Serve] for a host that the program has made, and closes. Its sessions are shared by all who use the host: several
-// editors, and browsers with package webbridge. Dependencies come from [DepsOf], in [host.Config].Deps.
+// ServeHost is [Serve] for a host that the program has made, and closes. Its sessions are shared by
+// all who use the host: several editors, and browsers with package webbridge. Dependencies come
+// from [DepsOf], in [host.Config].Deps.
 //
-// A session has its files and commands where it was opened first: see [host.Session.Place]. When an editor leaves a session that
-// others use, the session moves to this machine. An editor is shown what was said elsewhere together with its own next prompt, or
-// when it loads the session, because the protocol has no updates of turns that the client has not begun.
+// A session has its files and commands where it was opened first: see [host.Session.Place]. When an
+// editor leaves a session that others use, the session moves to this machine. An editor is shown
+// what was said elsewhere together with its own next prompt, or when it loads the session, because
+// the protocol has no updates of turns that the client has not begun.
 func ServeHost(ctx context.Context, h *host.Host, o Options) error {
 	if h == nil {
 		return errors.New("acpbridge: the host is nil: make one with host.New")

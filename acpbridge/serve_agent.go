@@ -20,7 +20,8 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// server is the agent's side of a connection. It has no type parameters: open makes the typed side of a session.
+// server is the agent's side of a connection. It has no type parameters: open makes the typed side
+// of a session.
 type server struct {
 	acp.UnimplementedAgent
 
@@ -53,7 +54,8 @@ type server struct {
 
 var _ acp.Agent = (*server)(nil)
 
-// Initialize implements [acp.Agent]. It does no I/O. Whatever version the client proposes, the answer is the one that there is.
+// Initialize implements [acp.Agent]. It does no I/O. Whatever version the client proposes, the
+// answer is the one that there is.
 func (s *server) Initialize(ctx context.Context, p *acp.InitializeRequest) (*acp.InitializeResponse, error) {
 	s.mu.Lock()
 	s.peer = *p
@@ -152,7 +154,8 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 	return nil
 }
 
-// checkDirectories keeps to what the protocol asks: absolute paths, of the platform that the agent runs on.
+// checkDirectories keeps to what the protocol asks: absolute paths, of the platform that the agent
+// runs on.
 func checkDirectories(cwd string, more []string) error {
 	if !filepath.IsAbs(cwd) {
 		return acp.Errorf(acp.CodeInvalidParams, "invalid params: cwd %q is not an absolute path", cwd).WithData(errorData{Kind: KindSession})
@@ -166,7 +169,8 @@ func checkDirectories(cwd string, more []string) error {
 	return nil
 }
 
-// warnAboutServers names the MCP servers that the session does without. Their commands and headers may hold secrets.
+// warnAboutServers names the MCP servers that the session does without. Their commands and headers
+// may hold secrets.
 func (s *server) warnAboutServers(id acp.SessionID, servers []acp.MCPServer) {
 	for i := range servers {
 		name := "of an unknown kind"
@@ -229,8 +233,9 @@ func (s *server) take(id acp.SessionID) *session {
 	return session
 }
 
-// close waits for the turns of a session that has ended, and releases it, also if the client has ended its side meanwhile. It reports whether
-// that was done in time. If not, the session is released when its turns have ended.
+// close waits for the turns of a session that has ended, and releases it, also if the client has
+// ended its side meanwhile. It reports whether that was done in time. If not, the session is
+// released when its turns have ended.
 func (s *server) close(ctx context.Context, session *session) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdown)
 	defer cancel()
@@ -243,7 +248,8 @@ func (s *server) close(ctx context.Context, session *session) bool {
 	return true
 }
 
-// closeLater releases a session that could not be released in time. When Serve ends, that is left to it.
+// closeLater releases a session that could not be released in time. When Serve ends, that is left
+// to it.
 func (s *server) closeLater(session *session) {
 	for _, t := range session.unfinished() {
 		select {
@@ -270,7 +276,8 @@ func (s *server) left(session *session) {
 	}
 }
 
-// waitLeft waits for the release of a session that has been closed, before it is opened again. The error is the answer to the request.
+// waitLeft waits for the release of a session that has been closed, before it is opened again. The
+// error is the answer to the request.
 func (s *server) waitLeft(ctx context.Context, id acp.SessionID) error {
 	s.mu.Lock()
 	old := s.leaving[id]
@@ -302,7 +309,8 @@ func (s *server) allSessions() []*session {
 	return slices.AppendSeq(slices.Collect(maps.Values(s.sessions)), maps.Values(s.leaving))
 }
 
-// logError logs the kind of an error, not its text, which may hold what users and files say. A panic is logged with its stack.
+// logError logs the kind of an error, not its text, which may hold what users and files say. A
+// panic is logged with its stack.
 func (s *server) logError(what string, id acp.SessionID, err error) {
 	attrs := []any{"session", id}
 	if err != nil {

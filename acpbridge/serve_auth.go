@@ -13,13 +13,15 @@ import (
 	"github.com/ponte-go/ponte/agent"
 )
 
-// Auth logs the user of an agent in and out. Its methods may be called from several goroutines. Errors are shown to the user, in one line,
-// and must not hold secrets.
+// Auth logs the user of an agent in and out. Its methods may be called from several goroutines.
+// Errors are shown to the user, in one line, and must not hold secrets.
 type Auth interface {
-	// Methods returns the ways to log in, the best first. Clients are told of them in initialize, so it does no I/O. Methods of the kind
-	// terminal, which start the program a second time, are told only to clients that can do that. Ids must be unique.
+	// Methods returns the ways to log in, the best first. Clients are told of them in initialize,
+	// so it does no I/O. Methods of the kind terminal, which start the program a second time, are
+	// told only to clients that can do that. Ids must be unique.
 	Methods() []acp.AuthMethod
-	// Check says why the agent cannot be used before the user has logged in, or nil. It is called when a session begins.
+	// Check says why the agent cannot be used before the user has logged in, or nil. It is called
+	// when a session begins.
 	Check(ctx context.Context) error
 	// Authenticate logs the user in by one of Methods that is not of the kind terminal. It may take
 	// as long as the user needs. Its ctx ends when the client cancels the request.

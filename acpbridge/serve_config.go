@@ -20,20 +20,22 @@ import (
 // Config configures [Serve]. Host.Agent is required, and Deps or Host.Deps, unless D is
 // [deps.ACPDeps] itself.
 type Config[D deps.Carrier, O any] struct {
-	// Host configures the agent, its sessions, and what users can choose. With Host.Store, clients can list, load, resume and
-	// delete sessions, also after the agent was killed. Nil keeps them in memory until they are closed or the connection ends.
-	// For an own Host.Deps see [DepsOf], for Host.RunOptions [PromptOf].
+	// Host configures the agent, its sessions, and what users can choose. With Host.Store, clients
+	// can list, load, resume and delete sessions, also after the agent was killed. Nil keeps them
+	// in memory until they are closed or the connection ends. For an own Host.Deps see [DepsOf],
+	// for Host.RunOptions [PromptOf].
 	Host host.Config[D, O]
 
-	// Deps makes the dependencies of a session. It is short for a Host.Deps that calls [DepsOf] with Local. The result must contain
-	// acp, with its Workspace or another one, which ends with the session. Deps is called before session/new, session/load and
-	// session/resume are answered, with a ctx that ends with the request, and its error is the answer. Updates that it sends are
+	// Deps makes the dependencies of a session. It is short for a Host.Deps that calls [DepsOf]
+	// with Local. The result must contain acp, with its Workspace or another one, which ends with
+	// the session. Deps is called before session/new, session/load and session/resume are answered,
+	// with a ctx that ends with the request, and its error is the answer. Updates that it sends are
 	// sent after the answer.
 	Deps func(ctx context.Context, acp deps.ACPDeps) (D, error)
 
-	// Local lets this machine provide files and commands that a client lacks. By default, the tools for them are not
-	// offered. With Local, session/new fails with -32602 if this machine is needed and a directory of the session
-	// does not exist on it. It is not used with Host.Deps.
+	// Local lets this machine provide files and commands that a client lacks. By default, the tools
+	// for them are not offered. With Local, session/new fails with -32602 if this machine is needed
+	// and a directory of the session does not exist on it. It is not used with Host.Deps.
 	Local LocalFallback
 
 	Options
@@ -41,13 +43,14 @@ type Config[D deps.Carrier, O any] struct {
 
 // Options configure a connection with an editor. The zero value is usable.
 type Options struct {
-	// Info is the agent's name and version. By default, they are taken from the program's build information.
+	// Info is the agent's name and version. By default, they are taken from the program's build
+	// information.
 	Info acp.Implementation
 
-	// LinkedFiles bounds the bytes of linked files that are added to a prompt, in total. Files are read through the
-	// session's workspace, under its rules for paths. Of a link to lines, only these are read. Files that the
-	// workspace or the model does not accept, or that do not fit, are left to the model's tools. So are all files if
-	// LinkedFiles is 0.
+	// LinkedFiles bounds the bytes of linked files that are added to a prompt, in total. Files are
+	// read through the session's workspace, under its rules for paths. Of a link to lines, only
+	// these are read. Files that the workspace or the model does not accept, or that do not fit,
+	// are left to the model's tools. So are all files if LinkedFiles is 0.
 	LinkedFiles int
 
 	// Unstable serves parts of the protocol that may change with each of its releases, to clients
@@ -60,21 +63,24 @@ type Options struct {
 	// may host servers themselves and exchange their messages as mcp/message. See package unstable.
 	Unstable bool
 
-	// In and Out are the connection's streams, closed at its end if they are [io.Closer]s. If both are nil the process's standard
-	// input and output are taken over: see [Serve].
+	// In and Out are the connection's streams, closed at its end if they are [io.Closer]s. If both
+	// are nil the process's standard input and output are taken over: see [Serve].
 	In  io.Reader
 	Out io.Writer
 
-	// ShutdownTimeout bounds how long Serve waits for turns, the release of dependencies and the client when it ends; 0 is 1.5 s.
+	// ShutdownTimeout bounds how long Serve waits for turns, the release of dependencies and the
+	// client when it ends; 0 is 1.5 s.
 	ShutdownTimeout time.Duration
 
-	// MCP connects to the MCP servers that clients name: see package acpmcp. If it is nil, they are only logged.
+	// MCP connects to the MCP servers that clients name: see package acpmcp. If it is nil, they are
+	// only logged.
 	MCP MCPServers
 
 	// Auth logs the user in and out. Nil means that no login is needed.
 	Auth Auth
 
-	// Conn tunes the connection; see there for the limits of messages and queues. Its Logger is the host's unless it has its own.
+	// Conn tunes the connection; see there for the limits of messages and queues. Its Logger is the
+	// host's unless it has its own.
 	Conn acp.ConnOptions
 }
 

@@ -51,7 +51,8 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return s
 	}, s.extend(s.conn))
 
-	// The connection outlives ctx for as long as turns need it to end: a terminal is released by a call of the client.
+	// The connection outlives ctx for as long as turns need it to end: a terminal is released by a
+	// call of the client.
 	connDone := make(chan error, 1)
 	go func() { connDone <- conn.Serve(context.WithoutCancel(ctx)) }()
 
@@ -118,8 +119,8 @@ func (s *server) cancelTurns() {
 	}
 }
 
-// endSessions waits for the turns of all sessions and releases those whose turns have ended, until wait ends. It reports whether that
-// was enough for all of them. It may be called again.
+// endSessions waits for the turns of all sessions and releases those whose turns have ended, until
+// wait ends. It reports whether that was enough for all of them. It may be called again.
 func (s *server) endSessions(wait, release context.Context) bool {
 	sessions := s.allSessions()
 	done := make([]bool, len(sessions))
@@ -131,8 +132,9 @@ func (s *server) endSessions(wait, release context.Context) bool {
 	return !slices.Contains(done, false)
 }
 
-// endSession ends the commands of a session, waits for its turns, which have been cancelled, and releases it. Commands do not wait for turns:
-// a tool may ignore its context. It reports whether that was done before wait ended. It may be called again.
+// endSession ends the commands of a session, waits for its turns, which have been cancelled, and
+// releases it. Commands do not wait for turns: a tool may ignore its context. It reports whether
+// that was done before wait ended. It may be called again.
 func (s *server) endSession(wait, release context.Context, session *session) bool {
 	ended := session.endCommands(release)
 	if !session.wait(wait) {
@@ -146,7 +148,8 @@ func (s *server) endSession(wait, release context.Context, session *session) boo
 	}
 }
 
-// releaseSession frees what belongs to a session, once, with the release ctx. It reports whether that was done before wait ended.
+// releaseSession frees what belongs to a session, once, with the release ctx. It reports whether
+// that was done before wait ended.
 func (s *server) releaseSession(wait, release context.Context, session *session) bool {
 	released := make(chan struct{})
 	go func() {

@@ -51,7 +51,8 @@ func (s *server) notOpened(what string, id acp.SessionID, err error) error {
 	return s.failure(what, id, err)
 }
 
-// failure logs that something about a session failed, and returns the answer. Errors of Deps that are a [*acp.Error] know what they say.
+// failure logs that something about a session failed, and returns the answer. Errors of Deps that
+// are a [*acp.Error] know what they say.
 func (s *server) failure(what string, id acp.SessionID, err error) error {
 	s.logError(what, id, err)
 	if e, ok := errors.AsType[*acp.Error](err); ok {

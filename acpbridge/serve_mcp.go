@@ -23,8 +23,8 @@ type MCPServers interface {
 	Capabilities() acp.MCPCapabilities
 	// Open begins to connect to the servers of a session. It returns at once.
 	Open(session *deps.Session, servers []acp.MCPServer)
-	// News returns what the user should be told about the session's servers, a line each. It tells everything once. It is called at
-	// the beginning and at the end of each turn.
+	// News returns what the user should be told about the session's servers, a line each. It tells
+	// everything once. It is called at the beginning and at the end of each turn.
 	News(id acp.SessionID) []string
 	// Close ends the servers of a session, after its last turn.
 	Close(id acp.SessionID)
@@ -41,7 +41,8 @@ type HostedMCPServers interface {
 	Message(ctx context.Context, client unstable.Peer, n *unstable.MessageMCPNotification)
 }
 
-// hostedServers returns what uses servers that the client hosts, and the connection with the client, or nil.
+// hostedServers returns what uses servers that the client hosts, and the connection with the
+// client, or nil.
 func (s *server) hostedServers() (HostedMCPServers, unstable.Peer) {
 	all, ok := s.mcp.(HostedMCPServers)
 	conn, connected := s.client.(unstable.Peer)
@@ -73,7 +74,8 @@ func (s *server) openServers(session *session, servers []acp.MCPServer) {
 	}
 }
 
-// reopenServers connects to the servers that a client names for a session that is open, if they are others than before. No turn is running.
+// reopenServers connects to the servers that a client names for a session that is open, if they are
+// others than before. No turn is running.
 func (s *server) reopenServers(session *session, servers []acp.MCPServer) {
 	if session.named(servers) {
 		s.closeServers(session)

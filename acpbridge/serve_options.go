@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// configOptions returns settings as the protocol has them. A client that takes no switches gets them as a choice of on and off.
+// configOptions returns settings as the protocol has them. A client that takes no switches gets
+// them as a choice of on and off.
 func (s *session) configOptions(all []view.Setting) []acp.SessionConfigOption {
 	switches := false
 	if takes := s.info.Capabilities.Session; takes != nil && takes.ConfigOptions != nil {
@@ -91,7 +92,8 @@ func modes(all []view.Setting) *acp.SessionModeState {
 	return state
 }
 
-// offered returns what the answer to session/new, session/load and session/resume says of the settings.
+// offered returns what the answer to session/new, session/load and session/resume says of the
+// settings.
 func (s *session) offered() (*acp.SessionModeState, []acp.SessionConfigOption) {
 	all := s.hosted.Settings()
 	if len(all) == 0 {

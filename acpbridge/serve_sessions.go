@@ -29,8 +29,8 @@ func description(id acp.SessionID, dir string, more []string) sessions.New {
 	return n
 }
 
-// LoadSession implements [acp.Agent]. Everything that the session shows goes out before the answer. The session's next messages, which a
-// client may have written in the same breath, wait for that.
+// LoadSession implements [acp.Agent]. Everything that the session shows goes out before the answer.
+// The session's next messages, which a client may have written in the same breath, wait for that.
 func (s *server) LoadSession(ctx context.Context, p *acp.LoadSessionRequest) (*acp.LoadSessionResponse, error) {
 	if !s.stored {
 		return s.UnimplementedAgent.LoadSession(ctx, p)
@@ -58,7 +58,8 @@ func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest)
 	return resp, nil
 }
 
-// reopen opens a session of the store, or takes one that is open. One that is open in other directories is closed and opened anew.
+// reopen opens a session of the store, or takes one that is open. One that is open in other
+// directories is closed and opened anew.
 func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more []string, servers []acp.MCPServer, replay bool) (*session, error) {
 	what := "the session cannot be resumed"
 	if replay {

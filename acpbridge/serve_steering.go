@@ -19,13 +19,15 @@ func steeringMeta() map[string]json.RawMessage {
 	return map[string]json.RawMessage{"steering": json.RawMessage(`{"supported":true}`)}
 }
 
-// steered is the answer to [MethodSteering]. The outcome promptRequired asks the client to send the message as a prompt.
+// steered is the answer to [MethodSteering]. The outcome promptRequired asks the client to send the
+// message as a prompt.
 type steered struct {
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// extend has a connection with these options handle [MethodSteering], before what they handle already.
+// extend has a connection with these options handle [MethodSteering], before what they handle
+// already.
 func (s *server) extend(opts acp.ConnOptions) *acp.ConnOptions {
 	next := opts.ExtMethod
 	opts.ExtMethod = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {

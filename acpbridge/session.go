@@ -46,7 +46,8 @@ type session struct {
 	awake *awake // the last one; nil before the dependencies are made
 }
 
-// seen is how far a client has been shown a session. It does not keep what the session shows from being forgotten.
+// seen is how far a client has been shown a session. It does not keep what the session shows from
+// being forgotten.
 type seen struct {
 	in    weak.Pointer[view.Fold]
 	pos   uint64
@@ -89,7 +90,8 @@ func (s *session) foreign() *host.Turn {
 	return running
 }
 
-// options returns what the client takes. Commands that run here are shown as terminals to clients that know those.
+// options returns what the client takes. Commands that run here are shown as terminals to clients
+// that know those.
 func (s *session) options() acpview.Options {
 	o, can := s.takes, s.info.Capabilities
 	a := s.waking()
@@ -153,8 +155,8 @@ func (s *session) end(cause, answer error) {
 	}
 }
 
-// endCommands ends the commands of the session and lets none begin. The result is closed when they have ended. It may be called several
-// times.
+// endCommands ends the commands of the session and lets none begin. The result is closed when they
+// have ended. It may be called several times.
 func (s *session) endCommands(ctx context.Context) <-chan struct{} {
 	a := s.waking()
 	if a == nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// sessionClient is the client as the code of a session sees it. What that code tells the user goes to what the session shows, and from there
-// to every client. It is the [deps.Transcript] of the session's tracker.
+// sessionClient is the client as the code of a session sees it. What that code tells the user goes
+// to what the session shows, and from there to every client. It is the [deps.Transcript] of the
+// session's tracker.
 type sessionClient struct {
 	acp.Client
 	gate   gate
@@ -123,7 +124,8 @@ func (c *sessionClient) Show(ctx context.Context) error {
 // errNotShown is the error of an update that tools cannot send.
 var errNotShown = errors.New("acpbridge: tools cannot send updates of this kind: use messages, tool calls, plans, notices and compactions")
 
-// emit has the session show an update that code of the session sends, in an event of the run or without one.
+// emit has the session show an update that code of the session sends, in an event of the run or
+// without one.
 func (c *sessionClient) emit(e *agent.Event, u *acp.SessionUpdate) error {
 	turn, _ := c.now()
 	if turn == nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// errNoTurn is the error of an update that belongs to a turn while there is none: user code that kept its dependencies longer than
-// its turn. It is an acp.ErrAnswered, as the connection's own for what comes behind an answer.
+// errNoTurn is the error of an update that belongs to a turn while there is none: user code that
+// kept its dependencies longer than its turn. It is an acp.ErrAnswered, as the connection's own for
+// what comes behind an answer.
 var errNoTurn = noTurn{}
 
 type noTurn struct{}
@@ -21,8 +22,9 @@ func (noTurn) Is(target error) bool { return target == acp.ErrAnswered }
 
 var errSessionGone = errors.New("acpbridge: the session has been closed")
 
-// gate is the client of a session for what the session shows. It keeps the protocol's order: no update goes out before the answer to
-// session/new, and none that belongs to a turn before the turn or behind its answer.
+// gate is the client of a session for what the session shows. It keeps the protocol's order: no
+// update goes out before the answer to session/new, and none that belongs to a turn before the turn
+// or behind its answer.
 type gate struct {
 	acp.Client
 
@@ -130,7 +132,8 @@ func (c *turnCtx) Value(key any) any {
 	return c.turn.Value(key)
 }
 
-// belongsToTurn reports whether an update makes sense within a turn only. The others tell about the session and may come at any time.
+// belongsToTurn reports whether an update makes sense within a turn only. The others tell about the
+// session and may come at any time.
 func belongsToTurn(u *acp.SessionUpdate) bool {
 	return u.UserMessageChunk != nil || u.AgentMessageChunk != nil || u.AgentThoughtChunk != nil ||
 		u.ToolCall != nil || u.ToolCallUpdate != nil || u.Plan != nil

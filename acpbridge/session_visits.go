@@ -10,7 +10,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// visits are the addresses that the user has agreed to open in the running turn. The client waits to be told that they are done with.
+// visits are the addresses that the user has agreed to open in the running turn. The client waits
+// to be told that they are done with.
 type visits struct {
 	mu   sync.Mutex
 	open []acp.ElicitationID

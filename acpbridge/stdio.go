@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// stdio is the process's standard input and output, taken over for the protocol. One JSON message a line is all that may ever stand
-// on the real output, so for as long as the takeover lasts:
+// stdio is the process's standard input and output, taken over for the protocol. One JSON message a
+// line is all that may ever stand on the real output, so for as long as the takeover lasts:
 //
 //   - what the program prints to its standard output goes to standard error, whether it is printed by Go, by C or by a child process;
 //   - what the program and its children read from standard input is empty;

@@ -10,8 +10,9 @@ import (
 	"os"
 )
 
-// hijackStdio swaps the variables of package os, which is all that can be done portably: it holds for what is printed by Go. It must
-// not run while other goroutines print. Children inherit a stream only if they are given it.
+// hijackStdio swaps the variables of package os, which is all that can be done portably: it holds
+// for what is printed by Go. It must not run while other goroutines print. Children inherit a
+// stream only if they are given it.
 func hijackStdio() (*stdio, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -17,8 +17,8 @@ func withSignals(parent context.Context) (_ context.Context, stop func() (signal
 	ctx, cancel := context.WithCancelCause(parent)
 	signals, broken := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, endSignals...)
-	// Standard error may be a pipe to a client that is dead. Without a listener the next line of the log would end the process on
-	// the spot.
+	// Standard error may be a pipe to a client that is dead. Without a listener the next line of
+	// the log would end the process on the spot.
 	signal.Notify(broken, brokenPipe...)
 	signalled := false
 	var listener sync.WaitGroup

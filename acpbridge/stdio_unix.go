@@ -34,8 +34,8 @@ func hijackStdio() (*stdio, error) {
 	return s, nil
 }
 
-// openStderr opens the null device as standard error if the program has closed it. Otherwise another file might get its number, and
-// what is printed would go there.
+// openStderr opens the null device as standard error if the program has closed it. Otherwise
+// another file might get its number, and what is printed would go there.
 func openStderr() error {
 	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, 2, syscall.F_GETFD, 0); errno != syscall.EBADF {
 		return nil
@@ -84,8 +84,9 @@ func keep(number int, name string) (*kept, error) {
 	if k.fd, err = dupPrivate(number); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), syscall.Close(fd))
 	}
-	// A read or write on a pipe or socket can be ended by closing the file, but only if the runtime polls the file, and it does that
-	// if the descriptor does not block when the file is made. Terminals are left as they are: others use them too.
+	// A read or write on a pipe or socket can be ended by closing the file, but only if the runtime
+	// polls the file, and it does that if the descriptor does not block when the file is made.
+	// Terminals are left as they are: others use them too.
 	if pollable(fd) {
 		if k.blocking, err = setNonblock(fd); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), syscall.Close(fd), syscall.Close(k.fd))
@@ -104,7 +105,8 @@ func (k *kept) restore() error {
 	return errors.Join(err, syscall.Close(k.fd))
 }
 
-// dupPrivate copies a descriptor. No child process inherits the copy, and its number is never one of the standard three.
+// dupPrivate copies a descriptor. No child process inherits the copy, and its number is never one
+// of the standard three.
 func dupPrivate(fd int) (int, error) {
 	c, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 3)
 	if errno != 0 {

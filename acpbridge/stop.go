@@ -27,18 +27,21 @@ const (
 	// KindSession: the session does not exist (-32002; data.sessionId names it), or it cannot be
 	// made (-32602, -32603).
 	KindSession ErrorKind = "session"
-	// KindPrompt: the prompt cannot be given to the model (-32602; data.index and data.block name the content block).
+	// KindPrompt: the prompt cannot be given to the model (-32602; data.index and data.block name
+	// the content block).
 	KindPrompt ErrorKind = "prompt"
 	// KindBusy: another turn of the session is running (-32600).
 	KindBusy ErrorKind = "busy"
-	// KindAuth: the user has to log in, or the provider does not accept the agent's key (-32000; data.authMethods are the ways to log in,
-	// if there are any). An unknown method is -32602.
+	// KindAuth: the user has to log in, or the provider does not accept the agent's key (-32000;
+	// data.authMethods are the ways to log in, if there are any). An unknown method is -32602.
 	KindAuth ErrorKind = "auth"
-	// KindRateLimited: too many requests, or a quota is used up (data.retryAfter, in seconds, if the provider said so).
+	// KindRateLimited: too many requests, or a quota is used up (data.retryAfter, in seconds, if
+	// the provider said so).
 	KindRateLimited ErrorKind = "rate_limited"
 	// KindContextLength: the conversation is longer than the model can take.
 	KindContextLength ErrorKind = "context_length"
-	// KindModel, KindTool, KindOutput and KindPrepare: the run failed at that stage. data.tool names the tool.
+	// KindModel, KindTool, KindOutput and KindPrepare: the run failed at that stage. data.tool
+	// names the tool.
 	KindModel   ErrorKind = "model"
 	KindTool    ErrorKind = "tool"
 	KindOutput  ErrorKind = "output"
@@ -69,8 +72,8 @@ type errorData struct {
 	RetryAfter float64       `json:"retryAfter,omitempty"` // seconds
 }
 
-// Causes of a turn's ctx that the bridge sets itself. A closed session is treated as if session/cancel had been called, as the
-// protocol asks.
+// Causes of a turn's ctx that the bridge sets itself. A closed session is treated as if
+// session/cancel had been called, as the protocol asks.
 var (
 	errSessionClosed = fmt.Errorf("acpbridge: session closed: %w", acp.ErrTurnCancelled)
 	errShutdown      = errors.New("acpbridge: shutting down")
@@ -84,8 +87,8 @@ type ending struct {
 	err    *acp.Error
 }
 
-// cancelled returns the ending of a turn whose ctx has ended, nil if it has not. A turn that the client has cancelled, by whatever
-// message, ends with that stop reason and never with an error.
+// cancelled returns the ending of a turn whose ctx has ended, nil if it has not. A turn that the
+// client has cancelled, by whatever message, ends with that stop reason and never with an error.
 func cancelled(ctx context.Context) *ending {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -161,7 +164,8 @@ func limitEnding(l *agent.LimitError) *ending {
 	return e
 }
 
-// failureOf turns a run's error into an answer: its code, a message for people, on one line, and data for programs.
+// failureOf turns a run's error into an answer: its code, a message for people, on one line, and
+// data for programs.
 func failureOf(err error) *acp.Error {
 	if e, ok := errors.AsType[*acp.Error](err); ok && e.Data != nil {
 		var run *agent.RunError

@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// teller tells a client what a turn shows. The turn waits for it, so nothing is lost and nothing is piled up.
+// teller tells a client what a turn shows. The turn waits for it, so nothing is lost and nothing is
+// piled up.
 type teller struct {
 	ctx     context.Context
 	session *session
@@ -41,7 +42,8 @@ func (r *teller) begin(turn *host.Turn) {
 // ownWays are the kinds of entities that clients are told of in other ways.
 var ownWays = []view.Kind{view.Options, view.Commands, view.Session}
 
-// catchUp shows what has happened elsewhere since the client was shown something: the prompts of others, and the answers.
+// catchUp shows what has happened elsewhere since the client was shown something: the prompts of
+// others, and the answers.
 func (r *teller) catchUp(turn *host.Turn) {
 	fold, seen := turn.Fold(), r.session.seen
 	if seen.in.Value() != fold {

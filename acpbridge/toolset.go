@@ -14,8 +14,9 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Toolset returns the tools of package workspace for the user's files and terminals, and shows their calls in the editor: titles,
-// changes as diffs, commands live. A run gets the tools that its client supports, see [Workspace], and none without a client.
+// Toolset returns the tools of package workspace for the user's files and terminals, and shows
+// their calls in the editor: titles, changes as diffs, commands live. A run gets the tools that its
+// client supports, see [Workspace], and none without a client.
 //
 //   - The tools use the session in [deps.ACPDeps].Workspace. Without one, the run gets its own
 //     [Workspace], which is closed with all commands when the run ends.
@@ -106,7 +107,8 @@ func (in *acpToolsInstance[D]) Close(ctx context.Context) (err error) {
 // maxChanges is how often a call is begun again because the file has changed meanwhile.
 const maxChanges = 5
 
-// shown returns a tool of package workspace whose calls the user sees, and about which the program's permissions decide first.
+// shown returns a tool of package workspace whose calls the user sees, and about which the
+// program's permissions decide first.
 func (s *acpTools[D]) shown(session *workspace.Session, t *toolset.Tool[D]) *toolset.Tool[D] {
 	shown := *t
 	p := &permission{decide: s.options.permissions}
@@ -153,7 +155,8 @@ func (s *acpTools[D]) shown(session *workspace.Session, t *toolset.Tool[D]) *too
 	return &shown
 }
 
-// titled gives an approval the title that the call has in the editor: there commands are their own titles.
+// titled gives an approval the title that the call has in the editor: there commands are their own
+// titles.
 func (a *report) titled(approval *toolset.Approval) *toolset.Approval {
 	if a.about.Runs {
 		approval.Title = a.about.Title
@@ -161,7 +164,8 @@ func (a *report) titled(approval *toolset.Approval) *toolset.Approval {
 	return approval
 }
 
-// sessionOf returns the session that a run works on, nil if there is none. close, if not nil, ends what was made for the run.
+// sessionOf returns the session that a run works on, nil if there is none. close, if not nil, ends
+// what was made for the run.
 func sessionOf(d deps.ACPDeps) (s *workspace.Session, close func(context.Context) error, err error) {
 	var fallback LocalFallback
 	if d.Workspace != nil {
@@ -185,7 +189,8 @@ func sessionOf(d deps.ACPDeps) (s *workspace.Session, close func(context.Context
 	}, nil
 }
 
-// bridged returns the bridge's workspace that a session works on, also if something records what is done on it; nil if it is another.
+// bridged returns the bridge's workspace that a session works on, also if something records what is
+// done on it; nil if it is another.
 func bridged(s *workspace.Session) *Workspace {
 	for w := s.Workspace(); ; {
 		if bridge, ok := w.(*Workspace); ok {

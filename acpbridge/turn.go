@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// farewell bounds how long a turn that was cancelled tries to tell a client that reads slowly how its tool calls ended.
+// farewell bounds how long a turn that was cancelled tries to tell a client that reads slowly how
+// its tool calls ended.
 const farewell = 250 * time.Millisecond
 
 // turn is one prompt from its registration to its answer.
@@ -47,7 +48,8 @@ func (t *turn) isEnded() bool { return isClosed(t.ended) }
 // isGoing reports whether the turn has neither ended nor been cancelled.
 func (t *turn) isGoing() bool { return t.cancelled() == nil && !t.isEnded() }
 
-// cancelled returns the ending of a turn that the client, another surface or the end of the session has cancelled, nil if none has.
+// cancelled returns the ending of a turn that the client, another surface or the end of the session
+// has cancelled, nil if none has.
 func (t *turn) cancelled() *ending {
 	cause := context.Cause(t.hosted.Context())
 	if t.ctx.Err() == nil && (errors.Is(cause, host.ErrCancelled) || errors.Is(cause, host.ErrClosed)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// cancelGrace is how long a turn that was cancelled may take to end before its prompt is answered without it.
+// cancelGrace is how long a turn that was cancelled may take to end before its prompt is answered
+// without it.
 const cancelGrace = 5 * time.Second
 
 // prompted runs the turn, and returns the answer to its prompt. A turn that was cancelled is left

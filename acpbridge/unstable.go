@@ -29,7 +29,8 @@ var unstableMethods = []string{
 	unstable.MethodForkSession, unstable.MethodArchiveSession, unstable.MethodUnarchiveSession, unstable.MethodSetSessionTitle, unstable.MethodSessionStatus,
 }
 
-// extendUnstable has a connection with these options handle the methods that are not stable, before what the options handle already.
+// extendUnstable has a connection with these options handle the methods that are not stable, before
+// what the options handle already.
 func (s *server) extendUnstable(opts *acp.ConnOptions) {
 	if !s.unstable {
 		return
@@ -68,7 +69,8 @@ func (t clientUpdates) options(can acp.ClientCapabilities) acpview.Options {
 	return o
 }
 
-// initializeUnstable reads what a client can do that is not stable, and announces what the agent can.
+// initializeUnstable reads what a client can do that is not stable, and announces what the agent
+// can.
 func (s *server) initializeUnstable(ctx context.Context) error {
 	if !s.unstable {
 		return nil

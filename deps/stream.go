@@ -46,7 +46,8 @@ func (t *Tracker) drop(id string) {
 	}
 }
 
-// append adds streamed text. It reports whether there is something to show now. If not, a timer is set.
+// append adds streamed text. It reports whether there is something to show now. If not, a timer is
+// set.
 func (t *Tracker) append(ctx context.Context, id, text string) (due bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,8 @@ type tail struct {
 	fresh   bool // changed since the last update
 }
 
-// write adds text and keeps at least the last limit bytes. To save copying, it moves memory only after twice as many.
+// write adds text and keeps at least the last limit bytes. To save copying, it moves memory only
+// after twice as many.
 func (t *tail) write(text string, limit int) {
 	t.fresh = true
 	if over := len(text) - limit; over > 0 {

@@ -15,21 +15,25 @@ import (
 
 // TrackerOptions configures a [Tracker]. The zero value and nil are usable.
 type TrackerOptions struct {
-	// TextInterval is the minimum time between two updates with streamed text of a call. 0 means 100 ms.
+	// TextInterval is the minimum time between two updates with streamed text of a call. 0 means
+	// 100 ms.
 	TextInterval time.Duration
-	// TextLimit limits the streamed text that a call shows, in bytes. Of longer text, the end is shown. 0 means 16 KiB.
+	// TextLimit limits the streamed text that a call shows, in bytes. Of longer text, the end is
+	// shown. 0 means 16 KiB.
 	TextLimit int
-	// Transcript takes the reports. If it is nil, the tracker keeps the calls itself and tells the client.
+	// Transcript takes the reports. If it is nil, the tracker keeps the calls itself and tells the
+	// client.
 	Transcript Transcript
 }
 
-// Tracker reports a session's tool calls, in the words of the protocol, to what the session shows. It keeps nothing of
-// them but text that is streamed.
+// Tracker reports a session's tool calls, in the words of the protocol, to what the session shows.
+// It keeps nothing of them but text that is streamed.
 //
-// Methods that take a ctx return when the client has been told or ctx is done. Changes that could not be sent are not
-// lost: they are sent with the next report. Reports are never reordered. Reports made while another one is being sent
-// are merged into one. The tracker sends even if ctx is done. Whether a cancelled turn can still report is up to the
-// client: acp.AgentConn does while its queue has room.
+// Methods that take a ctx return when the client has been told or ctx is done. Changes that could
+// not be sent are not lost: they are sent with the next report. Reports are never reordered.
+// Reports made while another one is being sent are merged into one. The tracker sends even if ctx
+// is done. Whether a cancelled turn can still report is up to the client: acp.AgentConn does while
+// its queue has room.
 type Tracker struct {
 	opts  TrackerOptions
 	calls Transcript
@@ -58,8 +62,9 @@ func NewTracker(client acp.Client, session acp.SessionID, opts *TrackerOptions) 
 	return t
 }
 
-// Label sets what the titles of a run's calls begin with, such as the name of an agent inside another one. It holds for titles that are
-// reported from now on, until [Tracker.EndRun]. The empty label changes nothing. A [Transcript] knows its agents itself.
+// Label sets what the titles of a run's calls begin with, such as the name of an agent inside
+// another one. It holds for titles that are reported from now on, until [Tracker.EndRun]. The empty
+// label changes nothing. A [Transcript] knows its agents itself.
 func (t *Tracker) Label(runID, label string) {
 	if t == nil || label == "" || !t.own {
 		return
@@ -92,9 +97,10 @@ func (t *Tracker) Start(ctx context.Context, c acp.ToolCall) error {
 	return t.report(ctx, new(acpview.Update(&c)), true)
 }
 
-// Update reports changes to a call. Fields that are absent, or that the client already has, are not sent. A status never
-// goes back, and nothing changes after the call has completed or failed. Content replaces all content, including text
-// from [Tracker.Append]. The call must have been started. See [ErrUnknownToolCall].
+// Update reports changes to a call. Fields that are absent, or that the client already has, are not
+// sent. A status never goes back, and nothing changes after the call has completed or failed.
+// Content replaces all content, including text from [Tracker.Append]. The call must have been
+// started. See [ErrUnknownToolCall].
 func (t *Tracker) Update(ctx context.Context, u acp.ToolCallUpdate) error {
 	if t == nil {
 		return nil
@@ -140,9 +146,10 @@ func (t *Tracker) Fail(ctx context.Context, id acp.ToolCallID, why string) error
 	return t.Update(ctx, u)
 }
 
-// Append adds text to what a call shows, for output that arrives in pieces. The protocol can only replace content as a
-// whole, so text is sent at most once per [TrackerOptions.TextInterval], and only its last [TrackerOptions.TextLimit]
-// bytes. Remaining text is sent by a timer, unless ctx is done by then, or with the next report about the call.
+// Append adds text to what a call shows, for output that arrives in pieces. The protocol can only
+// replace content as a whole, so text is sent at most once per [TrackerOptions.TextInterval], and
+// only its last [TrackerOptions.TextLimit] bytes. Remaining text is sent by a timer, unless ctx is
+// done by then, or with the next report about the call.
 func (t *Tracker) Append(ctx context.Context, id acp.ToolCallID, text string) error {
 	if t == nil || text == "" {
 		return nil
@@ -153,8 +160,8 @@ func (t *Tracker) Append(ctx context.Context, id acp.ToolCallID, text string) er
 	return t.calls.Show(ctx)
 }
 
-// Snapshot returns the whole state of a call, in the form a permission request carries. For an unknown call, it holds
-// only the id. For a finished call, it omits content, input and output.
+// Snapshot returns the whole state of a call, in the form a permission request carries. For an
+// unknown call, it holds only the id. For a finished call, it omits content, input and output.
 func (t *Tracker) Snapshot(id acp.ToolCallID) acp.ToolCallUpdate {
 	if t == nil {
 		return acp.ToolCallUpdate{ToolCallID: id}
@@ -176,8 +183,8 @@ func (t *Tracker) Snapshot(id acp.ToolCallID) acp.ToolCallUpdate {
 	return acpview.Call(e, agent)
 }
 
-// EndRun reports the unfinished calls of a run as failed, and forgets all calls of the run. Call it when the run has
-// ended and no one reports about its calls any more.
+// EndRun reports the unfinished calls of a run as failed, and forgets all calls of the run. Call it
+// when the run has ended and no one reports about its calls any more.
 func (t *Tracker) EndRun(ctx context.Context, runID string) error {
 	if t == nil {
 		return nil

@@ -14,25 +14,29 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// ErrUnknownToolCall is returned for a report about a tool call that was not started, or finished so long ago that it was
-// forgotten.
+// ErrUnknownToolCall is returned for a report about a tool call that was not started, or finished
+// so long ago that it was forgotten.
 var ErrUnknownToolCall = errors.New("deps: unknown tool call")
 
-// Transcript holds the tool calls of a session. Each has the id of its entity: see [acpview.CallID].
+// Transcript holds the tool calls of a session. Each has the id of its entity: see
+// [acpview.CallID].
 type Transcript interface {
-	// Call returns a call as it is, nil if it is not known, and the name of the agent inside another call
-	// whose call it is.
+	// Call returns a call as it is, nil if it is not known, and the name of the agent inside
+	// another call whose call it is.
 	Call(id string) (call *view.Entity, agent string)
-	// Report merges the fields of patch that are not empty into a call, as [view.Entity.Merge] does, unless the call
-	// has ended. Unless begin is set, a call that is not known is [ErrUnknownToolCall]. It does not block.
+	// Report merges the fields of patch that are not empty into a call, as [view.Entity.Merge]
+	// does, unless the call has ended. Unless begin is set, a call that is not known is
+	// [ErrUnknownToolCall]. It does not block.
 	Report(patch *view.Entity, begin bool) error
 	// EndRun ends the calls of a run that have not ended as failed. It does not block.
 	EndRun(run string)
-	// Show sends the client the changes that it has not seen. After an error, the next Show sends the rest.
+	// Show sends the client the changes that it has not seen. After an error, the next Show sends
+	// the rest.
 	Show(ctx context.Context) error
 }
 
-// keptCalls is the number of finished tool calls to remember, so that late reports about them can be recognised.
+// keptCalls is the number of finished tool calls to remember, so that late reports about them can
+// be recognised.
 const keptCalls = 512
 
 // calls is the transcript of a tracker that has been given none.
@@ -101,7 +105,8 @@ func (c *calls) ended(id string) {
 	}
 }
 
-// Show implements [Transcript]. Once the client knows everything, what it need not be told again is let go.
+// Show implements [Transcript]. Once the client knows everything, what it need not be told again is
+// let go.
 func (c *calls) Show(ctx context.Context) error {
 	c.mu.Lock()
 	shown := c.shown

@@ -9,10 +9,11 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// AnswerError reports that the peer sent an answer that is not a JSON-RPC response. It comes wrapped in a [CallError].
+// AnswerError reports that the peer sent an answer that is not a JSON-RPC response. It comes
+// wrapped in a [CallError].
 //
-// If the answer names its request, that call fails. Otherwise every waiting call fails, because the answer may belong to any
-// of them. So no call waits for an answer that will not come.
+// If the answer names its request, that call fails. Otherwise every waiting call fails, because the
+// answer may belong to any of them. So no call waits for an answer that will not come.
 type AnswerError struct {
 	Problem string // what is wrong, in English
 }
@@ -30,8 +31,8 @@ const (
 	strange             // no request has had this id
 )
 
-// resolve ends the call with the id. Answers do not wait for handlers, with one exception: when the caller sees the end of a turn
-// or of a replay, the updates before it have been handled.
+// resolve ends the call with the id. Answers do not wait for handlers, with one exception: when the
+// caller sees the end of a turn or of a replay, the updates before it have been handled.
 func (c *conn) resolve(id RequestID, a answer) fate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +79,8 @@ func (c *conn) waitsFor(id RequestID) bool {
 	return ok
 }
 
-// receiveBroken handles a line that is not valid JSON. If the line is clearly an answer, it is not answered itself.
+// receiveBroken handles a line that is not valid JSON. If the line is clearly an answer, it is not
+// answered itself.
 func (c *conn) receiveBroken(line []byte, ev Event) {
 	const problem = "the line is not valid JSON"
 	found := new(longLine)
@@ -102,7 +104,8 @@ func (c *conn) receiveBroken(line []byte, ev Event) {
 	c.refuse(RequestID{}, ev, CodeParseError, "parse error: "+problem)
 }
 
-// receiveBatch handles a line that is JSON but not an object. Batches are not supported, but answers in one end their calls.
+// receiveBatch handles a line that is JSON but not an object. Batches are not supported, but
+// answers in one end their calls.
 func (c *conn) receiveBatch(line []byte, ev Event) {
 	const problem = "answers do not come in batches"
 	answers, others := 0, 0
@@ -136,8 +139,9 @@ func (c *conn) isAnswer(env *envelope) bool {
 	return ok && (env.method == "" || answered) && c.waitsFor(id)
 }
 
-// refuseObject refuses an object that is neither an answer nor a valid request. Without a method it may have been meant as an
-// answer. Its id is then one of ours and must not be sent back to the peer.
+// refuseObject refuses an object that is neither an answer nor a valid request. Without a method it
+// may have been meant as an answer. Its id is then one of ours and must not be sent back to the
+// peer.
 func (c *conn) refuseObject(env *envelope, ev Event, problem string) {
 	id := env.id
 	if env.method == "" {
@@ -151,7 +155,8 @@ func (c *conn) refuseObject(env *envelope, ev Event, problem string) {
 	c.refuse(id, ev, CodeInvalidRequest, problem)
 }
 
-// ofAnswer reports whether a quoted name, which may be cut off, is the name of a member of an answer.
+// ofAnswer reports whether a quoted name, which may be cut off, is the name of a member of an
+// answer.
 func ofAnswer(name []byte) bool {
 	return slices.ContainsFunc([]string{`"jsonrpc"`, `"id"`, `"result"`, `"error"`}, func(member string) bool {
 		return len(name) <= len(member) && member[:len(name)] == string(name)

@@ -21,10 +21,12 @@ type pendingCall struct {
 	ordered bool
 }
 
-// Call sends a request of any name and waits for its answer, which it decodes into result as [Unmarshal] does; nil
-// drops it. params is encoded as by [Marshal]; nil sends {}. A [json.RawMessage] passes through both ways.
+// Call sends a request of any name and waits for its answer, which it decodes into result as
+// [Unmarshal] does; nil drops it. params is encoded as by [Marshal]; nil sends {}. A
+// [json.RawMessage] passes through both ways.
 //
-// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request. Every error is a [CallError].
+// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request.
+// Every error is a [CallError].
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
 	p, err := messageOf(params)
 	if err != nil {
@@ -47,7 +49,8 @@ func (c *conn) Call(ctx context.Context, method string, params, result any) erro
 	return nil
 }
 
-// Notify sends a notification of any name. It blocks as the typed methods do, and encodes params as Call does.
+// Notify sends a notification of any name. It blocks as the typed methods do, and encodes params as
+// Call does.
 func (c *conn) Notify(ctx context.Context, method string, params any) error {
 	p, err := messageOf(params)
 	if err != nil {
@@ -137,8 +140,8 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 	}
 }
 
-// streamedTo returns the session that the peer sends updates to before it answers the request, and that these updates belong to the
-// answer: the caller gets it when they have been handled.
+// streamedTo returns the session that the peer sends updates to before it answers the request, and
+// that these updates belong to the answer: the caller gets it when they have been handled.
 func streamedTo(params message) (session string, ok bool) {
 	switch p := params.(type) {
 	case *PromptRequest:
@@ -231,8 +234,9 @@ func (c *conn) deliver(env *envelope, ev Event) {
 
 const noCallWaits = "no call waits for this answer"
 
-// receiveStrange handles an answer with an id that no request had. The id may be one of ours in quotes. An error without an id may be
-// about a notification, unless its code says that the peer could not read a message.
+// receiveStrange handles an answer with an id that no request had. The id may be one of ours in
+// quotes. An error without an id may be about a notification, unless its code says that the peer
+// could not read a message.
 func (c *conn) receiveStrange(id RequestID, a answer) {
 	if number, ok := id.unquoted(); ok && c.waitsFor(number) {
 		c.resolve(number, answer{err: &AnswerError{Problem: "its id is a string, want the number " + number.String()}})

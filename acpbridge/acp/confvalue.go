@@ -4,8 +4,8 @@ package acp
 
 import "encoding/json"
 
-// SessionConfigSelectOptions are the values of a select option: a flat list or a list of groups. Exactly one field is set, be it to
-// an empty slice.
+// SessionConfigSelectOptions are the values of a select option: a flat list or a list of groups.
+// Exactly one field is set, be it to an empty slice.
 type SessionConfigSelectOptions struct {
 	Ungrouped []SessionConfigSelectOption // a flat list
 	Grouped   []SessionConfigSelectGroup  // a list of groups

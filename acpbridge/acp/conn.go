@@ -55,7 +55,8 @@ type role interface {
 	isAgent() bool
 }
 
-// closeGrace is how long the end of the connection waits for a read or a write to notice that its stream has been closed.
+// closeGrace is how long the end of the connection waits for a read or a write to notice that its
+// stream has been closed.
 const closeGrace = 100 * time.Millisecond
 
 // gate decides whether requests are let in. A client's is always open.
@@ -81,17 +82,18 @@ func (c *conn) init(r io.Reader, w io.Writer, opts *ConnOptions) {
 	c.out = newOutbox(c.opts.MaxQueue, tap)
 }
 
-// Serve reads and handles messages until the peer ends its side, a stream fails, ctx ends, or Close is called. Then the ctx of every
-// handler ends, calls fail with [ErrClosed], and Serve waits for the handlers, for what is queued to be written (for at most
-// FlushTimeout), and for its own goroutines. It closes both streams if they are [io.Closer]s, which is also how it ends a read or a
-// write that blocks: a goroutine blocked on a stream that cannot be closed, or whose Close does not interrupt it (a process's
-// standard input is one), is left behind after a tenth of a second.
+// Serve reads and handles messages until the peer ends its side, a stream fails, ctx ends, or Close
+// is called. Then the ctx of every handler ends, calls fail with [ErrClosed], and Serve waits for
+// the handlers, for what is queued to be written (for at most FlushTimeout), and for its own
+// goroutines. It closes both streams if they are [io.Closer]s, which is also how it ends a read or
+// a write that blocks: a goroutine blocked on a stream that cannot be closed, or whose Close does
+// not interrupt it (a process's standard input is one), is left behind after a tenth of a second.
 //
-// When the peer has ended its side, the messages that it wrote before are still handled, with a ctx that has ended; prompts that
-// have not been started are not.
+// When the peer has ended its side, the messages that it wrote before are still handled, with a ctx
+// that has ended; prompts that have not been started are not.
 //
-// It returns nil after the end of the peer's side and after Close, ctx's cause, or the stream's error. It may be called once.
-// Sending and calling may begin before Serve does.
+// It returns nil after the end of the peer's side and after Close, ctx's cause, or the stream's
+// error. It may be called once. Sending and calling may begin before Serve does.
 func (c *conn) Serve(ctx context.Context) error {
 	base, cancel := context.WithCancelCause(ctx)
 	defer cancel(ErrClosed)
@@ -206,8 +208,8 @@ func (c *conn) Close() error {
 // Done is closed when the connection has ended and all its goroutines have.
 func (c *conn) Done() <-chan struct{} { return c.done }
 
-// Err returns nil until the connection begins to end, then an error that wraps [ErrClosed] and the reason; the end of the peer's
-// side is [io.EOF].
+// Err returns nil until the connection begins to end, then an error that wraps [ErrClosed] and the
+// reason; the end of the peer's side is [io.EOF].
 func (c *conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// DecodeError reports a value that does not have the form that the protocol asks for. As the parameters of a request it becomes the
-// answer -32602.
+// DecodeError reports a value that does not have the form that the protocol asks for. As the
+// parameters of a request it becomes the answer -32602.
 type DecodeError struct {
 	Type    string // the Go name of the protocol type
 	Field   string // the field's name on the wire, "" if it is the value as a whole
@@ -23,8 +23,8 @@ func (e *DecodeError) Error() string {
 	return show.Received(fmt.Sprintf("acp: %s.%s: %s", e.Type, e.Field, e.Problem))
 }
 
-// end closes the decoding of a struct: it gives an error of one of the fields its place, and reports the first required field
-// whose bit is not among have.
+// end closes the decoding of a struct: it gives an error of one of the fields its place, and
+// reports the first required field whose bit is not among have.
 func (d *decoder) end(typ string, have int, required ...string) {
 	if d.err != nil {
 		d.name(typ)

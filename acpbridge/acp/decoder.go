@@ -115,7 +115,8 @@ func (d *decoder) quoted() (text []byte, escaped bool) {
 	}
 }
 
-// text returns the contents of the string at hand, for a comparison: they share memory with data if nothing was escaped.
+// text returns the contents of the string at hand, for a comparison: they share memory with data if
+// nothing was escaped.
 func (d *decoder) text() []byte {
 	text, escaped := d.quoted()
 	if escaped {
@@ -335,7 +336,8 @@ func (d *decoder) tag(typ, name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// firstKey looks ahead for the first of the names that the object has a member of, and returns its index, -1 if there is none.
+// firstKey looks ahead for the first of the names that the object has a member of, and returns its
+// index, -1 if there is none.
 func (d *decoder) firstKey(typ string, names ...string) int {
 	start := d.pos
 	defer func() { d.pos = start }()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acp is the protocol layer of the Agent Client Protocol (ACP), version 1: the types of its messages, the two roles as
-// interfaces, and a connection that speaks it, JSON-RPC 2.0 with one message a line, for either role. It depends on nothing but the
-// standard library.
+// Package acp is the protocol layer of the Agent Client Protocol (ACP), version 1: the types of its
+// messages, the two roles as interfaces, and a connection that speaks it, JSON-RPC 2.0 with one
+// message a line, for either role. It depends on nothing but the standard library.
 //
 // # Roles
 //
@@ -46,26 +46,29 @@
 //
 // # Sending
 //
-// Sending a notification puts it into a queue of bounded size; when the queue is full, it waits for room until ctx ends. ctx ends the
-// wait and nothing else: as long as there is room, a turn that was cancelled can still report how its tool calls ended. A call ends at
-// once when its ctx does, and tells the peer with $/cancel_request. Calls of methods that were not announced in initialize are the
-// caller's mistake: the connection does not look at capabilities.
+// Sending a notification puts it into a queue of bounded size; when the queue is full, it waits for
+// room until ctx ends. ctx ends the wait and nothing else: as long as there is room, a turn that
+// was cancelled can still report how its tool calls ended. A call ends at once when its ctx does,
+// and tells the peer with $/cancel_request. Calls of methods that were not announced in initialize
+// are the caller's mistake: the connection does not look at capabilities.
 //
 // # Limits
 //
 // A line that is too long, is not JSON or is not a message is answered with an error, and the
 // connection continues; see [ConnOptions] for the limits. Messages are never logged.
 //
-// A malformed answer never leaves a call waiting: the call fails with an [AnswerError]. If a bad message may have been an answer, the
-// error that is sent back has no id, because the id may be one of ours.
+// A malformed answer never leaves a call waiting: the call fails with an [AnswerError]. If a bad
+// message may have been an answer, the error that is sent back has no id, because the id may be one
+// of ours.
 //
 // # Types
 //
-// The types are generated from the protocol's schema. An optional field is absent if it is nil, "" (for ids and enums), or a nil
-// slice or map; an empty slice that is not nil is sent as []. Required slices are never sent as null. A union has a pointer per
-// variant, and keeps a variant that this version does not know as raw JSON; an enum keeps values that it does not know. Decoding
-// ignores unknown fields, and fails with a [DecodeError] if a required one is missing. [Marshal] and [Unmarshal] keep
-// these rules outside of a connection.
+// The types are generated from the protocol's schema. An optional field is absent if it is nil, ""
+// (for ids and enums), or a nil slice or map; an empty slice that is not nil is sent as [].
+// Required slices are never sent as null. A union has a pointer per variant, and keeps a variant
+// that this version does not know as raw JSON; an enum keeps values that it does not know. Decoding
+// ignores unknown fields, and fails with a [DecodeError] if a required one is missing. [Marshal]
+// and [Unmarshal] keep these rules outside of a connection.
 //
 // Package encoding/json writes the same JSON, and reads every valid message to the same value: the
 // types that need it for that implement [json.Marshaler] and [json.Unmarshaler]. But of the other

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// message is a pointer to a value of the protocol, or of any type that has a [shape]. Encoding must not keep or change the value, so
-// that a caller may use it again at once.
+// message is a pointer to a value of the protocol, or of any type that has a [shape]. Encoding must
+// not keep or change the value, so that a caller may use it again at once.
 type message = any
 
 // encoder appends JSON to b. The first error sticks; what b holds then is of no use.
@@ -56,8 +56,8 @@ func (e *encoder) close()      { e.b = append(e.b, '}') }
 func (e *encoder) openArray()  { e.b = append(e.b, '[') }
 func (e *encoder) closeArray() { e.b = append(e.b, ']') }
 
-// key begins a member. Its argument is the quoted name and the colon. No value ends in an opening brace, so the last byte tells
-// whether this member is the first.
+// key begins a member. Its argument is the quoted name and the colon. No value ends in an opening
+// brace, so the last byte tells whether this member is the first.
 func (e *encoder) key(quoted string) {
 	if e.b[len(e.b)-1] != '{' {
 		e.b = append(e.b, ',')
@@ -139,8 +139,8 @@ func (e *encoder) string(s string) {
 	e.b = append(b, '"')
 }
 
-// raw appends a JSON value of the user's. It stays byte for byte what it is, unless it has line breaks, which would end the
-// message, or is not valid UTF-8. nil is null.
+// raw appends a JSON value of the user's. It stays byte for byte what it is, unless it has line
+// breaks, which would end the message, or is not valid UTF-8. nil is null.
 func (e *encoder) raw(v json.RawMessage) {
 	switch {
 	case v == nil:

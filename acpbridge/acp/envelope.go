@@ -22,8 +22,8 @@ type envelope struct {
 	foreign bool   // there are members that no answer has
 }
 
-// parseEnvelope validates the line and finds the parts of the message in one pass. ok is false if the line is not JSON; object is
-// false if it is JSON, but not an object.
+// parseEnvelope validates the line and finds the parts of the message in one pass. ok is false if
+// the line is not JSON; object is false if it is JSON, but not an object.
 func parseEnvelope(line []byte) (env envelope, object, ok bool) {
 	s := scanner{data: line}
 	s.space()

@@ -34,16 +34,18 @@ var (
 	ErrAuthRequired     = &Error{Code: CodeAuthRequired, Message: "authentication required"}
 	ErrResourceNotFound = &Error{Code: CodeResourceNotFound, Message: "resource not found"}
 
-	// ErrRequestCancelled is also the cause of a handler's ctx that ended because the peer sent $/cancel_request.
+	// ErrRequestCancelled is also the cause of a handler's ctx that ended because the peer sent
+	// $/cancel_request.
 	ErrRequestCancelled = &Error{Code: CodeRequestCancelled, Message: "request cancelled"}
 )
 
 var (
-	// ErrTurnCancelled is the cause of a prompt's ctx that ended because the client sent session/cancel. It is a
-	// [context.Canceled] too.
+	// ErrTurnCancelled is the cause of a prompt's ctx that ended because the client sent
+	// session/cancel. It is a [context.Canceled] too.
 	ErrTurnCancelled error = turnCancelled{}
 
-	// ErrClosed is the error of everything that the connection can no longer do. It comes wrapped with the reason.
+	// ErrClosed is the error of everything that the connection can no longer do. It comes wrapped
+	// with the reason.
 	ErrClosed = errors.New("acp: connection closed")
 
 	// ErrAnswered is the error of a message sent with the ctx of a request that has been answered:
@@ -56,8 +58,9 @@ type turnCancelled struct{}
 func (turnCancelled) Error() string        { return "acp: turn cancelled by session/cancel" }
 func (turnCancelled) Is(target error) bool { return target == context.Canceled }
 
-// Error is a JSON-RPC error: what a handler returns to answer with a code of its choice, and what a call returns, wrapped in a
-// [CallError], when the peer answered with an error. errors.Is compares codes.
+// Error is a JSON-RPC error: what a handler returns to answer with a code of its choice, and what a
+// call returns, wrapped in a [CallError], when the peer answered with an error. errors.Is compares
+// codes.
 type Error struct {
 	Code    int             // of JSON-RPC and the protocol, such as -32602
 	Message string          // one line, for people
@@ -69,7 +72,8 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// WithData returns a copy of the error that carries data, as JSON. Data that has no JSON form is left out.
+// WithData returns a copy of the error that carries data, as JSON. Data that has no JSON form is
+// left out.
 func (e *Error) WithData(data any) *Error {
 	out := *e
 	out.Data, _ = json.Marshal(data)
@@ -80,7 +84,8 @@ func (e *Error) WithData(data any) *Error {
 // written out, as in ⟨ESC⟩.
 func (e *Error) Error() string { return show.Received(fmt.Sprintf("acp: %s (%d)", e.Message, e.Code)) }
 
-// Is reports whether target is an Error of the same code. A cancelled request is a [context.Canceled] too.
+// Is reports whether target is an Error of the same code. A cancelled request is a
+// [context.Canceled] too.
 func (e *Error) Is(target error) bool {
 	if t, ok := target.(*Error); ok {
 		return t.Code == e.Code
@@ -123,9 +128,10 @@ func (e *Error) decode(d *decoder) {
 	d.end("Error", have, "code", "message")
 }
 
-// CallError is a failed call of the peer: Err is an [*Error] if the peer answered with one, a [*DecodeError] if its result did not
-// have the protocol's form, an [*AnswerError] if the answer was malformed, a [*TooLongError] if it was over the limit, the cause of the
-// caller's ctx, or an [ErrClosed].
+// CallError is a failed call of the peer: Err is an [*Error] if the peer answered with one, a
+// [*DecodeError] if its result did not have the protocol's form, an [*AnswerError] if the answer
+// was malformed, a [*TooLongError] if it was over the limit, the cause of the caller's ctx, or an
+// [ErrClosed].
 type CallError struct {
 	Method string // of the call
 	Err    error  // is never nil
@@ -137,7 +143,8 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// TooLongError reports an answer of the peer that was longer than [ConnOptions].MaxLine and has been skipped.
+// TooLongError reports an answer of the peer that was longer than [ConnOptions].MaxLine and has
+// been skipped.
 type TooLongError struct {
 	Limit int // bytes
 }
@@ -146,8 +153,8 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("acp: the answer is longer than the limit of %d bytes", e.Limit)
 }
 
-// ToError returns what a handler's error is answered with: the [*Error] that it is or wraps; otherwise an internal error with the
-// first line of its text, and {"kind":"internal"} as data.
+// ToError returns what a handler's error is answered with: the [*Error] that it is or wraps;
+// otherwise an internal error with the first line of its text, and {"kind":"internal"} as data.
 func ToError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -9,8 +9,9 @@ import (
 	"fmt"
 )
 
-// Params returns a copy of the parameters of the message whose handler has the ctx, as the peer wrote them, for fields that the types of
-// this package do not have. It is nil for other contexts, and for messages without parameters.
+// Params returns a copy of the parameters of the message whose handler has the ctx, as the peer
+// wrote them, for fields that the types of this package do not have. It is nil for other contexts,
+// and for messages without parameters.
 func Params(ctx context.Context) json.RawMessage {
 	in := incomingOf(ctx)
 	if in == nil {
@@ -19,10 +20,11 @@ func Params(ctx context.Context) json.RawMessage {
 	return bytes.Clone(in.params)
 }
 
-// ExtendAnswer adds fields to the answer to the request whose handler has the ctx, for fields that the types of this package do not have.
-// They are encoded as by [Marshal], to an object. [Merge] joins them with what the handler returns. If it is called again,
-// they are joined with the earlier ones. An answer that is an error stays as it is. With a ctx that is not a request handler's, ok is
-// false.
+// ExtendAnswer adds fields to the answer to the request whose handler has the ctx, for fields that
+// the types of this package do not have. They are encoded as by [Marshal], to an object. [Merge]
+// joins them with what the handler returns. If it is called again, they are joined with the earlier
+// ones. An answer that is an error stays as it is. With a ctx that is not a request handler's, ok
+// is false.
 func ExtendAnswer(ctx context.Context, fields any) (ok bool, err error) {
 	in := incomingOf(ctx)
 	if in == nil || !in.request {
@@ -62,8 +64,8 @@ func (c *conn) extended(in *incoming, result message) (message, error) {
 	return (*rawMessage)(&base), nil
 }
 
-// Merge returns a JSON object with the members of both. Where both have one, objects are merged, lists of the same length are merged
-// element by element, and otherwise the second wins.
+// Merge returns a JSON object with the members of both. Where both have one, objects are merged,
+// lists of the same length are merged element by element, and otherwise the second wins.
 func Merge(base, more json.RawMessage) (json.RawMessage, error) {
 	var a, b map[string]json.RawMessage
 	if err := json.Unmarshal(base, &a); err != nil {

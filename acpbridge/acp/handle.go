@@ -36,7 +36,8 @@ func (c *conn) handle(in *incoming) {
 	in.cancel(ErrAnswered)
 }
 
-// settleGate opens or shuts the gate behind an answered initialize. A second initialize changes nothing.
+// settleGate opens or shuts the gate behind an answered initialize. A second initialize changes
+// nothing.
 func (c *conn) settleGate(ok bool) {
 	c.mu.Lock()
 	waiting := c.gate == gateWaiting
@@ -88,8 +89,9 @@ func (c *conn) awaitTurnBefore(in *incoming) {
 	}
 }
 
-// respond answers the request and reports whether the answer is a result that has its place in the order of the wire. From the
-// moment that it takes the request off the books no cancellation reaches it any more.
+// respond answers the request and reports whether the answer is a result that has its place in the
+// order of the wire. From the moment that it takes the request off the books no cancellation
+// reaches it any more.
 func (c *conn) respond(in *incoming, result message, err error) (ok bool) {
 	c.forget(in)
 	cause := context.Cause(in.ctx)
@@ -186,7 +188,8 @@ func (c *conn) handleNotification(in *incoming) {
 	}
 }
 
-// describe returns what may be logged of an error: its type, and its text if it is known to hold no payload.
+// describe returns what may be logged of an error: its type, and its text if it is known to hold no
+// payload.
 func describe(err error) string {
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return e.Error()
@@ -194,7 +197,8 @@ func describe(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// logPanic logs where a handler panicked. The value may hold anything, so only the runtime's own are written out.
+// logPanic logs where a handler panicked. The value may hold anything, so only the runtime's own
+// are written out.
 func (c *conn) logPanic(method string, v any) {
 	what := fmt.Sprintf("%T", v)
 	if e, ok := v.(runtime.Error); ok {

@@ -7,7 +7,8 @@ import (
 	"encoding/json"
 )
 
-// incoming is a request or notification from its reading to its end, or an answer that waits for the messages before it.
+// incoming is a request or notification from its reading to its end, or an answer that waits for
+// the messages before it.
 type incoming struct {
 	conn    *conn
 	deliver func() // of an answer; nothing else is set
@@ -63,10 +64,11 @@ func Async(ctx context.Context) {
 	}
 }
 
-// AfterResponse registers a function to call after the handler's response has been queued, on the handler's goroutine and before the
-// next message of the session is handled. Messages that f sends with its ctx are written after the response. For example, an agent
-// announces the commands of a session that the client must know first. Functions are called in the order of their registration, and
-// not at all if the response is an error or the connection has ended.
+// AfterResponse registers a function to call after the handler's response has been queued, on the
+// handler's goroutine and before the next message of the session is handled. Messages that f sends
+// with its ctx are written after the response. For example, an agent announces the commands of a
+// session that the client must know first. Functions are called in the order of their registration,
+// and not at all if the response is an error or the connection has ended.
 //
 // If ctx is not a request handler's, as in a test without a connection, f is not called, and ok is
 // false.

@@ -2,7 +2,8 @@
 
 package acp
 
-// lane is the queue of one session's messages. It exists while it has any, or while the handler of one has not released it.
+// lane is the queue of one session's messages. It exists while it has any, or while the handler of
+// one has not released it.
 type lane struct {
 	session string
 	queue   []*incoming

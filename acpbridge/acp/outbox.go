@@ -15,8 +15,9 @@ const (
 	freeChunks = 4        // buffers kept for the next ones
 )
 
-// outbox is the queue before the one goroutine that writes. A message that does not fit waits, first come first served, until
-// there is room, its ctx ends, or the connection does; an answer never waits.
+// outbox is the queue before the one goroutine that writes. A message that does not fit waits,
+// first come first served, until there is room, its ctx ends, or the connection does; an answer
+// never waits.
 type outbox struct {
 	limit int
 	tap   func(line []byte) // called in the order of the wire
@@ -46,8 +47,9 @@ func newOutbox(limit int, tap func([]byte)) *outbox {
 	return o
 }
 
-// send takes over the encoder, whose bytes are one line. Its error is nil once the message has its place in the order of the wire.
-// A message sent with the ctx of a request that has been answered is refused.
+// send takes over the encoder, whose bytes are one line. Its error is nil once the message has its
+// place in the order of the wire. A message sent with the ctx of a request that has been answered
+// is refused.
 func (o *outbox) send(ctx context.Context, e *encoder) error {
 	if e.err != nil {
 		defer e.release()
@@ -100,8 +102,9 @@ func (o *outbox) leave(ctx context.Context, w *waiter) error {
 	return context.Cause(ctx)
 }
 
-// answer queues the answer to a request at once, whatever the bound: the reader and the handlers must not depend on a peer that
-// does not read. From here on messages with the request's ctx are refused.
+// answer queues the answer to a request at once, whatever the bound: the reader and the handlers
+// must not depend on a peer that does not read. From here on messages with the request's ctx are
+// refused.
 func (o *outbox) answer(in *incoming, e *encoder) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +142,8 @@ func (o *outbox) refuse(in *incoming) error {
 
 func (o *outbox) fits(n int) bool { return o.queued == 0 || o.queued+n <= o.limit }
 
-// put appends a message. Small ones are copied into the chunk, large ones are passed on as they are.
+// put appends a message. Small ones are copied into the chunk, large ones are passed on as they
+// are.
 func (o *outbox) put(e *encoder) {
 	n := len(e.b)
 	o.queued += n

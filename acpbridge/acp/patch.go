@@ -4,8 +4,8 @@ package acp
 
 import "bytes"
 
-// Patch is a string in an update that says three things: absent, which the zero value is, leaves what the peer has; [Clear], null
-// on the wire, removes it; [Replace] sets it.
+// Patch is a string in an update that says three things: absent, which the zero value is, leaves
+// what the peer has; [Clear], null on the wire, removes it; [Replace] sets it.
 type Patch struct {
 	text  string
 	state patchState
@@ -28,7 +28,8 @@ func Clear() Patch { return Patch{state: patchClear} }
 // IsZero reports whether the patch leaves what there is.
 func (p Patch) IsZero() bool { return p.state == patchAbsent }
 
-// Get returns the new string and whether there is one. It is false both for the zero value and for [Clear].
+// Get returns the new string and whether there is one. It is false both for the zero value and for
+// [Clear].
 func (p Patch) Get() (s string, ok bool) { return p.text, p.state == patchReplace }
 
 // MarshalJSON implements [encoding/json.Marshaler].

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Pair returns the two ends of a connection inside the process, over a [Pipe] each way. Both have to be served:
+// Pair returns the two ends of a connection inside the process, over a [Pipe] each way. Both have
+// to be served:
 //
 //	agent, client := acp.Pair(newAgent, newClient, nil, nil)
 //	go agent.Serve(ctx)

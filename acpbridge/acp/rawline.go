@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// LineReader reads a peer's messages as lines, for a program that passes them on as they are, such as a proxy. It is not safe for concurrent
-// use.
+// LineReader reads a peer's messages as lines, for a program that passes them on as they are, such
+// as a proxy. It is not safe for concurrent use.
 type LineReader struct{ lines *lineReader }
 
 // NewLineReader returns a LineReader for lines of up to limit bytes; 0 means 64 MiB.
@@ -68,7 +68,8 @@ type Header struct {
 	Method string
 	// Session is params.sessionId.
 	Session SessionID
-	// Params, Result and Error are the members of the message. They are nil if it does not have them.
+	// Params, Result and Error are the members of the message. They are nil if it does not have
+	// them.
 	Params, Result, Error json.RawMessage
 }
 
@@ -93,8 +94,9 @@ func ParseHeader(line []byte) Header {
 	return h
 }
 
-// Ambiguous says why two readers could take a message for different ones, or returns "": an object has a member twice, or the message or its
-// parameters have members that differ in case only. Readers differ in which of them counts.
+// Ambiguous says why two readers could take a message for different ones, or returns "": an object
+// has a member twice, or the message or its parameters have members that differ in case only.
+// Readers differ in which of them counts.
 func Ambiguous(line []byte) string {
 	var problem string
 	s := scanner{data: line}
@@ -210,8 +212,8 @@ func SetParam(line []byte, name string, edit func(old json.RawMessage) (json.Raw
 	return out, nil
 }
 
-// ResponseLine returns the line, without its end, that answers a request with a result, or with an error if failure is not nil. result must be
-// JSON.
+// ResponseLine returns the line, without its end, that answers a request with a result, or with an
+// error if failure is not nil. result must be JSON.
 func ResponseLine(id RequestID, result json.RawMessage, failure *Error) []byte {
 	m := rawMessage(result)
 	e := encodeResponse(id, &m, failure)

@@ -62,7 +62,8 @@ func (l *lineReader) next() (line []byte, long *longLine, err error) {
 	}
 }
 
-// fill replaces buf by what the stream has next. It reports false, and sets err, at the stream's end.
+// fill replaces buf by what the stream has next. It reports false, and sets err, at the stream's
+// end.
 func (l *lineReader) fill() bool {
 	l.start, l.end = 0, 0
 	const patience = 100
@@ -81,7 +82,8 @@ func (l *lineReader) fill() bool {
 	return false
 }
 
-// longLine looks for a message's id, and for what kind it is, in a line that is passed over in pieces. It does not validate.
+// longLine looks for a message's id, and for what kind it is, in a line that is passed over in
+// pieces. It does not validate.
 type longLine struct {
 	id       RequestID
 	hasID    bool
@@ -182,8 +184,8 @@ func (s *longLine) note() {
 	s.foreign = s.foreign || !ofAnswer(s.key)
 }
 
-// cutOff is called at the end of a line that is broken. A member whose value was not finished counts, but not its value. A line
-// that has no member at all tells nothing.
+// cutOff is called at the end of a line that is broken. A member whose value was not finished
+// counts, but not its value. A line that has no member at all tells nothing.
 func (s *longLine) cutOff() {
 	if s.depth >= 1 {
 		s.note()

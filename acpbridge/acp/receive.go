@@ -26,7 +26,8 @@ func (c *conn) read() {
 	}
 }
 
-// receive handles one line: answers and cancellations at once, everything else on the lane of its session.
+// receive handles one line: answers and cancellations at once, everything else on the lane of its
+// session.
 func (c *conn) receive(line []byte) {
 	if c.opts.Tap != nil {
 		c.opts.Tap(Received, line)
@@ -138,7 +139,8 @@ func (c *conn) admissible(in *incoming) (code int, problem string) {
 	return 0, ""
 }
 
-// admit queues a message on its lane, or holds it until initialize has been answered. The caller holds c.mu.
+// admit queues a message on its lane, or holds it until initialize has been answered. The caller
+// holds c.mu.
 func (c *conn) admit(in *incoming) {
 	if c.gate == gateWaiting {
 		c.backlog += in.size
@@ -171,7 +173,8 @@ func (c *conn) receiveNotification(env *envelope, ev Event) {
 	c.trace(ev)
 }
 
-// awaitRoom holds the reader up while the backlog is full, unless that could keep a handler from ending.
+// awaitRoom holds the reader up while the backlog is full, unless that could keep a handler from
+// ending.
 func (c *conn) awaitRoom(size int) {
 	for {
 		c.mu.Lock()

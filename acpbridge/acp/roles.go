@@ -11,12 +11,13 @@ import (
 // Version is the version of the protocol that this package speaks.
 const Version ProtocolVersion = 1
 
-// AgentConn is the agent's end of a connection: it calls the handlers of an [Agent], and is the [Client] that the agent calls.
-// All methods are safe for concurrent use.
+// AgentConn is the agent's end of a connection: it calls the handlers of an [Agent], and is the
+// [Client] that the agent calls. All methods are safe for concurrent use.
 type AgentConn struct{ conn }
 
-// NewAgentConn returns the agent's end of a connection that reads from r and writes to w; nothing happens before
-// [AgentConn.Serve]. newAgent gets the connection, in order to call the client, and returns the agent.
+// NewAgentConn returns the agent's end of a connection that reads from r and writes to w; nothing
+// happens before [AgentConn.Serve]. newAgent gets the connection, in order to call the client, and
+// returns the agent.
 func NewAgentConn(r io.Reader, w io.Writer, newAgent func(*AgentConn) Agent, opts *ConnOptions) *AgentConn {
 	c := new(AgentConn)
 	c.init(r, w, opts)
@@ -24,12 +25,13 @@ func NewAgentConn(r io.Reader, w io.Writer, newAgent func(*AgentConn) Agent, opt
 	return c
 }
 
-// ClientConn is the client's end of a connection: it calls the handlers of a [Client], and is the [Agent] that the client calls.
-// All methods are safe for concurrent use.
+// ClientConn is the client's end of a connection: it calls the handlers of a [Client], and is the
+// [Agent] that the client calls. All methods are safe for concurrent use.
 type ClientConn struct{ conn }
 
-// NewClientConn returns the client's end of a connection that reads from r and writes to w; nothing happens before
-// [ClientConn.Serve]. newClient gets the connection, in order to call the agent, and returns the client.
+// NewClientConn returns the client's end of a connection that reads from r and writes to w; nothing
+// happens before [ClientConn.Serve]. newClient gets the connection, in order to call the agent, and
+// returns the client.
 func NewClientConn(r io.Reader, w io.Writer, newClient func(*ClientConn) Client, opts *ConnOptions) *ClientConn {
 	c := new(ClientConn)
 	c.init(r, w, opts)

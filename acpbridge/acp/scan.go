@@ -7,8 +7,8 @@ import "encoding/binary"
 // maxDepth is how deep JSON may nest: as deep as encoding/json allows.
 const maxDepth = 10_000
 
-// valid reports whether data is one JSON value, with nothing but white space around it. Invalid UTF-8 is let through: decoding
-// replaces it.
+// valid reports whether data is one JSON value, with nothing but white space around it. Invalid
+// UTF-8 is let through: decoding replaces it.
 func valid(data []byte) bool {
 	s := scanner{data: data}
 	s.space()
@@ -73,8 +73,8 @@ func (s *scanner) value(depth int) bool {
 	}
 }
 
-// object passes over an object. If member is not nil, it is called for each member, with the quoted key as it stands, and has to
-// pass over the value itself.
+// object passes over an object. If member is not nil, it is called for each member, with the quoted
+// key as it stands, and has to pass over the value itself.
 func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	if !s.accept('{') {
 		return false
@@ -133,7 +133,8 @@ func (s *scanner) array(depth int) bool {
 	}
 }
 
-// elements calls f for each element of the valid array at hand, and does nothing if it is not an array.
+// elements calls f for each element of the valid array at hand, and does nothing if it is not an
+// array.
 func (s *scanner) elements(f func(element []byte)) {
 	if s.space(); s.peek() != '[' {
 		return
@@ -224,8 +225,8 @@ func (s *scanner) digits() bool {
 	return s.pos > start
 }
 
-// plainPrefix returns the number of bytes before the first quote, backslash or control character: of eight bytes at a time it asks
-// whether one of them is among these.
+// plainPrefix returns the number of bytes before the first quote, backslash or control character:
+// of eight bytes at a time it asks whether one of them is among these.
 func plainPrefix(b []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0

@@ -17,7 +17,8 @@ func validString(b []byte) string {
 	return string(b)
 }
 
-// unescape resolves the escapes of a valid JSON string, given without its quotes. Half a surrogate pair becomes U+FFFD.
+// unescape resolves the escapes of a valid JSON string, given without its quotes. Half a surrogate
+// pair becomes U+FFFD.
 func unescape(b []byte) string {
 	var out strings.Builder
 	out.Grow(len(b))

@@ -13,7 +13,8 @@ import (
 type Agent struct {
 	// Name names the agent in events, questions and errors.
 	Name string
-	// Command and Config start the agent. A tool starts it for each call, a model when it is needed first.
+	// Command and Config start the agent. A tool starts it for each call, a model when it is needed
+	// first.
 	Command Command
 	Config  Config
 	// Client is an agent that has been started already. Command and Config are ignored then, and

@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// events turns changes of what an agent shows into events of a run. Calls are reported as a run reports its own: once, when they start,
-// and when they end.
+// events turns changes of what an agent shows into events of a run. Calls are reported as a run
+// reports its own: once, when they start, and when they end.
 type events struct {
 	emit  func(agent.Event)
 	calls map[string]view.Status // those that have been reported

@@ -133,7 +133,8 @@ func (m *Model) check(req *model.Request) error {
 	return nil
 }
 
-// conversation returns the session of a request, and what it is to be told. Nobody else has the session then.
+// conversation returns the session of a request, and what it is to be told. Nobody else has the
+// session then.
 func (m *Model) conversation(ctx context.Context, req *model.Request) (*conversation, string, error) {
 	last := len(req.Messages) - 1
 	for last >= 0 && req.Messages[last].Kind != model.KindResponse {

@@ -18,7 +18,8 @@ type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with all the context needed to do it" validate:"required"`
 }
 
-// Tool makes a tool of an ACP agent: the model calls it with a prompt and gets the agent's answer. Each call is a new session.
+// Tool makes a tool of an ACP agent: the model calls it with a prompt and gets the agent's answer.
+// Each call is a new session.
 //
 //   - The agent's tool calls are events of the outer run, each in an [agent.Nested], as with agent.AsTool. All that it shows, such as its
 //     plan, is in a custom event in there, as a [view.Change].
@@ -184,7 +185,8 @@ func (c *call) limit(err error) error {
 	return nil
 }
 
-// usageOf returns the tokens of a turn. Some agents leave tokens from the cache out of the input: the total tells.
+// usageOf returns the tokens of a turn. Some agents leave tokens from the cache out of the input:
+// the total tells.
 func usageOf(turn *Turn) model.Usage {
 	u := turn.Usage
 	if u == nil {

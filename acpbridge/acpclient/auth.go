@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/internal/guard"
 )
 
-// AuthMethods returns the ways to authenticate that the agent has announced. Most agents need none of them once the user has logged in.
+// AuthMethods returns the ways to authenticate that the agent has announced. Most agents need none
+// of them once the user has logged in.
 func (c *Client) AuthMethods() []acp.AuthMethod { return c.hello.AuthMethods }
 
 func authMethodID(m *acp.AuthMethod) acp.AuthMethodID {
@@ -34,8 +35,8 @@ func (c *Client) authMethod(id acp.AuthMethodID) (*acp.AuthMethod, error) {
 	return nil, &UnsupportedError{What: fmt.Sprintf("the authentication method %q", id), Agent: c.name()}
 }
 
-// Authenticate has the agent authenticate by one of its [Client.AuthMethods]. It may take as long as the user needs in a browser. A method
-// that needs a terminal is refused: see [Client.Login].
+// Authenticate has the agent authenticate by one of its [Client.AuthMethods]. It may take as long
+// as the user needs in a browser. A method that needs a terminal is refused: see [Client.Login].
 func (c *Client) Authenticate(ctx context.Context, id acp.AuthMethodID) error {
 	m, err := c.authMethod(id)
 	if err != nil {
@@ -67,9 +68,10 @@ type Terminal struct {
 	In, Out, Err *os.File
 }
 
-// Login runs the agent's program a second time, as a login in a terminal, and waits for its end. The agent must have been started by [Start]
-// with [Config.TerminalLogin]. After a login the client has to be closed and the agent started again, as the protocol has it.
-// The end of ctx ends the login.
+// Login runs the agent's program a second time, as a login in a terminal, and waits for its end.
+// The agent must have been started by [Start] with [Config.TerminalLogin]. After a login the client
+// has to be closed and the agent started again, as the protocol has it. The end of ctx ends the
+// login.
 func (c *Client) Login(ctx context.Context, id acp.AuthMethodID, t Terminal) error {
 	m, err := c.authMethod(id)
 	if err != nil {

@@ -22,9 +22,11 @@ import (
 type Config struct {
 	// Name and Version are what the client says it is.
 	Name, Version string
-	// Permission answers the agent's questions, and decides about what it does with the workspace without asking. Nil answers no.
+	// Permission answers the agent's questions, and decides about what it does with the workspace
+	// without asking. Nil answers no.
 	Permission PermissionFunc
-	// Elicitation answers the agent's forms, and opens its addresses. The agent is told that it may ask if it is not nil.
+	// Elicitation answers the agent's forms, and opens its addresses. The agent is told that it may
+	// ask if it is not nil.
 	Elicitation ElicitationFunc
 	// Workspace is the files and commands that are served to the agent, within its
 	// [workspace.Features]. Nil serves none. A session may have another one, see [SessionConfig].
@@ -33,15 +35,18 @@ type Config struct {
 	// TerminalLogin tells the agent that the user can log in by [Client.Login].
 	TerminalLogin bool
 
-	// StartTimeout is how long the agent may take to answer initialize; 0 means 30 s. CancelGrace is how long it may take to end a turn
-	// that was cancelled, and to end itself; 0 means 5 s.
+	// StartTimeout is how long the agent may take to answer initialize; 0 means 30 s. CancelGrace
+	// is how long it may take to end a turn that was cancelled, and to end itself; 0 means 5 s.
 	StartTimeout, CancelGrace time.Duration
-	// MaxState bounds the bytes of a session's content; 0 means 256 MiB. A turn that makes more of it is cancelled, with [ErrLimit].
+	// MaxState bounds the bytes of a session's content; 0 means 256 MiB. A turn that makes more of
+	// it is cancelled, with [ErrLimit].
 	MaxState int
 
-	// OnProblem is called with everything that [Client.Problems] has, as it happens. It must be quick.
+	// OnProblem is called with everything that [Client.Problems] has, as it happens. It must be
+	// quick.
 	OnProblem func(error)
-	// OnStderr is called with each line that the agent's process writes to its standard error, cut at 400 bytes and without secrets.
+	// OnStderr is called with each line that the agent's process writes to its standard error, cut
+	// at 400 bytes and without secrets.
 	OnStderr func(line string)
 	// Conn are the settings of the connection.
 	Conn acp.ConnOptions
@@ -78,8 +83,8 @@ type Client struct {
 // maxReading bounds the files that are read for the agent at a time.
 const maxReading = 32
 
-// Start starts an agent, connects to it and initializes the connection. ctx bounds the start only. The process ends with the client, and
-// with this process, however that ends. Its children do too.
+// Start starts an agent, connects to it and initializes the connection. ctx bounds the start only.
+// The process ends with the client, and with this process, however that ends. Its children do too.
 func Start(ctx context.Context, command Command, config Config) (*Client, error) {
 	p, err := startProcess(command, grace(&config), config.OnStderr)
 	if err != nil {
@@ -88,8 +93,8 @@ func Start(ctx context.Context, command Command, config Config) (*Client, error)
 	return open(ctx, config, p, p.stdout, p.stdin)
 }
 
-// Connect initializes a connection with an agent that reads what is written to w, and whose answers are read from r. The client closes both
-// if they are [io.Closer]s.
+// Connect initializes a connection with an agent that reads what is written to w, and whose answers
+// are read from r. The client closes both if they are [io.Closer]s.
 func Connect(ctx context.Context, r io.Reader, w io.Writer, config Config) (*Client, error) {
 	return open(ctx, config, nil, r, w)
 }
@@ -170,7 +175,8 @@ func (c *Client) capabilities() acp.ClientCapabilities {
 	return caps
 }
 
-// Agent returns what the agent has said of itself in its answer to initialize. It must not be changed.
+// Agent returns what the agent has said of itself in its answer to initialize. It must not be
+// changed.
 func (c *Client) Agent() *acp.InitializeResponse { return c.hello }
 
 // name is the agent's, empty if it has not told it.
@@ -200,8 +206,9 @@ func (c *Client) Err() error {
 	return c.lost("", c.conn.Err())
 }
 
-// Close ends all turns and terminals, the connection, and the agent's process with everything that it has started. It waits until nothing is
-// left, for at most a few seconds, and may be called several times. It always returns nil.
+// Close ends all turns and terminals, the connection, and the agent's process with everything that
+// it has started. It waits until nothing is left, for at most a few seconds, and may be called
+// several times. It always returns nil.
 func (c *Client) Close() error {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -227,7 +234,8 @@ func (c *Client) disconnected() {
 	}
 }
 
-// watch ends the connection soon after the process has ended, although one of its children may hold the output open.
+// watch ends the connection soon after the process has ended, although one of its children may hold
+// the output open.
 func (c *Client) watch() {
 	select {
 	case <-c.process.guarded.Exited():
@@ -278,7 +286,8 @@ func (c *Client) garbageText() string {
 // maxProblems is how many problems are kept.
 const maxProblems = 100
 
-// Problems returns what the agent did that it should not have, and that could be overlooked: the first hundred of it.
+// Problems returns what the agent did that it should not have, and that could be overlooked: the
+// first hundred of it.
 func (c *Client) Problems() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

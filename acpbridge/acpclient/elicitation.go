@@ -19,8 +19,8 @@ import (
 
 // Elicitation is a question of the agent: a form to fill in, or an address to open.
 type Elicitation struct {
-	// Session is the session that the question belongs to. It is nil if the question belongs to a request outside of sessions, such as a
-	// login.
+	// Session is the session that the question belongs to. It is nil if the question belongs to a
+	// request outside of sessions, such as a login.
 	Session *Session
 	// Call is the tool call that the question belongs to, nil if the agent has named none.
 	Call *view.Entity
@@ -41,9 +41,10 @@ type Answer struct {
 	Content map[string]acp.ElicitationContentValue
 }
 
-// ElicitationFunc answers the agent's questions. Its ctx ends when the agent withdraws the question and when the turn is cancelled; the
-// answer does not matter then. Content that does not fit the form, an error and a panic cancel the question, and are reported by
-// [Client.Problems]. It may be called for several sessions at once.
+// ElicitationFunc answers the agent's questions. Its ctx ends when the agent withdraws the question
+// and when the turn is cancelled; the answer does not matter then. Content that does not fit the
+// form, an error and a panic cancel the question, and are reported by [Client.Problems]. It may be
+// called for several sessions at once.
 type ElicitationFunc func(ctx context.Context, e *Elicitation) (Answer, error)
 
 // AnswerWith passes the agent's questions to an asker, such as a run's. Without anyone to ask, they

@@ -14,14 +14,16 @@ import (
 )
 
 var (
-	// ErrClosed is the error of everything that is done with a client or a session after it has been closed.
+	// ErrClosed is the error of everything that is done with a client or a session after it has
+	// been closed.
 	ErrClosed = errors.New("acpclient: closed")
 	// ErrBusy is the error of a prompt that is sent during the session's turn, or before the agent
 	// has ended a cancelled one.
 	ErrBusy = errors.New("acpclient: the session has a turn in progress")
 	// ErrNoAnswer is the cause of a call that was ended because the agent did not answer in time.
 	ErrNoAnswer = errors.New("the agent has not answered")
-	// ErrLimit is the error of a turn that was ended because the session has become larger than [Config.MaxState].
+	// ErrLimit is the error of a turn that was ended because the session has become larger than
+	// [Config.MaxState].
 	ErrLimit = errors.New("acpclient: the session is too large")
 )
 
@@ -29,14 +31,16 @@ var (
 type AgentError struct {
 	// Method is the name of the call.
 	Method string
-	// Code is the error's code, such as [acp.CodeInternal]. errors.Is compares it with errors of package acp, such as [acp.ErrAuthRequired].
+	// Code is the error's code, such as [acp.CodeInternal]. errors.Is compares it with errors of
+	// package acp, such as [acp.ErrAuthRequired].
 	Code int
 	// Message is the error in one line. Details has more, such as a model provider's answer. It may
 	// be empty.
 	Message, Details string
 	// Data is all that the agent added.
 	Data json.RawMessage
-	// AuthMethods are the ways to authenticate that the agent has announced, if Code is [acp.CodeAuthRequired].
+	// AuthMethods are the ways to authenticate that the agent has announced, if Code is
+	// [acp.CodeAuthRequired].
 	AuthMethods []acp.AuthMethod
 
 	err error
@@ -72,7 +76,8 @@ func shown(text string) string {
 
 func (e *AgentError) Unwrap() error { return e.err }
 
-// UnsupportedError reports that the agent does not offer what was asked for. Nothing was sent. It is an [errors.ErrUnsupported].
+// UnsupportedError reports that the agent does not offer what was asked for. Nothing was sent. It
+// is an [errors.ErrUnsupported].
 type UnsupportedError struct {
 	// What names what is missing: a method, a kind of prompt content, an option.
 	What string
@@ -90,8 +95,8 @@ func (e *UnsupportedError) Error() string {
 
 func (e *UnsupportedError) Unwrap() error { return errors.ErrUnsupported }
 
-// ProtocolError reports that the agent broke the protocol. It is the error of a call whose answer cannot be used, and what
-// [Client.Problems] has.
+// ProtocolError reports that the agent broke the protocol. It is the error of a call whose answer
+// cannot be used, and what [Client.Problems] has.
 type ProtocolError struct {
 	// Method is the call or the agent's message; it is empty for lines that are not messages.
 	Method string
@@ -111,7 +116,8 @@ func (e *ProtocolError) Error() string {
 
 func (e *ProtocolError) Unwrap() error { return e.err }
 
-// ProcessError reports that the agent's process could not be started, has ended, or does not answer.
+// ProcessError reports that the agent's process could not be started, has ended, or does not
+// answer.
 type ProcessError struct {
 	// Command is the command line, for people.
 	Command string

@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Ids of the entities that a session has one of. Others are made of a kind and the protocol's id: see [CallID].
+// Ids of the entities that a session has one of. Others are made of a kind and the protocol's id:
+// see [CallID].
 const (
 	PlanID     = "plan"
 	CommandsID = "commands"
@@ -22,11 +23,12 @@ const (
 	modeOption = "mode"
 )
 
-// Fold folds updates of one session into entities, without a connection: for transcripts. The zero value is empty. It is not safe for
-// concurrent use, but the [view.Fold] that View returns is.
+// Fold folds updates of one session into entities, without a connection: for transcripts. The zero
+// value is empty. It is not safe for concurrent use, but the [view.Fold] that View returns is.
 type Fold struct{ folder folder }
 
-// Apply folds an update. It returns a [*ProtocolError] for an update of a kind that is not known, which changes nothing.
+// Apply folds an update. It returns a [*ProtocolError] for an update of a kind that is not known,
+// which changes nothing.
 func (f *Fold) Apply(u *acp.SessionUpdate) error {
 	if problem := f.folder.apply(u); problem != "" {
 		return &ProtocolError{Method: acp.MethodSessionUpdate, Problem: problem}
@@ -40,8 +42,9 @@ func (f *Fold) Prompt(prompt ...acp.ContentBlock) { f.folder.beginTurn(prompt) }
 // View returns the entities.
 func (f *Fold) View() *view.Fold { return &f.folder.view }
 
-// folder turns the updates of a session into changes of entities. Chunks of a message without an id belong together until something else
-// is said or done. The session's mu guards it, except for view, which guards itself.
+// folder turns the updates of a session into changes of entities. Chunks of a message without an id
+// belong together until something else is said or done. The session's mu guards it, except for
+// view, which guards itself.
 type folder struct {
 	view  view.Fold
 	limit int // bytes; 0 means none
@@ -126,7 +129,8 @@ func (f *folder) over() bool {
 	return f.full
 }
 
-// put makes or replaces an entity. It cannot fail: the entity has an id, and the view ends only with the session.
+// put makes or replaces an entity. It cannot fail: the entity has an id, and the view ends only
+// with the session.
 func (f *folder) put(e *view.Entity) {
 	_ = f.view.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
@@ -237,7 +241,8 @@ func (f *folder) add(id string, b *acp.ContentBlock) {
 	_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Content: []view.Content{c}})
 }
 
-// userChunk adds a piece of what the user said. Some agents repeat the prompt, which is shown already.
+// userChunk adds a piece of what the user said. Some agents repeat the prompt, which is shown
+// already.
 func (f *folder) userChunk(c *acp.ContentChunk) {
 	if f.echo != "" && c.Content.Text != nil {
 		text := c.Content.Text.Text

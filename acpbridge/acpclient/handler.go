@@ -60,7 +60,8 @@ func (h *handler) SessionUpdate(_ context.Context, n *acp.SessionNotification) e
 	return nil
 }
 
-// fullLocked returns the turn that has to end because the session has reached its limit. The caller holds s.mu.
+// fullLocked returns the turn that has to end because the session has reached its limit. The caller
+// holds s.mu.
 func (s *Session) fullLocked() *turn {
 	if s.fold.full && s.turn != nil && !s.turn.cancelled {
 		return s.turn

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// How much of an output is shown, in bytes: the beginning as it comes, and the end when the command has ended.
+// How much of an output is shown, in bytes: the beginning as it comes, and the end when the command
+// has ended.
 const (
 	shownHead = 512 << 10
 	shownTail = 512 << 10

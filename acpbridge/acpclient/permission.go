@@ -28,16 +28,19 @@ type PermissionRequest struct {
 	// Approval describes the action: a title, and previews of the changes and the command, if they
 	// are known. If Unasked is set, they are exactly what will be done.
 	Approval toolset.Approval
-	// Options are the answers that are offered. The agent's come in any order, and need not have every kind.
+	// Options are the answers that are offered. The agent's come in any order, and need not have
+	// every kind.
 	Options []acp.PermissionOption
 	// Unasked reports that the agent did not ask: it is about to write a file or to run a command
 	// of the workspace, and the client asks instead.
 	Unasked bool
-	// Tool is "write_file" or "run_command" if Unasked is set, and the name of the agent's tool, if it has told one, otherwise.
+	// Tool is "write_file" or "run_command" if Unasked is set, and the name of the agent's tool, if
+	// it has told one, otherwise.
 	Tool string
 }
 
-// Option returns the first option that is offered of the first of the kinds that is, or "" if none is.
+// Option returns the first option that is offered of the first of the kinds that is, or "" if none
+// is.
 func (r *PermissionRequest) Option(kinds ...acp.PermissionOptionKind) acp.PermissionOptionID {
 	for _, kind := range kinds {
 		for i := range r.Options {
@@ -49,9 +52,10 @@ func (r *PermissionRequest) Option(kinds ...acp.PermissionOptionKind) acp.Permis
 	return ""
 }
 
-// PermissionFunc answers a question with the id of one of its options, or with "", which withdraws the question: the action is not done, and
-// agents mostly end their turn. Its ctx ends when the turn is cancelled; the answer does not matter then. An error, a panic, and an id that
-// was not offered count as a rejection, and are reported by [Client.Problems].
+// PermissionFunc answers a question with the id of one of its options, or with "", which withdraws
+// the question: the action is not done, and agents mostly end their turn. Its ctx ends when the
+// turn is cancelled; the answer does not matter then. An error, a panic, and an id that was not
+// offered count as a rejection, and are reported by [Client.Problems].
 type PermissionFunc func(ctx context.Context, r *PermissionRequest) (acp.PermissionOptionID, error)
 
 // AllowAll allows everything once. It is for agents that work where nothing can be lost.
@@ -105,8 +109,9 @@ func (r *PermissionRequest) once() bool {
 	return r.Approval.Once || r.Option(acp.PermissionOptionKindAllowAlways) == ""
 }
 
-// sourced returns the approval as one of the agent. The agent says of a call neither what it covers nor truly what tool it is, so what holds
-// always covers calls that look the same and nothing else. The agent learns of the decision, and may ask less by itself.
+// sourced returns the approval as one of the agent. The agent says of a call neither what it covers
+// nor truly what tool it is, so what holds always covers calls that look the same and nothing else.
+// The agent learns of the decision, and may ask less by itself.
 func (r *PermissionRequest) sourced() toolset.Approval {
 	a := r.Approval
 	a.Source = "agent:" + r.Session.client.name()
@@ -216,7 +221,8 @@ func approvalOf(call *view.Entity, dir string) toolset.Approval {
 	return a
 }
 
-// decide has the question answered, and shows it as an entity. It returns the option that was chosen, nil for none.
+// decide has the question answered, and shows it as an entity. It returns the option that was
+// chosen, nil for none.
 func (s *Session) decide(ctx context.Context, r *PermissionRequest) *acp.PermissionOption {
 	s.mu.Lock()
 	t := s.turn

@@ -25,7 +25,8 @@ type Command struct {
 	Path string
 	// Args are its arguments, without the program's name.
 	Args []string
-	// Env are variables to add to the environment of this process, each as NAME=value. If OnlyEnv is set, they are all that the agent gets.
+	// Env are variables to add to the environment of this process, each as NAME=value. If OnlyEnv
+	// is set, they are all that the agent gets.
 	Env     []string
 	OnlyEnv bool
 	// Dir is the directory to start it in. The default is this process's directory.
@@ -98,7 +99,8 @@ type process struct {
 	last          lines
 }
 
-// startProcess starts the command under the guard. tell, if not nil, gets each line of its standard error.
+// startProcess starts the command under the guard. tell, if not nil, gets each line of its standard
+// error.
 func startProcess(c Command, grace time.Duration, tell func(line string)) (*process, error) {
 	var opened []*os.File
 	pipe := func() (r, w *os.File, err error) {
@@ -157,7 +159,8 @@ func (p *process) exit(patience time.Duration) (guard.Exit, bool) {
 	return p.guarded.Exit(), true
 }
 
-// close ends the agent. It notices that its input has ended, or is told to end and then killed, with all that it has started.
+// close ends the agent. It notices that its input has ended, or is told to end and then killed,
+// with all that it has started.
 func (p *process) close() {
 	_ = p.stdin.Close()
 	select {

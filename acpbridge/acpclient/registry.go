@@ -38,7 +38,8 @@ func BuiltinRegistry() *Registry {
 	return r
 }
 
-// RegistryFile returns the path of the user's file: ponte/agents.json in the user's configuration directory. See [os.UserConfigDir].
+// RegistryFile returns the path of the user's file: ponte/agents.json in the user's configuration
+// directory. See [os.UserConfigDir].
 func RegistryFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -68,7 +69,8 @@ func LoadRegistry() (*Registry, error) {
 	return BuiltinRegistry().With(users), nil
 }
 
-// ReadRegistry parses a registry's file. It refuses one that is not a regular file, and one that other users may write.
+// ReadRegistry parses a registry's file. It refuses one that is not a regular file, and one that
+// other users may write.
 func ReadRegistry(name string) (*Registry, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -95,7 +97,8 @@ func ReadRegistry(name string) (*Registry, error) {
 	return r, nil
 }
 
-// With returns a registry with the agents of both. Those of other take the place of the ones that have one of their names.
+// With returns a registry with the agents of both. Those of other take the place of the ones that
+// have one of their names.
 func (r *Registry) With(other *Registry) *Registry {
 	all := &Registry{byName: map[string]*RegistryAgent{}}
 	for _, a := range other.agents {
@@ -128,7 +131,8 @@ func (r *Registry) add(a *RegistryAgent) error {
 // Agents returns all agents, for a list to choose from. They must not be changed.
 func (r *Registry) Agents() []*RegistryAgent { return slices.Clone(r.agents) }
 
-// Find returns the agent with a name, which is its id or one of its aliases. The error for a name that is unknown is an [*UnknownAgentError].
+// Find returns the agent with a name, which is its id or one of its aliases. The error for a name
+// that is unknown is an [*UnknownAgentError].
 func (r *Registry) Find(name string) (*RegistryAgent, error) {
 	if a := r.byName[name]; a != nil {
 		return a, nil

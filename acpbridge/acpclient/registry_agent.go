@@ -23,7 +23,8 @@ import (
 
 // RegistryAgent is an entry of a registry.
 type RegistryAgent struct {
-	// ID is the agent's name in the registry, and Aliases are other names for it. Aliases are an addition to the registry's format.
+	// ID is the agent's name in the registry, and Aliases are other names for it. Aliases are an
+	// addition to the registry's format.
 	ID      string   `json:"id"`
 	Aliases []string `json:"aliases,omitempty"`
 	// Name and Description are for people.
@@ -49,13 +50,15 @@ type RegistryDistribution struct {
 	UVX *RegistryPackage `json:"uvx,omitempty"`
 	// Binary are archives by platform, such as "linux-x86_64". See [Platform].
 	Binary map[string]RegistryArchive `json:"binary,omitempty"`
-	// Command is a program that the user has installed. It is an addition to the registry's format, for the user's own file.
+	// Command is a program that the user has installed. It is an addition to the registry's format,
+	// for the user's own file.
 	Command *RegistryProgram `json:"command,omitempty"`
 }
 
 // RegistryPackage is a package of npm or PyPI.
 type RegistryPackage struct {
-	// Package is the name with its exact version: "name@1.2.3" for npm, "name==1.2.3" or "name@1.2.3" for PyPI.
+	// Package is the name with its exact version: "name@1.2.3" for npm, "name==1.2.3" or
+	// "name@1.2.3" for PyPI.
 	Package string `json:"package"`
 	// Args and Env are what to start it with.
 	Args []string          `json:"args,omitempty"`
@@ -64,7 +67,8 @@ type RegistryPackage struct {
 
 // RegistryArchive is an archive with a program in it.
 type RegistryArchive struct {
-	// Archive is its HTTPS address. It is a .zip, .tar.gz, .tgz, .tar.bz2 or .tbz2, or otherwise the program itself.
+	// Archive is its HTTPS address. It is a .zip, .tar.gz, .tgz, .tar.bz2 or .tbz2, or otherwise
+	// the program itself.
 	Archive string `json:"archive"`
 	// SHA256 is its checksum in hexadecimal. It may be empty.
 	SHA256 string `json:"sha256,omitempty"`
@@ -220,7 +224,8 @@ func checkStart(where string, args []string, env map[string]string) (errs []erro
 	return errs
 }
 
-// Variables that make a loader, a shell, an interpreter or an installer run or fetch something else, or that lead traffic elsewhere.
+// Variables that make a loader, a shell, an interpreter or an installer run or fetch something
+// else, or that lead traffic elsewhere.
 var (
 	unsafeNames = []string{
 		"PATH", "PATHEXT", "COMSPEC", "SHELL", "SHELLOPTS", "BASHOPTS", "BASH_ENV", "ENV", "IFS", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
@@ -245,7 +250,8 @@ func cutName(s string) string {
 	return s
 }
 
-// ParseRegistry reads a registry's file: an object with a list "agents", or the object of a single agent. Two entries must not have the same name.
+// ParseRegistry reads a registry's file: an object with a list "agents", or the object of a single
+// agent. Two entries must not have the same name.
 func ParseRegistry(data []byte) (*Registry, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("acpclient: the file is larger than %d bytes", maxFile)
@@ -294,7 +300,8 @@ func ParseRegistry(data []byte) (*Registry, error) {
 	return r, nil
 }
 
-// Format implements [fmt.Formatter]. It hides the values of Env. The JSON has them: it is the user's file.
+// Format implements [fmt.Formatter]. It hides the values of Env. The JSON has them: it is the
+// user's file.
 func (p RegistryProgram) Format(f fmt.State, verb rune) { hide.Format(f, verb, p.shown()) }
 
 // LogValue implements [slog.LogValuer]. It hides the values of Env.

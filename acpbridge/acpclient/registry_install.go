@@ -22,7 +22,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Install installs an agent, unless it is installed already. Of an agent's ways it takes the first one of npx, uvx and binary that is possible here.
+// Install installs an agent, unless it is installed already. Of an agent's ways it takes the first
+// one of npx, uvx and binary that is possible here.
 //
 //   - npx runs "npm install" for the pinned package, whose install scripts run too, as with npx itself.
 //   - uvx runs "uv tool install" for the pinned package.
@@ -101,7 +102,8 @@ func (s AgentStore) install(ctx context.Context, w *way, root string, out io.Wri
 // install, which runs scripts.
 var installerEnv = []string{"NPM_CONFIG_*", "UV_*"}
 
-// runInstaller runs npm or uv. It runs in the store's directory: the settings of the project at hand must not lead it elsewhere.
+// runInstaller runs npm or uv. It runs in the store's directory: the settings of the project at
+// hand must not lead it elsewhere.
 func runInstaller(ctx context.Context, w *way, dir, root string, out io.Writer) error {
 	args, env := w.install(dir)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

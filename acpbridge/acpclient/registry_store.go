@@ -24,15 +24,18 @@ import (
 // zero value is the user's store. A Store is safe for concurrent use, and so is its directory for
 // several processes.
 type AgentStore struct {
-	// Dir is the directory; empty means ponte/agents in the user's cache directory. See [os.UserCacheDir].
+	// Dir is the directory; empty means ponte/agents in the user's cache directory. See
+	// [os.UserCacheDir].
 	Dir string
 	// Platform selects the binaries; empty means [Platform].
 	Platform string
-	// AllowUnverified lets [AgentStore.Install] install a binary for which the registry has no checksum.
+	// AllowUnverified lets [AgentStore.Install] install a binary for which the registry has no
+	// checksum.
 	AllowUnverified bool
 }
 
-// Platform returns the registry's name of the platform that this program runs on, such as "linux-x86_64".
+// Platform returns the registry's name of the platform that this program runs on, such as
+// "linux-x86_64".
 func Platform() string {
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	return runtime.GOOS + "-" + cmp.Or(arch, runtime.GOARCH)
@@ -40,8 +43,9 @@ func Platform() string {
 
 func (s AgentStore) platform() string { return cmp.Or(s.Platform, Platform()) }
 
-// Command returns how to start an agent. It downloads nothing and runs nothing. The user's own program comes first, then what is installed of
-// npx, uvx and binary. If nothing is, the error is a [*NotInstalledError].
+// Command returns how to start an agent. It downloads nothing and runs nothing. The user's own
+// program comes first, then what is installed of npx, uvx and binary. If nothing is, the error is a
+// [*NotInstalledError].
 func (s AgentStore) Command(a *RegistryAgent) (Command, error) {
 	if p := a.Distribution.Command; p != nil {
 		name, err := exec.LookPath(p.Path)
@@ -77,7 +81,8 @@ type NotInstalledError struct {
 	Agent, Version, Dir string
 	// Command is a line for a shell that installs it. [AgentStore.Install] does the same.
 	Command string
-	// Needs is the program that the command needs and that is not in PATH: "npm", "uv" or "". Error names the command that installs it.
+	// Needs is the program that the command needs and that is not in PATH: "npm", "uv" or "". Error
+	// names the command that installs it.
 	Needs string
 }
 
@@ -211,7 +216,8 @@ func notThere(err error) error {
 	return err
 }
 
-// binOf returns which program of a package npx would run: the only one, or the one that is called like the package.
+// binOf returns which program of a package npx would run: the only one, or the one that is called
+// like the package.
 func binOf(packageJSON []byte, name string) (string, error) {
 	short := path.Base(name)
 	var p struct {
@@ -263,7 +269,8 @@ func (w *way) shell() string {
 	return fmt.Sprintf("mkdir -p %s && curl -fL -o %s %s && %s", dir, archive, show.Word(w.bin.Archive), unpack)
 }
 
-// install returns the command that installs a package in a directory, and what it adds to the environment.
+// install returns the command that installs a package in a directory, and what it adds to the
+// environment.
 func (w *way) install(dir string) (args, env []string) {
 	if w.tool == "uv" {
 		return []string{"uv", "tool", "install", "--no-progress", w.pkg},

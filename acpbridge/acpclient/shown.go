@@ -27,8 +27,8 @@ const (
 	toolRun   = workspace.ToolRunCommand
 )
 
-// grant notes what the agent was allowed to do. What holds always is remembered in the session's policy, for the files and the command
-// that were shown.
+// grant notes what the agent was allowed to do. What holds always is remembered in the session's
+// policy, for the files and the command that were shown.
 func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
 	if s.workspace == nil {
 		return
@@ -88,7 +88,8 @@ func (s *Session) placed(c *toolset.CommandLine) (toolset.CommandLine, bool) {
 	return out, true
 }
 
-// grantedWrite reports whether the agent was allowed to make exactly this change of a file in this turn, and uses that up.
+// grantedWrite reports whether the agent was allowed to make exactly this change of a file in this
+// turn, and uses that up.
 func (s *Session) grantedWrite(path string, old *string, content string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,8 @@ func (g *grant) apply(roots []string, path string, old *string) (after string, n
 	return after, n
 }
 
-// grantedCommand reports whether the agent was allowed to run exactly this command in this turn, and uses that up.
+// grantedCommand reports whether the agent was allowed to run exactly this command in this turn,
+// and uses that up.
 func (s *Session) grantedCommand(c toolset.CommandLine) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +151,8 @@ func (s *Session) grantedCommand(c toolset.CommandLine) bool {
 	return false
 }
 
-// sameCommand reports whether two command lines run the same, in the same directory, with the same additions to the environment.
+// sameCommand reports whether two command lines run the same, in the same directory, with the same
+// additions to the environment.
 func sameCommand(a, b toolset.CommandLine) bool {
 	return a.Dir == b.Dir && shellLine(a) == shellLine(b) && slices.Equal(slices.Sorted(slices.Values(a.Env)), slices.Sorted(slices.Values(b.Env)))
 }

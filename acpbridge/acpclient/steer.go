@@ -10,7 +10,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// methodSteering is an extension of the protocol that several agents have. They announce it in the _meta of the answer to initialize.
+// methodSteering is an extension of the protocol that several agents have. They announce it in the
+// _meta of the answer to initialize.
 const methodSteering = "_session/steering"
 
 // steeringMeta makes the agent ask for a prompt if no turn is running, instead of beginning one.

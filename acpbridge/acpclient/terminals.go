@@ -63,8 +63,8 @@ func (h *handler) CreateTerminal(ctx context.Context, r *acp.CreateTerminalReque
 	return &acp.CreateTerminalResponse{TerminalID: id}, nil
 }
 
-// commandOf returns what a request wants to run. A command without arguments that is more than a word is a line for a shell: some agents
-// send one.
+// commandOf returns what a request wants to run. A command without arguments that is more than a
+// word is a line for a shell: some agents send one.
 func commandOf(r *acp.CreateTerminalRequest) workspace.Command {
 	c := workspace.Command{Dir: opt(r.Cwd)}
 	if len(r.Args) == 0 && quoted([]string{r.Command}) != r.Command {

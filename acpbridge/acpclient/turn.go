@@ -21,7 +21,8 @@ type Turn struct {
 	Snapshot *view.Snapshot
 	// Messages are the ids of the agent's messages of this turn.
 	Messages []string
-	// Usage are the tokens of the turn. It is nil unless the agent has told them, as an unstable part of the protocol lets it.
+	// Usage are the tokens of the turn. It is nil unless the agent has told them, as an unstable
+	// part of the protocol lets it.
 	Usage *TurnUsage
 	// Meta is the metadata of the agent's answer.
 	Meta map[string]json.RawMessage
@@ -29,17 +30,20 @@ type Turn struct {
 
 // TurnUsage are the tokens of a turn, over all requests of the agent to its model.
 type TurnUsage struct {
-	// InputTokens and OutputTokens are all tokens that went in and came out, TotalTokens is their sum.
+	// InputTokens and OutputTokens are all tokens that went in and came out, TotalTokens is their
+	// sum.
 	InputTokens  int64 `json:"inputTokens"`
 	OutputTokens int64 `json:"outputTokens"`
 	TotalTokens  int64 `json:"totalTokens"`
-	// ThoughtTokens, CachedReadTokens and CachedWriteTokens are parts of them, 0 if they are not known.
+	// ThoughtTokens, CachedReadTokens and CachedWriteTokens are parts of them, 0 if they are not
+	// known.
 	ThoughtTokens     int64 `json:"thoughtTokens"`
 	CachedReadTokens  int64 `json:"cachedReadTokens"`
 	CachedWriteTokens int64 `json:"cachedWriteTokens"`
 }
 
-// Text returns what the agent said in the turn, its messages separated by blank lines. Thoughts are not part of it.
+// Text returns what the agent said in the turn, its messages separated by blank lines. Thoughts are
+// not part of it.
 func (t *Turn) Text() string {
 	var texts []string
 	for _, id := range t.Messages {
@@ -69,8 +73,8 @@ func (s *Session) Say(ctx context.Context, text string) (*Turn, error) {
 	return s.Prompt(ctx, acp.TextBlock(text))
 }
 
-// Prompt sends a prompt and waits for the end of the turn. The agent's updates have been folded then. A turn that was cancelled by
-// [Session.Cancel] has the stop reason "cancelled".
+// Prompt sends a prompt and waits for the end of the turn. The agent's updates have been folded
+// then. A turn that was cancelled by [Session.Cancel] has the stop reason "cancelled".
 //
 // When ctx ends, Prompt cancels the turn and returns at once. The next prompt waits for the agent
 // to end that turn, for at most [Config.CancelGrace]. During a turn that was not cancelled, a
@@ -208,8 +212,9 @@ func (s *Session) tooLarge() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrLimit, s.client.config.MaxState)
 }
 
-// Cancel cancels the turn in progress, if there is one. Its prompt returns when the agent has ended it. Open questions are withdrawn. The
-// agent is told once; a Cancel that failed can be tried again.
+// Cancel cancels the turn in progress, if there is one. Its prompt returns when the agent has ended
+// it. Open questions are withdrawn. The agent is told once; a Cancel that failed can be tried
+// again.
 func (s *Session) Cancel(ctx context.Context) error {
 	s.mu.Lock()
 	t := s.turn

@@ -117,14 +117,16 @@ func (c *connection) busy(streams int) {
 	}
 }
 
-// silentSince returns when the connection last had a sign of life of its client; ok is false while a stream is open.
+// silentSince returns when the connection last had a sign of life of its client; ok is false while
+// a stream is open.
 func (c *connection) silentSince() (since time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.silent, c.streams == 0
 }
 
-// abandoned reports whether the connection has a session and no stream on which its client could see it.
+// abandoned reports whether the connection has a session and no stream on which its client could
+// see it.
 func (c *connection) abandoned(session string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +173,8 @@ func (o *agentOutput) Write(p []byte) (int, error) {
 	}
 }
 
-// deliver puts a message of the agent into the mailbox of its stream. It waits while the stream's client is behind and still reading.
+// deliver puts a message of the agent into the mailbox of its stream. It waits while the stream's
+// client is behind and still reading.
 func (c *connection) deliver(line []byte) error {
 	var m message
 	_ = json.Unmarshal(line, &m)

@@ -48,7 +48,8 @@
 //
 // # WebSocket
 //
-// [NewWebSocket] makes a handler that serves the same over WebSocket, with one message of the protocol in each text message, and
-// [DialWebSocket] connects a client, such as that of acpclient.Connect. A page in a browser cannot set headers: it sends the token
-// as a subprotocol instead, "bearer.TOKEN" after "acp".
+// [NewWebSocket] makes a handler that serves the same over WebSocket, with one message of the
+// protocol in each text message, and [DialWebSocket] connects a client, such as that of
+// acpclient.Connect. A page in a browser cannot set headers: it sends the token as a subprotocol
+// instead, "bearer.TOKEN" after "acp".
 package acphttp

@@ -129,7 +129,8 @@ func (c *connection) leave(b *mailbox) {
 	c.busy(-1)
 }
 
-// send sends the messages of a stream until it ends. A message counts as sent when all of it could be written.
+// send sends the messages of a stream until it ends. A message counts as sent when all of it could
+// be written.
 func (c *connection) send(ctx context.Context, w http.ResponseWriter, rd *reader, b *mailbox) {
 	beat := time.NewTicker(c.handler.config.Heartbeat)
 	defer beat.Stop()
@@ -165,7 +166,8 @@ func (c *connection) send(ctx context.Context, w http.ResponseWriter, rd *reader
 	}
 }
 
-// sent notes that the stream's next message has been sent. It is false if the stream has been given up meanwhile.
+// sent notes that the stream's next message has been sent. It is false if the stream has been given
+// up meanwhile.
 func (c *connection) sent(b *mailbox) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,11 +21,12 @@ type Guard struct {
 	// Token is required in every request, as "Authorization: Bearer TOKEN". It has at least 16
 	// bytes: crypto/rand.Text makes one.
 	Token string
-	// Origins are the web pages whose scripts may connect, such as "https://editor.example". Requests with any other Origin header are
-	// refused. Programs that are not browsers send none.
+	// Origins are the web pages whose scripts may connect, such as "https://editor.example".
+	// Requests with any other Origin header are refused. Programs that are not browsers send none.
 	Origins []string
-	// Hosts are the names that requests may use for this server, without a port. By default they are localhost and the loopback addresses. The
-	// check keeps pages away that have their own name resolved to this machine.
+	// Hosts are the names that requests may use for this server, without a port. By default they
+	// are localhost and the loopback addresses. The check keeps pages away that have their own name
+	// resolved to this machine.
 	Hosts []string
 }
 

@@ -28,22 +28,27 @@ const (
 type Config struct {
 	// Guard decides which requests are served. Its Token is required.
 	Guard Guard
-	// Serve serves an agent on two streams, as [acpbridge.Serve] does, until the client has ended its side or ctx ends. It is called once for
-	// each connection, and required.
+	// Serve serves an agent on two streams, as [acpbridge.Serve] does, until the client has ended
+	// its side or ctx ends. It is called once for each connection, and required.
 	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
 	// WebSocket serves requests that ask for a WebSocket. Nil refuses them.
 	WebSocket http.Handler
 
-	// MaxConnections bounds the connections at the same time; 0 means 16. When there are as many, a new one replaces one that has been
-	// silent for a second, without a request and an open stream. MaxMessage bounds a message of a client in bytes; 0 means 64 MiB.
-	// MaxBuffered bounds, for each stream, the bytes that wait to be read, and those that are kept for a client that resumes; 0 means 4 MiB.
+	// MaxConnections bounds the connections at the same time; 0 means 16. When there are as many, a
+	// new one replaces one that has been silent for a second, without a request and an open stream.
+	// MaxMessage bounds a message of a client in bytes; 0 means 64 MiB. MaxBuffered bounds, for
+	// each stream, the bytes that wait to be read, and those that are kept for a client that
+	// resumes; 0 means 4 MiB.
 	MaxConnections, MaxMessage, MaxBuffered int
-	// Idle is after what time without a request and an open stream a connection ends; 0 means 10 seconds.
+	// Idle is after what time without a request and an open stream a connection ends; 0 means 10
+	// seconds.
 	Idle time.Duration
-	// Stall is how long the agent waits for a stream that is full and whose client reads nothing; 0 means 3 seconds. After that the
-	// stream's messages are dropped, and its session's turn is cancelled. A connection whose own stream is full ends.
+	// Stall is how long the agent waits for a stream that is full and whose client reads nothing; 0
+	// means 3 seconds. After that the stream's messages are dropped, and its session's turn is
+	// cancelled. A connection whose own stream is full ends.
 	Stall time.Duration
-	// Heartbeat is how often a comment is sent on a silent stream, and a ping on a WebSocket; 0 means 15 seconds.
+	// Heartbeat is how often a comment is sent on a silent stream, and a ping on a WebSocket; 0
+	// means 15 seconds.
 	Heartbeat time.Duration
 	// Logger is told about connections. Nil is [slog.Default]. No content is ever logged.
 	Logger *slog.Logger

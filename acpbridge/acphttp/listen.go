@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// ListenAndServe serves the handler on an address of this machine until ctx ends, and then closes the handler. It listens on loopback
-// addresses only: for others, put a proxy with TLS before it, or an [http.Server] of your own.
+// ListenAndServe serves the handler on an address of this machine until ctx ends, and then closes
+// the handler. It listens on loopback addresses only: for others, put a proxy with TLS before it,
+// or an [http.Server] of your own.
 func ListenAndServe(ctx context.Context, address string, h *Handler) error {
 	l, err := Listen(ctx, address)
 	if err != nil {

@@ -4,8 +4,9 @@ package acphttp
 
 import "time"
 
-// mailbox holds the messages of a stream: those that wait, and before them the latest that have been sent, for a client that
-// resumes. Messages are numbered from 1. The connection's mu guards it.
+// mailbox holds the messages of a stream: those that wait, and before them the latest that have
+// been sent, for a client that resumes. Messages are numbered from 1. The connection's mu guards
+// it.
 type mailbox struct {
 	lines   [][]byte
 	sent    int    // how many of lines have been sent

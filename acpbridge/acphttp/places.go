@@ -12,7 +12,8 @@ const (
 	endTimeout = 5 * time.Second // for an agent to end
 )
 
-// place makes a connection. If there are too many, it ends the one that has been silent for longest. It returns nil if there is none.
+// place makes a connection. If there are too many, it ends the one that has been silent for
+// longest. It returns nil if there is none.
 func (h *Handler) place(ctx context.Context, hello string) *connection {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -34,8 +35,8 @@ func (h *Handler) place(ctx context.Context, hello string) *connection {
 	}
 }
 
-// replaceable returns a connection that is ending, or else the one that has been silent for longest. It returns nil if none has been
-// for long enough. The handler's mu is held.
+// replaceable returns a connection that is ending, or else the one that has been silent for
+// longest. It returns nil if none has been for long enough. The handler's mu is held.
 func (h *Handler) replaceable() (oldest *connection) {
 	least := time.Now().Add(-silence)
 	for _, c := range h.connections {

@@ -36,8 +36,9 @@ type WebSocketHandler struct {
 	open   atomic.Int64
 }
 
-// NewWebSocket returns a handler. Of the configuration it uses Guard, Serve, MaxConnections, MaxMessage, Heartbeat and Logger, with the same
-// meaning. A client that does not answer a ping before the next one is due, and sends nothing meanwhile, is gone, and so is one that reads
+// NewWebSocket returns a handler. Of the configuration it uses Guard, Serve, MaxConnections,
+// MaxMessage, Heartbeat and Logger, with the same meaning. A client that does not answer a ping
+// before the next one is due, and sends nothing meanwhile, is gone, and so is one that reads
 // nothing for 30 seconds: its connection ends.
 func NewWebSocket(config Config) (*WebSocketHandler, error) {
 	if _, err := New(config); err != nil {
@@ -105,8 +106,8 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// DialWebSocket connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the dialling only.
-// Redirects are not followed. The result is both streams of acpclient.Connect.
+// DialWebSocket connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the
+// dialling only. Redirects are not followed. The result is both streams of acpclient.Connect.
 func DialWebSocket(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		Subprotocols: []string{WebSocketProtocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},

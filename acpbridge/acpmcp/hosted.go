@@ -44,7 +44,8 @@ func (h *hosted) Connect(context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// notify passes a notification of the client on to the connection whose request it belongs to. The others are dropped.
+// notify passes a notification of the client on to the connection whose request it belongs to. The
+// others are dropped.
 func (h *hosted) notify(ctx context.Context, n *unstable.MessageMCPNotification) {
 	h.mu.Lock()
 	var to *hostedConn

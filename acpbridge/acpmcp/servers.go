@@ -25,8 +25,8 @@ const closeTime = 500 * time.Millisecond
 
 // Config configures the use of servers.
 type Config struct {
-	// Base has what all servers have in common. Its Name, Transport and OnChange are not used. If Wait is 0, it is 5 s: the budget of
-	// time within which the first turn waits.
+	// Base has what all servers have in common. Its Name, Transport and OnChange are not used. If
+	// Wait is 0, it is 5 s: the budget of time within which the first turn waits.
 	Base mcptoolset.Config
 	// Max is the number of servers of a session that are used, 50 by default.
 	Max int
@@ -59,7 +59,8 @@ type session struct {
 	begun   time.Time
 
 	mu sync.Mutex
-	// told has what the user was told about each server last. refused has what is wrong with servers that could not be made.
+	// told has what the user was told about each server last. refused has what is wrong with
+	// servers that could not be made.
 	told    map[string]string
 	refused []string
 	// sets has the toolsets that were made of the servers, by who asked for them.
@@ -234,7 +235,8 @@ func (s *Servers) state(in *session, server *mcptoolset.Server) string {
 	return ""
 }
 
-// Toolset returns the tools of the servers of a run's session. A run without a session, or whose session has no servers, has none.
+// Toolset returns the tools of the servers of a run's session. A run without a session, or whose
+// session has no servers, has none.
 func Toolset[D deps.Carrier](servers *Servers, options mcptoolset.Options[D]) toolset.Toolset[D] {
 	return &tools[D]{servers: servers, options: options}
 }

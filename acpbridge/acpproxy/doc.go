@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acpproxy is a proxy between an editor and an agent of the Agent Client Protocol. It can record their
-// messages, decide about the agent's requests by a policy, and add MCP servers to sessions.
+// Package acpproxy is a proxy between an editor and an agent of the Agent Client Protocol. It can
+// record their messages, decide about the agent's requests by a policy, and add MCP servers to
+// sessions.
 //
 //	err := acpproxy.Run(ctx, os.Stdin, os.Stdout, acpclient.Command{Path: "codex-acp"}, acpproxy.Config{
 //		Record: file,
@@ -10,8 +11,8 @@
 //
 // # What passes
 //
-// Messages pass unchanged and in order, including unknown methods, extensions and _meta. The proxy changes or answers
-// only these:
+// Messages pass unchanged and in order, including unknown methods, extensions and _meta. The proxy
+// changes or answers only these:
 //
 //   - The requests that open a session, if [Config.MCPServers] has servers to add: one member changes, all else stays.
 //   - Requests of the agent that [Config.Policy] decides.
@@ -27,6 +28,6 @@
 //
 // # Recordings
 //
-// A recording has one line of JSON for each message, without secrets: see [Config.Record]. Package acptest replays
-// recordings, as either side.
+// A recording has one line of JSON for each message, without secrets: see [Config.Record]. Package
+// acptest replays recordings, as either side.
 package acpproxy

@@ -18,11 +18,13 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Request is a request of the agent that a [Policy] decides about. One of Permission, Read, Write and Terminal is set.
+// Request is a request of the agent that a [Policy] decides about. One of Permission, Read, Write
+// and Terminal is set.
 type Request struct {
 	// Session is the session that it belongs to.
 	Session acp.SessionID
-	// Permission is a question to the person. Its tool call has what earlier updates of the call have said too.
+	// Permission is a question to the person. Its tool call has what earlier updates of the call
+	// have said too.
 	Permission *acp.RequestPermissionRequest
 	// Read and Write are requests for files, and Terminal is one for a command.
 	Read     *acp.ReadTextFileRequest
@@ -36,14 +38,17 @@ type Request struct {
 
 // Verdict is the decision of a [Policy] about a request.
 type Verdict struct {
-	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny], or empty, which passes the request on to the editor.
+	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny], or empty, which passes the request
+	// on to the editor.
 	Verdict toolset.Verdict
-	// Reason is sent to the agent when a request for a file or a command is denied. It may be empty.
+	// Reason is sent to the agent when a request for a file or a command is denied. It may be
+	// empty.
 	Reason string
 }
 
-// Policy decides about the agent's questions and its requests for files and commands. It is called on the goroutine that carries the agent's
-// messages, in their order, so it must be quick. A panic of it denies.
+// Policy decides about the agent's questions and its requests for files and commands. It is called
+// on the goroutine that carries the agent's messages, in their order, so it must be quick. A panic
+// of it denies.
 //
 //   - A question that is denied is answered with an option that rejects once, or with "cancelled" if there is none.
 //   - A question that is allowed is answered with an option that allows once. If the agent offers none, the editor is asked: the proxy
@@ -81,7 +86,8 @@ type enforcer struct {
 	calls  calls
 }
 
-// separators are what some readers of lines take for the end of one, beside the line feed. In JSON they are white space, or within strings.
+// separators are what some readers of lines take for the end of one, beside the line feed. In JSON
+// they are white space, or within strings.
 var separators = strings.NewReplacer("\r", " ", "\u2028", `\u2028`, "\u2029", `\u2029`, "\u0085", `\u0085`)
 
 // enforce applies the policy to a line of the agent. It returns the line to pass on, or nil.
@@ -164,7 +170,8 @@ func selected(id acp.PermissionOptionID) *acp.RequestPermissionResponse {
 	return &acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.SelectedPermissionOutcome{OptionID: id}}}
 }
 
-// option returns the option of a kind. Its id must mean nothing else: an agent may give two options one id.
+// option returns the option of a kind. Its id must mean nothing else: an agent may give two options
+// one id.
 func option(r *acp.RequestPermissionRequest, kind acp.PermissionOptionKind) (id acp.PermissionOptionID, ok bool) {
 	for i := range r.Options {
 		if r.Options[i].Kind == kind && !ok {
@@ -233,7 +240,8 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 	return r, nil
 }
 
-// commandOf is a terminal's command. Without arguments it is a line for a shell, as clients take it.
+// commandOf is a terminal's command. Without arguments it is a line for a shell, as clients take
+// it.
 func commandOf(r *acp.CreateTerminalRequest) toolset.CommandLine {
 	c := toolset.CommandLine{Line: r.Command}
 	if len(r.Args) > 0 {

@@ -27,18 +27,20 @@ type Config struct {
 	// and agents say and what files hold stays in it. If writing fails, the recording ends, and the
 	// session continues.
 	Record io.Writer
-	// Secrets are more values to take out of the recording. Values of fewer than 6 bytes are ignored.
+	// Secrets are more values to take out of the recording. Values of fewer than 6 bytes are
+	// ignored.
 	Secrets []string
 	// Policy decides about the agent's requests. Nil passes them on.
 	Policy Policy
-	// MCPServers are added to each session that the editor opens, loads, resumes or forks. A server over HTTP is left out if the agent does not
-	// support that. A server whose name the editor uses already gets a number.
+	// MCPServers are added to each session that the editor opens, loads, resumes or forks. A server
+	// over HTTP is left out if the agent does not support that. A server whose name the editor uses
+	// already gets a number.
 	MCPServers []acp.MCPServer
-	// Log gets a line for each message, at [slog.LevelDebug], and one for each decision of the policy, at [slog.LevelInfo]. It gets no content of
-	// messages. Nil logs nothing.
+	// Log gets a line for each message, at [slog.LevelDebug], and one for each decision of the
+	// policy, at [slog.LevelInfo]. It gets no content of messages. Nil logs nothing.
 	Log *slog.Logger
-	// OnProblem is called with what the proxy could not do, such as to record or to add a server. It must be quick, and safe for concurrent
-	// use.
+	// OnProblem is called with what the proxy could not do, such as to record or to add a server.
+	// It must be quick, and safe for concurrent use.
 	OnProblem func(error)
 	// MaxLine is the longest message, in bytes; 0 means 64 MiB.
 	MaxLine int
@@ -66,9 +68,10 @@ type proxy struct {
 // maxAsked bounds the open requests that the proxy would answer itself.
 const maxAsked = 10_000
 
-// Serve carries messages between an editor, which writes to fromEditor and reads toEditor, and an agent, which reads toAgent and writes to
-// fromAgent. It returns nil when the editor has ended and the agent after it, [ErrAgentEnded] if the agent ended first, ctx's cause, or the error
-// of a stream. Streams that are [io.Closer]s are closed.
+// Serve carries messages between an editor, which writes to fromEditor and reads toEditor, and an
+// agent, which reads toAgent and writes to fromAgent. It returns nil when the editor has ended and
+// the agent after it, [ErrAgentEnded] if the agent ended first, ctx's cause, or the error of a
+// stream. Streams that are [io.Closer]s are closed.
 func Serve(ctx context.Context, fromEditor io.Reader, toEditor io.Writer, fromAgent io.Reader, toAgent io.Writer, config Config) error {
 	config.Grace = cmp.Or(max(config.Grace, 0), 5*time.Second)
 	if config.Log == nil {

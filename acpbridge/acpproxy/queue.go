@@ -55,8 +55,8 @@ func (q *queue) send(line []byte) error {
 	return q.put(queued{line: line})
 }
 
-// inject queues an answer of the proxy's own without waiting: the goroutine that carries the other direction must not depend on a side that does not
-// read.
+// inject queues an answer of the proxy's own without waiting: the goroutine that carries the other
+// direction must not depend on a side that does not read.
 func (q *queue) inject(line []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +90,8 @@ func (q *queue) finish() {
 	q.change.Broadcast()
 }
 
-// abort ends the writer, whatever is queued. A write that is in progress ends because its stream is closed, or is left behind if it cannot be.
+// abort ends the writer, whatever is queued. A write that is in progress ends because its stream is
+// closed, or is left behind if it cannot be.
 func (q *queue) abort() {
 	q.mu.Lock()
 	if q.err == nil {

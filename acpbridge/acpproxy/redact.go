@@ -107,7 +107,8 @@ func member(name string, of veil) veil {
 	return open
 }
 
-// secretName reports whether a member is called like a secret: apiKey, api_key, Authorization, accessToken.
+// secretName reports whether a member is called like a secret: apiKey, api_key, Authorization,
+// accessToken.
 func secretName(name string) bool {
 	var snake strings.Builder
 	for i, c := range name {

@@ -57,7 +57,8 @@ func join(all []json.RawMessage) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// server returns the JSON of a server under a name that is free. ok is false if the agent cannot use it.
+// server returns the JSON of a server under a name that is free. ok is false if the agent cannot
+// use it.
 func (p *proxy) server(s acp.MCPServer, names map[string]bool) (data json.RawMessage, ok bool) {
 	p.mu.Lock()
 	overHTTP := p.overHTTP

@@ -21,25 +21,29 @@ import (
 type Options struct {
 	// Files are the files on disk by absolute path.
 	Files map[string]string
-	// OnDisk has the editor read and save files of this machine, as editors do that share it with the agent. Files and [Client.SetFile]
-	// then write there. Without it the disk is a map, and Files are best put into a directory that this machine does not have.
+	// OnDisk has the editor read and save files of this machine, as editors do that share it with
+	// the agent. Files and [Client.SetFile] then write there. Without it the disk is a map, and
+	// Files are best put into a directory that this machine does not have.
 	OnDisk bool
 	// Programs are what terminals can run. See [Program].
 	Programs map[string]Program
 	// Capabilities are announced by the client; nil means files and terminals.
 	Capabilities *acp.ClientCapabilities
-	// Answers are the user's answers to permission requests, in order. When they are used up, Permission answers.
+	// Answers are the user's answers to permission requests, in order. When they are used up,
+	// Permission answers.
 	Answers []Answer
 	// Permission answers; nil allows once. It is called with the handler's ctx and may wait.
 	Permission func(ctx context.Context, req *acp.RequestPermissionRequest) Answer
-	// Elicitation answers the agent's forms and addresses. It is called with the handler's ctx and may wait. If it is not nil and
-	// Capabilities is, the client announces both.
+	// Elicitation answers the agent's forms and addresses. It is called with the handler's ctx and
+	// may wait. If it is not nil and Capabilities is, the client announces both.
 	Elicitation func(ctx context.Context, req *acp.CreateElicitationRequest) *acp.CreateElicitationResponse
-	// Before, if not nil, is called first in every call from the agent. An error of it is the call's.
+	// Before, if not nil, is called first in every call from the agent. An error of it is the
+	// call's.
 	Before func(ctx context.Context, call Call) error
 }
 
-// Call is a call from the agent: the method's name, and its parameters as a pointer to the type of package acp.
+// Call is a call from the agent: the method's name, and its parameters as a pointer to the type of
+// package acp.
 type Call struct {
 	Method string // such as "fs/read_text_file"
 	Params any    // such as *acp.ReadTextFileRequest
@@ -147,14 +151,16 @@ func (c *Client) save(path, content string) error {
 	return os.WriteFile(path, []byte(content), 0o644)
 }
 
-// Type puts unsaved changes into the editor: the agent reads content, and the file on disk stays as it is.
+// Type puts unsaved changes into the editor: the agent reads content, and the file on disk stays as
+// it is.
 func (c *Client) Type(path, content string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unsaved[path] = content
 }
 
-// File returns what the editor has of a file: unsaved changes if there are any, else what is on disk.
+// File returns what the editor has of a file: unsaved changes if there are any, else what is on
+// disk.
 func (c *Client) File(path string) (content string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +179,8 @@ func (c *Client) file(path string) (string, bool) {
 	return content, ok
 }
 
-// Calls returns what the agent has called, session/update left out, in the order in which the calls came.
+// Calls returns what the agent has called, session/update left out, in the order in which the calls
+// came.
 func (c *Client) Calls() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,8 +194,8 @@ func (c *Client) Permissions() []*acp.RequestPermissionRequest {
 	return slices.Clone(c.permissions)
 }
 
-// enter is the beginning of every call: it records it, lets the next message of a connection be handled meanwhile, and
-// applies faults.
+// enter is the beginning of every call: it records it, lets the next message of a connection be
+// handled meanwhile, and applies faults.
 func (c *Client) enter(ctx context.Context, method string, params any) error {
 	if method != acp.MethodSessionUpdate {
 		acp.Async(ctx)

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// ServeFunc serves an agent on two streams until the peer ends its side or ctx ends, as an agent's main function does on its
-// standard streams.
+// ServeFunc serves an agent on two streams until the peer ends its side or ctx ends, as an agent's
+// main function does on its standard streams.
 type ServeFunc func(ctx context.Context, r io.Reader, w io.Writer) error
 
 // ServeAgent is a [ServeFunc] that serves a new agent by means of a connection of package acp.
@@ -22,15 +22,16 @@ func ServeAgent(newAgent func(*acp.AgentConn) acp.Agent, opts *acp.ConnOptions) 
 	}
 }
 
-// Conn is the client's end of a connection with an agent: all methods of [acp.Agent], and what is mostly done with them.
+// Conn is the client's end of a connection with an agent: all methods of [acp.Agent], and what is
+// mostly done with them.
 type Conn struct {
 	*acp.ClientConn
 	// Client is the agent's peer.
 	Client *Client
 }
 
-// Connect serves an agent at the other end of a connection in memory. Both ends are ended and waited for at the end of the test,
-// which fails if serve does with anything but ctx's end.
+// Connect serves an agent at the other end of a connection in memory. Both ends are ended and
+// waited for at the end of the test, which fails if serve does with anything but ctx's end.
 func Connect(t testing.TB, c *Client, serve ServeFunc) *Conn {
 	t.Helper()
 	toAgent, fromClient := acp.Pipe()

@@ -9,7 +9,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// CreateElicitation implements [acp.Client]. If ctx ends before the user has answered, the action is "cancel".
+// CreateElicitation implements [acp.Client]. If ctx ends before the user has answered, the action
+// is "cancel".
 func (c *Client) CreateElicitation(ctx context.Context, req *acp.CreateElicitationRequest) (*acp.CreateElicitationResponse, error) {
 	if err := c.enter(ctx, acp.MethodCreateElicitation, req); err != nil {
 		return nil, err
@@ -78,7 +79,8 @@ func Decline() *acp.CreateElicitationResponse {
 	return &acp.CreateElicitationResponse{Decline: &acp.CreateElicitationResponseDecline{}}
 }
 
-// Value returns a value of a form: a string, an int, a float64, a bool or a []string. Other types panic.
+// Value returns a value of a form: a string, an int, a float64, a bool or a []string. Other types
+// panic.
 func Value(v any) acp.ElicitationContentValue {
 	switch v := v.(type) {
 	case string:

@@ -26,9 +26,9 @@ func (f *fault) next() (delay time.Duration, failure error) {
 	return f.delay, failure
 }
 
-// Fail makes the next calls of a method fail with err, after the delay of [Client.Slow]: the next times calls, or all
-// if times is negative. An agent at the other end of a connection gets an error that is not an [*acp.Error] as an
-// internal error. A nil err turns this off.
+// Fail makes the next calls of a method fail with err, after the delay of [Client.Slow]: the next
+// times calls, or all if times is negative. An agent at the other end of a connection gets an error
+// that is not an [*acp.Error] as an internal error. A nil err turns this off.
 func (c *Client) Fail(method string, times int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,8 @@ func (c *Client) fault(method string) *fault {
 	return c.faults[method]
 }
 
-// Disconnect ends the connection: programs are killed, their terminals are gone, and every call fails with [acp.ErrClosed].
+// Disconnect ends the connection: programs are killed, their terminals are gone, and every call
+// fails with [acp.ErrClosed].
 func (c *Client) Disconnect() {
 	c.mu.Lock()
 	c.closed = true

@@ -22,8 +22,8 @@ const (
 	Dismiss = Answer("cancelled")
 )
 
-// RequestPermission implements [acp.Client]. If ctx ends before the user has answered, the outcome is "cancelled", as the
-// protocol demands of a turn that is cancelled.
+// RequestPermission implements [acp.Client]. If ctx ends before the user has answered, the outcome
+// is "cancelled", as the protocol demands of a turn that is cancelled.
 func (c *Client) RequestPermission(ctx context.Context, req *acp.RequestPermissionRequest) (*acp.RequestPermissionResponse, error) {
 	if err := c.enter(ctx, acp.MethodRequestPermission, req); err != nil {
 		return nil, err
@@ -53,7 +53,8 @@ func (c *Client) RequestPermission(ctx context.Context, req *acp.RequestPermissi
 	return &acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.SelectedPermissionOutcome{OptionID: id}}}, nil
 }
 
-// Never is a [Options.Permission] of a user who does not answer: it waits until the request is cancelled.
+// Never is a [Options.Permission] of a user who does not answer: it waits until the request is
+// cancelled.
 func Never(ctx context.Context, _ *acp.RequestPermissionRequest) Answer {
 	<-ctx.Done()
 	return Dismiss

@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpproxy"
 )
 
-// A Replay plays one side of a recording that package acpproxy has made: the agent's for tests of a client, or the client's for tests of an
-// agent. It may be used several times, also at once.
+// A Replay plays one side of a recording that package acpproxy has made: the agent's for tests of a
+// client, or the client's for tests of an agent. It may be used several times, also at once.
 type Replay struct{ entries []recorded }
 
 // recorded is a message of a recording.
@@ -61,22 +61,26 @@ func other(s acpproxy.Side) acpproxy.Side {
 	return acpproxy.FromClient
 }
 
-// ServeAgent plays the agent: it is a [ServeFunc]. A message of the recording's agent is sent when all that its client had sent before has
-// come. The client's messages are told by their methods; what they say may differ, and so may their ids. A request that the recording does not
-// have is answered with an error.
+// ServeAgent plays the agent: it is a [ServeFunc]. A message of the recording's agent is sent when
+// all that its client had sent before has come. The client's messages are told by their methods;
+// what they say may differ, and so may their ids. A request that the recording does not have is
+// answered with an error.
 //
-// It returns when the client has ended its side. The error names what of the recording has not come, or has come besides it.
+// It returns when the client has ended its side. The error names what of the recording has not
+// come, or has come besides it.
 func (r *Replay) ServeAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 	return r.serve(ctx, acpproxy.FromAgent, in, out)
 }
 
-// ServeClient plays the client, for an agent that reads what is written to out, and whose messages are read from in. A message of the recording's
-// client is sent when all requests and answers of its agent before have come; notifications may differ in number, but for a message that
-// follows one, such as a cancellation, one of the same method must have come since the client's last message. Ids of sessions that the agent
-// has made take the place of recorded ones.
+// ServeClient plays the client, for an agent that reads what is written to out, and whose messages
+// are read from in. A message of the recording's client is sent when all requests and answers of
+// its agent before have come; notifications may differ in number, but for a message that follows
+// one, such as a cancellation, one of the same method must have come since the client's last
+// message. Ids of sessions that the agent has made take the place of recorded ones.
 //
-// It returns when everything has been sent and answered, and closes out if it is an [io.Closer]. The error names what of the recording has not
-// come, or has come besides it. A test looks at what the agent said with an [acpproxy.Config.Record] between, and [Replay.Differs].
+// It returns when everything has been sent and answered, and closes out if it is an [io.Closer].
+// The error names what of the recording has not come, or has come besides it. A test looks at what
+// the agent said with an [acpproxy.Config.Record] between, and [Replay.Differs].
 func (r *Replay) ServeClient(ctx context.Context, in io.Reader, out io.Writer) error {
 	return r.serve(ctx, acpproxy.FromClient, in, out)
 }
@@ -164,7 +168,8 @@ func (p *player) needed(i int) bool {
 	if p.side == acpproxy.FromAgent {
 		return true
 	}
-	// An agent's updates may be cut differently. One of them is waited for where the recorded client sent something right after it.
+	// An agent's updates may be cut differently. One of them is waited for where the recorded
+	// client sent something right after it.
 	follows := i+1 < len(p.entries) && p.entries[i+1].From == p.side
 	return follows && !p.seen[e.Method]
 }

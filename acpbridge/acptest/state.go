@@ -15,7 +15,8 @@ type State struct {
 	// Text is the agent's text, Thoughts its thoughts, and User what was shown as the user's own
 	// words.
 	Text, Thoughts, User string
-	// ToolCalls are the tool calls in the order in which they were announced, with all their updates.
+	// ToolCalls are the tool calls in the order in which they were announced, with all their
+	// updates.
 	ToolCalls []acp.ToolCall
 	// The last of each, nil or empty if there was none.
 	Plan     *acp.Plan
@@ -70,7 +71,8 @@ func blockText(b *acp.ContentBlock) string {
 	return b.Text.Text
 }
 
-// update applies an update to its tool call. An update of a call that was not announced is a violation, and dropped.
+// update applies an update to its tool call. An update of a call that was not announced is a
+// violation, and dropped.
 func (s *State) update(u *acp.ToolCallUpdate) {
 	c := s.ToolCall(u.ToolCallID)
 	if c == nil {
@@ -138,7 +140,8 @@ func (c *Client) Updates(sessions ...acp.SessionID) []acp.SessionNotification {
 // State returns what the user sees now, of the given sessions or of all. See [Fold].
 func (c *Client) State(sessions ...acp.SessionID) State { return Fold(c.Updates(sessions...)) }
 
-// Await waits until what the user sees of the given sessions, or of all, satisfies cond. It ends with ctx, with its cause.
+// Await waits until what the user sees of the given sessions, or of all, satisfies cond. It ends
+// with ctx, with its cause.
 func (c *Client) Await(ctx context.Context, cond func(State) bool, sessions ...acp.SessionID) error {
 	for {
 		c.mu.Lock()

@@ -88,7 +88,8 @@ func (t *terminal) ended(exit Exit) {
 	close(t.done)
 }
 
-// Open returns the command lines of the terminals that have not been released, in the order in which they were created.
+// Open returns the command lines of the terminals that have not been released, in the order in
+// which they were created.
 func (c *Client) Open() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

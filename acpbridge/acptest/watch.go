@@ -17,9 +17,10 @@ type watcher struct {
 	violations []string
 }
 
-// Violations returns what the agent did against the protocol: a tool call announced twice, not announced before it is updated or
-// asked about, or updated after its end; a status that goes back; a call of something that the client did not announce; a path
-// that is not absolute; a terminal used or released after its release.
+// Violations returns what the agent did against the protocol: a tool call announced twice, not
+// announced before it is updated or asked about, or updated after its end; a status that goes back;
+// a call of something that the client did not announce; a path that is not absolute; a terminal
+// used or released after its release.
 func (c *Client) Violations() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -85,8 +85,8 @@ func (in *planArgs) steps() []view.Step {
 	return steps
 }
 
-// PlanOf returns the plan of a conversation, from the last successful call of update_plan. It is nil if
-// there is none.
+// PlanOf returns the plan of a conversation, from the last successful call of update_plan. It is
+// nil if there is none.
 func PlanOf(messages []*model.Message) []view.Step {
 	var steps []view.Step
 	for _, p := range model.Kept(messages, ToolUpdatePlan) {

@@ -15,12 +15,14 @@ const (
 	partTokens = 4
 	// imageTokens is roughly what providers charge for an image of one megapixel.
 	imageTokens = 1500
-	// bytesPerMediaToken is for documents and sounds; it lies between a page of a document and a second of sound.
+	// bytesPerMediaToken is for documents and sounds; it lies between a page of a document and a
+	// second of sound.
 	bytesPerMediaToken = 64
 )
 
-// Estimate guesses how many tokens a message costs: a token for four bytes of text, arguments and signatures, 1,500 for
-// an image. It looks at sizes only. For text of most languages it is right within a third.
+// Estimate guesses how many tokens a message costs: a token for four bytes of text, arguments and
+// signatures, 1,500 for an image. It looks at sizes only. For text of most languages it is right
+// within a third.
 func Estimate(m *model.Message) int {
 	tokens := 0
 	for i := range m.Parts {

@@ -4,8 +4,8 @@ package history
 
 import "github.com/ponte-go/ponte/agent/model"
 
-// gauge measures a history in tokens. It starts from the last response with reported input tokens and estimates the
-// messages after it.
+// gauge measures a history in tokens. It starts from the last response with reported input tokens
+// and estimates the messages after it.
 type gauge struct {
 	estimate func(*model.Message) int
 	// sums has the costs of prefixes, for histories without a recent response that reports usage.
@@ -68,13 +68,15 @@ func intake(m *model.Message) (int64, bool) {
 	return m.Usage.InputTokens, m.Usage.InputTokens > 0
 }
 
-// output returns the tokens that a response adds, if they were reported. Thinking may not be sent back, so it does not count.
+// output returns the tokens that a response adds, if they were reported. Thinking may not be sent
+// back, so it does not count.
 func output(m *model.Message) (int64, bool) {
 	return m.Usage.OutputTokens, m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0
 }
 
-// Gauge returns a function that measures histories in tokens, as the processors of this package do: from what the provider reported with the
-// last response, and estimates of what follows. estimate is as in [Budget]. The function is safe for concurrent use.
+// Gauge returns a function that measures histories in tokens, as the processors of this package do:
+// from what the provider reported with the last response, and estimates of what follows. estimate
+// is as in [Budget]. The function is safe for concurrent use.
 func Gauge(estimate func(*model.Message) int) func(messages []*model.Message) int64 {
 	return newGauge(estimate).tokens
 }

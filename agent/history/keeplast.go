@@ -9,9 +9,10 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// KeepLast keeps at least the given number of turns at the end of a history and drops older ones as a whole. It lets slack more
-// turns gather and then drops all surplus turns at once, because every drop invalidates the provider's prompt cache. With a
-// slack of 9 that happens every tenth turn. With a slack of 0 exactly the last turns are kept.
+// KeepLast keeps at least the given number of turns at the end of a history and drops older ones as
+// a whole. It lets slack more turns gather and then drops all surplus turns at once, because every
+// drop invalidates the provider's prompt cache. With a slack of 9 that happens every tenth turn.
+// With a slack of 0 exactly the last turns are kept.
 //
 // The current turn counts. Leading system prompts and summaries stay. The model is not told that
 // something is missing; [Summarise] is for that.

@@ -11,29 +11,34 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Processor replaces the history of a run before a request to the model. It goes into an agent's configuration. The run
-// context may be nil in unit tests. An error ends the run.
+// Processor replaces the history of a run before a request to the model. It goes into an agent's
+// configuration. The run context may be nil in unit tests. An error ends the run.
 //
-// The constructors of this package accept any configuration. A processor with an invalid one returns an error from every call.
+// The constructors of this package accept any configuration. A processor with an invalid one
+// returns an error from every call.
 type Processor[D any] = func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
 
-// Keys of [model.Message.Metadata] that mark the messages a processor made. Metadata is never sent to a model.
+// Keys of [model.Message.Metadata] that mark the messages a processor made. Metadata is never sent
+// to a model.
 const (
 	// MetaSummary marks a summary. The value is the number of messages that it replaces.
 	MetaSummary = "ponte.history.summary"
 	// MetaTrimmed marks a message of which only the system prompt was kept.
 	MetaTrimmed = "ponte.history.trimmed"
-	// MetaShortened marks a message with tool returns that were shortened. The value is the number of bytes left out.
+	// MetaShortened marks a message with tool returns that were shortened. The value is the number
+	// of bytes left out.
 	MetaShortened = "ponte.history.shortened"
-	// MetaCleared marks a message with tool returns that were cleared. The value is the number of bytes left out.
+	// MetaCleared marks a message with tool returns that were cleared. The value is the number of
+	// bytes left out.
 	MetaCleared = "ponte.history.cleared"
-	// MetaClearedText precedes the ids of calls whose results were cleared and are remembered: see [Clear.Remember]. The values are the
-	// results.
+	// MetaClearedText precedes the ids of calls whose results were cleared and are remembered: see
+	// [Clear.Remember]. The values are the results.
 	MetaClearedText = "ponte.history.cleared."
 	// MetaRedacted marks a message in which something was replaced.
 	MetaRedacted = "ponte.history.redacted"
-	// MetaContext corrects, on a response, the input tokens that the provider reported: the value is what the messages
-	// before it would cost as they are now. The response's usage stays as reported.
+	// MetaContext corrects, on a response, the input tokens that the provider reported: the value
+	// is what the messages before it would cost as they are now. The response's usage stays as
+	// reported.
 	MetaContext = "ponte.history.context"
 )
 

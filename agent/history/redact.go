@@ -13,16 +13,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Redact replaces what rules match, wherever the conversation holds it as text: in what users, models and tools said, in
-// thinking, and in the arguments of calls. The rules are applied in order, again and again until none matches.
+// Redact replaces what rules match, wherever the conversation holds it as text: in what users,
+// models and tools said, in thinking, and in the arguments of calls. The rules are applied in
+// order, again and again until none matches.
 //
-// Arguments and tool returns that are JSON stay so: their strings and numbers, names of fields too, are matched one by one
-// in their decoded form, and all else is left byte for byte. A part whose content was signed by a provider loses
-// signature and id with the change. A provider that demands signatures refuses such a call while the turn lasts, so
-// do not match what the model's own calls are made of.
+// Arguments and tool returns that are JSON stay so: their strings and numbers, names of fields too,
+// are matched one by one in their decoded form, and all else is left byte for byte. A part whose
+// content was signed by a provider loses signature and id with the change. A provider that demands
+// signatures refuses such a call while the turn lasts, so do not match what the model's own calls
+// are made of.
 //
-// Only text is examined, and what tools keep ([model.Part.Keep]): no media and their URLs, no opaque parts, no other metadata, and not the
-// record of instructions. Unanswered calls are left alone, because they have not been executed yet.
+// Only text is examined, and what tools keep ([model.Part.Keep]): no media and their URLs, no
+// opaque parts, no other metadata, and not the record of instructions. Unanswered calls are left
+// alone, because they have not been executed yet.
 //
 // A message is examined once, as long as it stays in memory.
 func Redact[D any](rules ...Rule) Processor[D] {
@@ -50,7 +53,8 @@ func Redact[D any](rules ...Rule) Processor[D] {
 
 type redactor struct {
 	rules []Rule
-	// looked records how much of a history has been examined, clean the messages with nothing to replace.
+	// looked records how much of a history has been examined, clean the messages with nothing to
+	// replace.
 	looked extents[struct{}]
 	clean  weakMap[model.Message, struct{}]
 }
@@ -102,7 +106,8 @@ func frontier(messages []*model.Message) int {
 	return n
 }
 
-// message returns the message without what the rules match: the message itself if they match nothing.
+// message returns the message without what the rules match: the message itself if they match
+// nothing.
 func (r *redactor) message(m *model.Message) (*model.Message, error) {
 	parts, err := r.parts(m.Parts)
 	if err != nil {
@@ -185,7 +190,8 @@ func (r *redactor) cleared(m *model.Message) (changed map[string]string, err err
 	return changed, nil
 }
 
-// decision returns a decision without what the rules match: the decision itself if they match nothing.
+// decision returns a decision without what the rules match: the decision itself if they match
+// nothing.
 func (r *redactor) decision(d *model.Decision) (*model.Decision, error) {
 	if d == nil {
 		return nil, nil

@@ -14,7 +14,8 @@ func isStructured(s string) bool {
 	return s != "" && (s[0] == '{' || s[0] == '[' || s[0] == '"') && json.Valid([]byte(s))
 }
 
-// data applies the rules to JSON, value by value, and to anything else as text. It returns its argument if nothing changes.
+// data applies the rules to JSON, value by value, and to anything else as text. It returns its
+// argument if nothing changes.
 func (r *redactor) data(raw []byte) ([]byte, error) {
 	if !json.Valid(raw) {
 		s, err := r.text(string(raw))

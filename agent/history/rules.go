@@ -13,8 +13,8 @@ type Rule struct {
 	// Replacement replaces a match, with $1 for the text of the first group, as in
 	// [regexp.Regexp.ReplaceAllString]; empty is "[redacted NAME]".
 	Replacement string
-	// Hint is a text that every match of Pattern contains, if there is one. Texts without it are skipped, about a hundred
-	// times as fast as matching the pattern.
+	// Hint is a text that every match of Pattern contains, if there is one. Texts without it are
+	// skipped, about a hundred times as fast as matching the pattern.
 	Hint string
 }
 
@@ -42,8 +42,9 @@ var secrets = []struct{ name, hint, pattern, replacement string }{
 	{"password in a URL", "://", `(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/@"']+@`, "${1}:[redacted password]@"},
 }
 
-// Secrets returns rules for secrets that can be recognised by their form: private keys, the keys and tokens of well-known
-// services, JSON web tokens, authorization headers, passwords in URLs. A password that stands by itself has no form.
+// Secrets returns rules for secrets that can be recognised by their form: private keys, the keys
+// and tokens of well-known services, JSON web tokens, authorization headers, passwords in URLs. A
+// password that stands by itself has no form.
 func Secrets() []Rule {
 	rules := make([]Rule, len(secrets))
 	for i, s := range secrets {

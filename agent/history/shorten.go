@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// shortened returns the history with the answers to tool calls in messages[from:to] cut to limit bytes; the history
-// itself if there is nothing to cut.
+// shortened returns the history with the answers to tool calls in messages[from:to] cut to limit
+// bytes; the history itself if there is nothing to cut.
 func shortened(messages []*model.Message, from, to, limit int) []*model.Message {
 	out := messages
 	for i := from; i < to; i++ {
@@ -66,8 +66,8 @@ func longest(messages []*model.Message) int {
 	return n
 }
 
-// shorten cuts text to at most limit bytes, of which its beginning gets two thirds and its end the rest, and says in
-// between how much is missing. The limit must leave room for that.
+// shorten cuts text to at most limit bytes, of which its beginning gets two thirds and its end the
+// rest, and says in between how much is missing. The limit must leave room for that.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -13,7 +13,8 @@ import (
 // minTranscriptText is to how many bytes a single text of a transcript may be shortened.
 const minTranscriptText = 256
 
-// transcript writes messages down as text for a model to read, in about limit bytes: long texts are shortened first.
+// transcript writes messages down as text for a model to read, in about limit bytes: long texts are
+// shortened first.
 func transcript(messages []*model.Message, limit int) string {
 	each := max(minTranscriptText, limit)
 	for {
@@ -68,7 +69,8 @@ func writePart(b *strings.Builder, m *model.Message, p *model.Part, limit int) {
 	fmt.Fprintf(b, "[%s]\n%s\n\n", who, shorten(text, limit))
 }
 
-// pieces splits a transcript into pieces of at most n bytes: between two entries if it can, otherwise between lines or words.
+// pieces splits a transcript into pieces of at most n bytes: between two entries if it can,
+// otherwise between lines or words.
 func pieces(text string, n int) []string {
 	var all []string
 	for len(text) > n {

@@ -44,8 +44,8 @@ func divide(messages []*model.Message) division {
 	return d
 }
 
-// prompt returns the index of the message that begins a turn among the requests from begin to end, after all answers to
-// calls, or end.
+// prompt returns the index of the message that begins a turn among the requests from begin to end,
+// after all answers to calls, or end.
 func prompt(messages []*model.Message, begin, end int) int {
 	start := end
 	for i := end - 1; i >= begin && !answers(messages[i]); i-- {
@@ -57,7 +57,8 @@ func prompt(messages []*model.Message, begin, end int) int {
 	return start
 }
 
-// withoutTurns returns the history without its first n turns, of which a leading system prompt stays.
+// withoutTurns returns the history without its first n turns, of which a leading system prompt
+// stays.
 func (d *division) withoutTurns(messages []*model.Message, n int) []*model.Message {
 	if n == 0 {
 		return messages

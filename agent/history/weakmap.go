@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// weakMap is a map for concurrent use whose keys do not keep what they point to alive. Entries of what is gone are swept
-// out as the map grows. The zero value is ready.
+// weakMap is a map for concurrent use whose keys do not keep what they point to alive. Entries of
+// what is gone are swept out as the map grows. The zero value is ready.
 type weakMap[K, V any] struct {
 	mu      sync.Mutex
 	entries map[weak.Pointer[K]]V
@@ -43,8 +43,9 @@ func (w *weakMap[K, V]) set(key *K, v V) {
 	w.entries[weak.Make(key)] = v
 }
 
-// extents remember how far histories have been examined, and the result. A history is identified by its array: existing
-// elements are never written to, so the same array with the same last message has the same beginning.
+// extents remember how far histories have been examined, and the result. A history is identified by
+// its array: existing elements are never written to, so the same array with the same last message
+// has the same beginning.
 type extents[T any] struct {
 	known weakMap[*model.Message, extent[T]]
 }

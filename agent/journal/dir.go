@@ -14,12 +14,13 @@ import (
 	"strings"
 )
 
-// Dir is a journal in a directory, with a file for each run. A record counts as written when it has been synced to the
-// disk; records that are appended at the same time share a sync. A record that was
-// being written when the process was killed is dropped when the run is opened again. Other damage is [ErrCorrupt].
+// Dir is a journal in a directory, with a file for each run. A record counts as written when it has
+// been synced to the disk; records that are appended at the same time share a sync. A record that
+// was being written when the process was killed is dropped when the run is opened again. Other
+// damage is [ErrCorrupt].
 //
-// The operating system locks an open run, and unlocks it when the process ends: with flock on Unix, with a share mode on
-// Windows. On other systems only runs of the same process are kept apart.
+// The operating system locks an open run, and unlocks it when the process ends: with flock on Unix,
+// with a share mode on Windows. On other systems only runs of the same process are kept apart.
 type Dir struct{ path string }
 
 var _ Journal = (*Dir)(nil)
@@ -61,7 +62,8 @@ func (d *Dir) Open(_ context.Context, runID string) (Log, error) {
 // lockedFile is a file that is locked until it is closed.
 type lockedFile struct {
 	*os.File
-	// unlock is called before the file is closed, where closing it may not unlock it. It may be nil.
+	// unlock is called before the file is closed, where closing it may not unlock it. It may be
+	// nil.
 	unlock func()
 }
 
@@ -78,8 +80,8 @@ func locked(path string, create bool) (*lockedFile, error) {
 	return lockedBy(path, func() (*lockedFile, error) { return openLocked(path, create) })
 }
 
-// lockedBy returns the file that open has opened and locked. If the file was removed or replaced in between, it opens the file
-// again.
+// lockedBy returns the file that open has opened and locked. If the file was removed or replaced in
+// between, it opens the file again.
 func lockedBy(path string, open func() (*lockedFile, error)) (*lockedFile, error) {
 	for {
 		file, err := open()
@@ -118,7 +120,8 @@ func (d *Dir) Runs() ([]string, error) {
 	return runs, nil
 }
 
-// Remove removes the records of a run. It fails with [ErrInUse] if the run is open. A run without records is not an error.
+// Remove removes the records of a run. It fails with [ErrInUse] if the run is open. A run without
+// records is not an error.
 func (d *Dir) Remove(runID string) error {
 	path := d.file(runID)
 	file, err := locked(path, false)
@@ -134,8 +137,8 @@ func (d *Dir) Remove(runID string) error {
 	return nil
 }
 
-// file returns the name of a run's file: the id, with special characters escaped, and cut with a hash appended if it is
-// long. The file's header holds the id itself.
+// file returns the name of a run's file: the id, with special characters escaped, and cut with a
+// hash appended if it is long. The file's header holds the id itself.
 func (d *Dir) file(runID string) string {
 	const longest = 160
 	var b strings.Builder

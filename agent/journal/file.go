@@ -29,7 +29,8 @@ type fileLog struct {
 	opened [][]byte // the records found when the log was opened, until Load
 }
 
-// batch holds records that are written and synced together: those appended while the previous batch is written.
+// batch holds records that are written and synced together: those appended while the previous batch
+// is written.
 type batch struct {
 	buf  []byte
 	done chan struct{}
@@ -91,8 +92,9 @@ func (l *fileLog) Load(context.Context) ([][]byte, error) {
 	return records, nil
 }
 
-// Append implements [Log]. The first caller of a batch writes it once the previous batch has been written. Callers that arrive
-// until then join it. So a lone record is written at once, and concurrent ones share a sync.
+// Append implements [Log]. The first caller of a batch writes it once the previous batch has been
+// written. Callers that arrive until then join it. So a lone record is written at once, and
+// concurrent ones share a sync.
 func (l *fileLog) Append(ctx context.Context, record []byte) error {
 	if err := check(ctx, record); err != nil {
 		return err
@@ -133,8 +135,8 @@ func (l *fileLog) Append(ctx context.Context, record []byte) error {
 	return err
 }
 
-// write makes a batch durable. After a failure the content of the file is unknown, so the log ends. When it is opened again,
-// complete records count.
+// write makes a batch durable. After a failure the content of the file is unknown, so the log ends.
+// When it is opened again, complete records count.
 func (l *fileLog) write(buf []byte) error {
 	_, err := l.file.WriteAt(buf, l.size)
 	if err == nil {
@@ -158,7 +160,8 @@ func (l *fileLog) end(err error) {
 	l.err = err
 }
 
-// Close implements [Log]. A file without records is removed, where that can be done while it is locked.
+// Close implements [Log]. A file without records is removed, where that can be done while it is
+// locked.
 func (l *fileLog) Close() error {
 	l.mu.Lock()
 	closed, failed := l.err == ErrClosed, l.err != nil

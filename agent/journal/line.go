@@ -11,11 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// formatVersion is the version of the file format that this package writes. It reads all versions up to this one.
+// formatVersion is the version of the file format that this package writes. It reads all versions
+// up to this one.
 const formatVersion = 1
 
-// A file consists of JSON lines. Each holds a document, numbered from 0, and the CRC-32C of number and document, which
-// reveals lines that are damaged, missing or out of place. Document 0 is the header, the others are the records.
+// A file consists of JSON lines. Each holds a document, numbered from 0, and the CRC-32C of number
+// and document, which reveals lines that are damaged, missing or out of place. Document 0 is the
+// header, the others are the records.
 const (
 	lineNumber = `{"n":`
 	lineSum    = `,"sum":"`
@@ -54,7 +56,8 @@ func appendLine(buf []byte, n int, body []byte) []byte {
 	return append(buf, lineEnd...)
 }
 
-// parseLine parses a line, with or without its newline. It reports false for anything that appendLine does not write.
+// parseLine parses a line, with or without its newline. It reports false for anything that
+// appendLine does not write.
 func parseLine(line []byte) (n int, body []byte, ok bool) {
 	rest, begins := bytes.CutPrefix(line, []byte(lineNumber))
 	number, rest, _ := bytes.Cut(rest, []byte(lineSum))
@@ -81,8 +84,9 @@ func headerLine(run string) []byte {
 	return appendLine(nil, 0, body)
 }
 
-// parseFile returns the records in a file and the length of its valid part. The rest was left by a write that never
-// succeeded. The valid length of a file that is empty, or ends within its header, is 0.
+// parseFile returns the records in a file and the length of its valid part. The rest was left by a
+// write that never succeeded. The valid length of a file that is empty, or ends within its header,
+// is 0.
 func parseFile(data []byte, run string) (records [][]byte, good int, err error) {
 	for n := 0; good < len(data); n++ {
 		end := bytes.IndexByte(data[good:], '\n') + 1
@@ -109,9 +113,10 @@ func parseFile(data []byte, run string) (records [][]byte, good int, err error) 
 	return records, good, nil
 }
 
-// torn reports whether the end of a file, which does not begin with a good line, was left by a write that was cut off: its
-// first line lacks its newline, or blocks of it were never written, and nothing follows that is whole. Zeros cannot be
-// part of a line, since JSON escapes them. Any other line may have been whole once.
+// torn reports whether the end of a file, which does not begin with a good line, was left by a
+// write that was cut off: its first line lacks its newline, or blocks of it were never written, and
+// nothing follows that is whole. Zeros cannot be part of a line, since JSON escapes them. Any other
+// line may have been whole once.
 func torn(tail []byte) bool {
 	first := true
 	for line := range bytes.Lines(tail) {

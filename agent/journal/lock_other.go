@@ -10,11 +10,12 @@ import (
 	"sync"
 )
 
-// openFiles are the files that this process has locked. These systems have no lock that other processes see
-// and that ends with this one.
+// openFiles are the files that this process has locked. These systems have no lock that other
+// processes see and that ends with this one.
 var openFiles sync.Map
 
-// openLocked opens a file for reading and writing and locks it, to this process alone, until it is closed.
+// openLocked opens a file for reading and writing and locks it, to this process alone, until it is
+// closed.
 func openLocked(path string, create bool) (*lockedFile, error) {
 	if _, taken := openFiles.LoadOrStore(path, true); taken {
 		return nil, ErrInUse
@@ -34,7 +35,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 // remove removes the file and unlocks it.
 func (f *lockedFile) remove() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
 
-// discard closes a file that has no records, and removes it unless another process could have written to it by then.
+// discard closes a file that has no records, and removes it unless another process could have
+// written to it by then.
 func (f *lockedFile) discard() error {
 	_ = os.Remove(f.Name()) // an empty file does no harm
 	return f.Close()

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file for reading and writing and locks it until it is closed. The system releases the lock when
-// the process ends.
+// openLocked opens a file for reading and writing and locks it until it is closed. The system
+// releases the lock when the process ends.
 func openLocked(path string, create bool) (*lockedFile, error) {
 	flags := os.O_RDWR
 	if create {
@@ -29,7 +29,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 		}
 	}
 	if err == nil {
-		// A process that is being forked off holds the file, and so the lock, until it becomes another program.
+		// A process that is being forked off holds the file, and so the lock, until it becomes
+		// another program.
 		return &lockedFile{File: f, unlock: func() { _ = syscall.Flock(fd, syscall.LOCK_UN) }}, nil
 	}
 	_ = f.Close()
@@ -42,7 +43,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 // remove removes the file and unlocks it.
 func (f *lockedFile) remove() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
 
-// discard closes a file that has no records, and removes it unless another process could have written to it by then.
+// discard closes a file that has no records, and removes it unless another process could have
+// written to it by then.
 func (f *lockedFile) discard() error {
 	_ = os.Remove(f.Name()) // an empty file does no harm
 	return f.Close()

@@ -10,8 +10,8 @@ import (
 
 const errorSharingViolation = syscall.Errno(32)
 
-// openLocked opens a file for reading and writing, and lets others read it at most, until it is closed. The system
-// releases it when the process ends.
+// openLocked opens a file for reading and writing, and lets others read it at most, until it is
+// closed. The system releases it when the process ends.
 func openLocked(path string, create bool) (*lockedFile, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -34,7 +34,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 // remove closes the file first, because an open file cannot be removed.
 func (f *lockedFile) remove() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
-// discard closes a file that has no records, and removes it unless another process could have written to it by then.
+// discard closes a file that has no records, and removes it unless another process could have
+// written to it by then.
 func (f *lockedFile) discard() error { return f.Close() }
 
 // syncDir does nothing, because Windows needs no sync of directories.

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Memory is a journal in memory: for tests, and for runs that should resume after a failure, but not after the end of the
-// process. The zero value is ready.
+// Memory is a journal in memory: for tests, and for runs that should resume after a failure, but
+// not after the end of the process. The zero value is ready.
 type Memory struct {
 	mu   sync.Mutex
 	runs map[string]*memoryRun

@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// Errors of responses whose text is not an answer and whose calls must not run. ErrRefused wraps ErrContentFilter.
+// Errors of responses whose text is not an answer and whose calls must not run. ErrRefused wraps
+// ErrContentFilter.
 var (
 	// ErrContentFilter means that the provider withheld content.
 	ErrContentFilter = errors.New("the answer was withheld by a content filter")
@@ -17,8 +18,8 @@ var (
 	ErrResponseFailed = errors.New("the provider failed in the middle of the response")
 )
 
-// Err returns [ErrContentFilter], [ErrRefused] or [ErrResponseFailed] if that is how a response ended, or nil. A token limit leaves
-// what came before it usable.
+// Err returns [ErrContentFilter], [ErrRefused] or [ErrResponseFailed] if that is how a response
+// ended, or nil. A token limit leaves what came before it usable.
 func (f FinishReason) Err() error {
 	switch f {
 	case FinishContentFilter:

@@ -16,11 +16,13 @@ import (
 var (
 	// ErrAuth means that the key is missing, invalid or not allowed to use the model.
 	ErrAuth = errors.New("authentication failed")
-	// ErrRateLimited means that there were too many requests, or that the account's quota is used up.
+	// ErrRateLimited means that there were too many requests, or that the account's quota is used
+	// up.
 	ErrRateLimited = errors.New("rate limited")
 	// ErrContextLength means that the conversation is longer than the model accepts.
 	ErrContextLength = errors.New("context length exceeded")
-	// ErrUnsupported means that the adapter or the provider does not support what the request asks for.
+	// ErrUnsupported means that the adapter or the provider does not support what the request asks
+	// for.
 	ErrUnsupported = errors.New("not supported by the model")
 	// ErrRequestsForbidden means that [ForbidRequests] is in effect.
 	ErrRequestsForbidden = errors.New("real model requests are forbidden in this process")

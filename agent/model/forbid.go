@@ -9,8 +9,9 @@ import (
 
 var forbidden atomic.Bool
 
-// ForbidRequests makes every model that talks to a provider fail with [ErrRequestsForbidden], in the whole process, until
-// restore is called. Call it once in a test binary, so no test spends money by mistake:
+// ForbidRequests makes every model that talks to a provider fail with [ErrRequestsForbidden], in
+// the whole process, until restore is called. Call it once in a test binary, so no test spends
+// money by mistake:
 //
 //	func TestMain(m *testing.M) {
 //		model.ForbidRequests()
@@ -23,8 +24,8 @@ func ForbidRequests() (restore func()) {
 	return func() { forbidden.Store(before) }
 }
 
-// CheckRequests returns an error that wraps [ErrRequestsForbidden] while requests are forbidden. Adapters must call it
-// before each request to a provider.
+// CheckRequests returns an error that wraps [ErrRequestsForbidden] while requests are forbidden.
+// Adapters must call it before each request to a provider.
 func CheckRequests(info Info) error {
 	if forbidden.Load() {
 		return fmt.Errorf("model: %s %s: %w", info.Provider, info.Name, ErrRequestsForbidden)

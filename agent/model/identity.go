@@ -7,11 +7,13 @@ import (
 	"reflect"
 )
 
-// Identifier is implemented by models that know what their responses depend on besides the request and [Info].
+// Identifier is implemented by models that know what their responses depend on besides the request
+// and [Info].
 type Identifier interface {
-	// Identity returns a text that differs if the responses to the same request may: because of another address, other
-	// default settings, or another wrapper. It is the same in each process, has no secret, and is not meant to be read.
-	// Keys do not matter. It is empty if it is not known.
+	// Identity returns a text that differs if the responses to the same request may: because of
+	// another address, other default settings, or another wrapper. It is the same in each process,
+	// has no secret, and is not meant to be read. Keys do not matter. It is empty if it is not
+	// known.
 	Identity() string
 }
 

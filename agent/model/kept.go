@@ -21,13 +21,16 @@ func Kept(history []*Message, tool string) []*Part {
 	return parts
 }
 
-// Carry returns a shortened history with what [CarryKept] moves. If the conversation stays with another agent, what is missing of that
-// agent's own history moves to [HandOver.Earlier]. Messages are replaced and never changed. If nothing is missing, Carry returns after.
+// Carry returns a shortened history with what [CarryKept] moves. If the conversation stays with
+// another agent, what is missing of that agent's own history moves to [HandOver.Earlier]. Messages
+// are replaced and never changed. If nothing is missing, Carry returns after.
 //
-// The history processors of an agent need not call it, because runs do. It is for histories that are shortened between runs.
+// The history processors of an agent need not call it, because runs do. It is for histories that
+// are shortened between runs.
 func Carry(before, after []*Message) []*Message { return carryStays(before, CarryKept(before, after)) }
 
-// carryStays returns a shortened history with the states that the agent which has the conversation has left in the whole one.
+// carryStays returns a shortened history with the states that the agent which has the conversation
+// has left in the whole one.
 func carryStays(before, after []*Message) []*Message {
 	var missing []json.RawMessage
 	for _, m := range before {
@@ -57,9 +60,10 @@ func carryStays(before, after []*Message) []*Message {
 	return after
 }
 
-// CarryKept returns a shortened history with what tools keep of the whole one. What is missing in after moves to the [Message.Kept] of the
-// message at its place: the first one that follows those which before and after have in common. Messages are replaced and never changed.
-// If nothing is missing, CarryKept returns after.
+// CarryKept returns a shortened history with what tools keep of the whole one. What is missing in
+// after moves to the [Message.Kept] of the message at its place: the first one that follows those
+// which before and after have in common. Messages are replaced and never changed. If nothing is
+// missing, CarryKept returns after.
 func CarryKept(before, after []*Message) []*Message {
 	all := keptIn(before)
 	if len(all) == 0 || len(after) == 0 {
@@ -90,7 +94,8 @@ func CarryKept(before, after []*Message) []*Message {
 	return out
 }
 
-// kept is a part with a Keep, and the index of its message. A later part has replaced it if that has the same Tool and Keep.
+// kept is a part with a Keep, and the index of its message. A later part has replaced it if that
+// has the same Tool and Keep.
 type kept struct {
 	part     *Part
 	at       int
@@ -99,7 +104,8 @@ type kept struct {
 
 func (k *kept) equal(o *kept) bool { return bytes.Equal(k.part.Meta, o.part.Meta) }
 
-// find returns the part in all that is not replaced and takes the place of k, or any that is the same.
+// find returns the part in all that is not replaced and takes the place of k, or any that is the
+// same.
 //
 //go:noinline
 func find(all []kept, k *kept, equal bool) *kept {
@@ -112,7 +118,8 @@ func find(all []kept, k *kept, equal bool) *kept {
 	return nil
 }
 
-// keptIn returns all parts with a Keep, the earlier ones first: what a message has of others is later than what it says itself.
+// keptIn returns all parts with a Keep, the earlier ones first: what a message has of others is
+// later than what it says itself.
 func keptIn(history []*Message) (all []kept) {
 	for i, m := range history {
 		all = keptOf(m.Kept, i, keptOf(m.Parts, i, all))
@@ -135,7 +142,8 @@ func keptOf(parts []Part, at int, all []kept) []kept {
 	return all
 }
 
-// behindCommon returns the index in after that follows the last message which both have; 0 if there is none.
+// behindCommon returns the index in after that follows the last message which both have; 0 if there
+// is none.
 func behindCommon(before, after []*Message) int {
 	for n := len(before) - 1; n >= 0; n-- {
 		for i, m := range after {

@@ -18,8 +18,8 @@ const (
 	KindResponse Kind = "response"
 )
 
-// Message is one step of a conversation: a request or a response. The zero value is not valid, because Kind must be set.
-// See [Message.UnmarshalJSON] for the JSON form.
+// Message is one step of a conversation: a request or a response. The zero value is not valid,
+// because Kind must be set. See [Message.UnmarshalJSON] for the JSON form.
 type Message struct {
 	// Kind tells whether the message is a request or a response. Parts holds its content, in order.
 	Kind  Kind   `json:"kind"`
@@ -33,20 +33,22 @@ type Message struct {
 	// Metadata is for the application's use. It is never sent to a model.
 	Metadata map[string]string `json:"metadata,omitzero"`
 
-	// Instructions, on a request, records the instructions sent with it. It is a record only: instructions are made again
-	// for every request and never read back.
+	// Instructions, on a request, records the instructions sent with it. It is a record only:
+	// instructions are made again for every request and never read back.
 	Instructions string `json:"instructions,omitempty"`
-	// Interrupted, on a request, means that the run ended before every call was answered. On a response, it means that
-	// the response was cut off, or ended in a way that ended its run: see [FinishReason]. Its text is not an output.
+	// Interrupted, on a request, means that the run ended before every call was answered. On a
+	// response, it means that the response was cut off, or ended in a way that ended its run: see
+	// [FinishReason]. Its text is not an output.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Pending, on a request, means that it holds the results of only some calls, because others wait for answers from
-	// outside the run. The run that supplies them replaces the message.
+	// Pending, on a request, means that it holds the results of only some calls, because others
+	// wait for answers from outside the run. The run that supplies them replaces the message.
 	Pending bool `json:"pending,omitempty"`
-	// PendingCalls, on a request that is Pending, lists the calls that wait for answers, in the order the model made
-	// them. Calls that have no result and are not listed have not been started: they come after the pending ones.
+	// PendingCalls, on a request that is Pending, lists the calls that wait for answers, in the
+	// order the model made them. Calls that have no result and are not listed have not been
+	// started: they come after the pending ones.
 	PendingCalls []PendingCall `json:"pending_calls,omitempty"`
-	// SuspendedCalls, on a request that is Pending, lists the calls that have started and wait for calls inside them. The
-	// inner calls are in PendingCalls, with a Path.
+	// SuspendedCalls, on a request that is Pending, lists the calls that have started and wait for
+	// calls inside them. The inner calls are in PendingCalls, with a Path.
 	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
 	// Kept holds tool returns with a Keep whose messages are no longer in the history, for example
@@ -58,11 +60,12 @@ type Message struct {
 	// has the conversation.
 	HandOver *HandOver `json:"hand_over,omitempty"`
 
-	// Step, on a response, is the step of its run, counted from 1. Together with RunID it identifies the response, also when
-	// other messages of the history are gone. It is 0 if no run made the message.
+	// Step, on a response, is the step of its run, counted from 1. Together with RunID it
+	// identifies the response, also when other messages of the history are gone. It is 0 if no run
+	// made the message.
 	Step int `json:"step,omitempty"`
-	// Provider and Model, on a response, identify the model that answered. ResponseID is the provider's id of the
-	// response.
+	// Provider and Model, on a response, identify the model that answered. ResponseID is the
+	// provider's id of the response.
 	Provider   string       `json:"provider,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	ResponseID string       `json:"response_id,omitempty"`
@@ -134,8 +137,8 @@ func (m *Message) HasToolCalls() bool {
 	return false
 }
 
-// Clone returns a copy of the message. Its parts and metadata can be replaced without changing m. Byte slices inside
-// parts are shared.
+// Clone returns a copy of the message. Its parts and metadata can be replaced without changing m.
+// Byte slices inside parts are shared.
 //
 //go:noinline
 func (m *Message) Clone() *Message {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// MessageVersion is the version of the JSON form of messages that this package writes. It reads all versions up to this
-// one.
+// MessageVersion is the version of the JSON form of messages that this package writes. It reads all
+// versions up to this one.
 const MessageVersion = 1
 
 // ErrMessageVersion is returned for a message written by a newer version of this package.
@@ -31,8 +31,9 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(messageJSON{MessageVersion, (*messageFields)(m)})
 }
 
-// UnmarshalJSON reads the versioned form. For a message written by a newer version of this package it returns
-// [ErrMessageVersion] rather than losing data. A message that is neither a request nor a response is also an error.
+// UnmarshalJSON reads the versioned form. For a message written by a newer version of this package
+// it returns [ErrMessageVersion] rather than losing data. A message that is neither a request nor a
+// response is also an error.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var read Message
 	form := messageJSON{messageFields: (*messageFields)(&read)}

@@ -12,9 +12,9 @@ const (
 	NativeWebFetch NativeKind = "web_fetch"
 )
 
-// NativeTool is a tool that the provider runs itself while it answers ([Settings.NativeTools]). Nobody is asked before it
-// runs. Its calls and results are parts of kind [PartOpaque] and its sources parts of kind [PartCitation].
-// [NativeCalls] and [NativeSources] read them.
+// NativeTool is a tool that the provider runs itself while it answers ([Settings.NativeTools]).
+// Nobody is asked before it runs. Its calls and results are parts of kind [PartOpaque] and its
+// sources parts of kind [PartCitation]. [NativeCalls] and [NativeSources] read them.
 type NativeTool struct {
 	// Kind is the kind of the tool.
 	Kind NativeKind `json:"kind"`

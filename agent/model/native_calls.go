@@ -10,7 +10,8 @@ import (
 
 // NativeCall is a call of a tool that the provider ran.
 type NativeCall struct {
-	// Tool is the name of the tool: "web_search", "web_fetch", or another name that the provider uses.
+	// Tool is the name of the tool: "web_search", "web_fetch", or another name that the provider
+	// uses.
 	Tool string
 	// Input is the query, the URL or the code, if the provider tells it.
 	Input string
@@ -20,10 +21,11 @@ type NativeCall struct {
 
 // NativeCalls returns the calls of native tools in a response, in order.
 //
-// It reads the provider's own JSON in parts of kind [PartOpaque] and [PartCitation], which must be sent back unchanged, in
-// the forms of OpenAI, Anthropic and Google. Like [NativeSources] and [NativeCompaction] it is for user interfaces:
-// nothing that it returns is needed to continue a conversation, and what it does not know it leaves out. All texts come
-// from the provider and from the web. Escape them where they are shown.
+// It reads the provider's own JSON in parts of kind [PartOpaque] and [PartCitation], which must be
+// sent back unchanged, in the forms of OpenAI, Anthropic and Google. Like [NativeSources] and
+// [NativeCompaction] it is for user interfaces: nothing that it returns is needed to continue a
+// conversation, and what it does not know it leaves out. All texts come from the provider and from
+// the web. Escape them where they are shown.
 func NativeCalls(m *Message) []NativeCall {
 	var calls []NativeCall
 	ids := map[string]int{} // by the provider's id of the call
@@ -162,8 +164,8 @@ func (g *googleMetadata) calls() []NativeCall {
 	return calls
 }
 
-// NativeCompaction returns the summary that a provider made of the conversation before it, and reports whether the part is one.
-// The summary is empty if it is encrypted.
+// NativeCompaction returns the summary that a provider made of the conversation before it, and
+// reports whether the part is one. The summary is empty if it is encrypted.
 func NativeCompaction(p *Part) (summary string, ok bool) {
 	if p.Kind != PartOpaque {
 		return "", false

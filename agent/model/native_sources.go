@@ -16,7 +16,8 @@ type NativeSource struct {
 	URL, Title string
 	// Quote is the first passage that the provider quotes, if any.
 	Quote string
-	// Spans are the places in the text that it is named for, in order, or nil if the provider does not tell.
+	// Spans are the places in the text that it is named for, in order, or nil if the provider does
+	// not tell.
 	Spans []NativeSpan
 }
 
@@ -27,8 +28,8 @@ type NativeSpan struct {
 	End   int `json:"end"`
 }
 
-// NativeSources returns the sources of a response in the order in which they are first named. Citations of the same URL are one
-// source.
+// NativeSources returns the sources of a response in the order in which they are first named.
+// Citations of the same URL are one source.
 func NativeSources(m *Message) []NativeSource {
 	var sources []NativeSource
 	text := m.Text()
@@ -133,8 +134,8 @@ func metadataOf(m *Message) (*googleMetadata, []json.RawMessage) {
 	return nil, nil
 }
 
-// spans returns the places that name a source. Google counts bytes within a part of the content, which may be another one
-// than ours, so the text that it repeats decides.
+// spans returns the places that name a source. Google counts bytes within a part of the content,
+// which may be another one than ours, so the text that it repeats decides.
 func (g *googleMetadata) spans(chunk int, text string) []NativeSpan {
 	var spans []NativeSpan
 	for i := range g.Grounding.Supports {

@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// ErrUnknownProvider means that a model string names a provider that is not registered in this program.
+// ErrUnknownProvider means that a model string names a provider that is not registered in this
+// program.
 var ErrUnknownProvider = errors.New("unknown provider")
 
 // Driver opens the models of one provider. Provider packages register their drivers when imported.
@@ -28,9 +29,10 @@ type Driver struct {
 // never called: a program that never calls [Open] does not contain what only the drivers of its
 // providers need. A function would stay.
 type Opener interface {
-	// OpenModel returns the model with the given name, which is not empty. It makes no request to the provider. If the key
-	// is missing, the error wraps [ErrAuth] and names the variable to set. No error contains the key. The Getenv option is
-	// set. OpenModel must be safe for concurrent use.
+	// OpenModel returns the model with the given name, which is not empty. It makes no request to
+	// the provider. If the key is missing, the error wraps [ErrAuth] and names the variable to set.
+	// No error contains the key. The Getenv option is set. OpenModel must be safe for concurrent
+	// use.
 	OpenModel(ctx context.Context, name string, o OpenOptions) (Model, error)
 }
 
@@ -39,9 +41,9 @@ var (
 	drivers   = map[string][]Driver{}
 )
 
-// Register makes a provider available to [Open]. The name must be in lower case and contain no colon. Register is meant
-// to be called in init functions. If a name is registered twice, or with a driver that cannot open models, every Open of
-// it fails, because Register cannot report errors.
+// Register makes a provider available to [Open]. The name must be in lower case and contain no
+// colon. Register is meant to be called in init functions. If a name is registered twice, or with a
+// driver that cannot open models, every Open of it fails, because Register cannot report errors.
 func Register(provider string, d Driver) {
 	d.Env = slices.Clone(d.Env)
 	driversMu.Lock()
@@ -71,16 +73,18 @@ func registered() []string {
 	return slices.Sorted(maps.Keys(drivers))
 }
 
-// Open returns the model named by a string of the form "provider:name", such as "openai:gpt-5-mini" or "ollama:qwen3:8b".
-// The text after the first colon is the provider's own name for the model. White space around the string is ignored. The
-// provider's package must be imported, for example for its side effect only:
+// Open returns the model named by a string of the form "provider:name", such as "openai:gpt-5-mini"
+// or "ollama:qwen3:8b". The text after the first colon is the provider's own name for the model.
+// White space around the string is ignored. The provider's package must be imported, for example
+// for its side effect only:
 //
 //	import _ "github.com/ponte-go/ponte/agent/model/openaimodel"
 //
-// Keys and endpoints are taken from the environment. Use [OpenWith] to set them. Open makes no request, so a wrong name
-// or key is only detected by the first request. If the string is malformed or the provider is not registered
-// ([ErrUnknownProvider]), the error suggests a string or a package to import. If a key is missing ([ErrAuth]), the error
-// names the variable to set. Open is safe for concurrent use, and so is the model.
+// Keys and endpoints are taken from the environment. Use [OpenWith] to set them. Open makes no
+// request, so a wrong name or key is only detected by the first request. If the string is malformed
+// or the provider is not registered ([ErrUnknownProvider]), the error suggests a string or a
+// package to import. If a key is missing ([ErrAuth]), the error names the variable to set. Open is
+// safe for concurrent use, and so is the model.
 func Open(ctx context.Context, ref string) (Model, error) {
 	return OpenWith(ctx, ref, OpenOptions{})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// homes maps Ponte's own providers to their packages. A test in internal/dev/providers compares it with what the packages
-// register.
+// homes maps Ponte's own providers to their packages. A test in internal/dev/providers compares it
+// with what the packages register.
 var homes = map[string]string{
 	"anthropic": "anthropicmodel",
 	"google":    "geminimodel", "vertex": "geminimodel",
@@ -101,7 +101,8 @@ func providerLike(name string, known []string) string {
 	return nearest.Of(name, slices.Values(known))
 }
 
-// isTag reports whether name looks like the tag after the colon in Ollama's names: "latest", "8b", "30b-a3b-q4_K_M".
+// isTag reports whether name looks like the tag after the colon in Ollama's names: "latest", "8b",
+// "30b-a3b-q4_K_M".
 func isTag(name string) bool {
 	digits := strings.TrimLeft(name, "0123456789.")
 	return name == "latest" || digits != name && (strings.HasPrefix(digits, "b") || strings.HasPrefix(digits, "m"))

@@ -11,15 +11,16 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// OpenOptions adds options to a model string. The zero value takes everything from the environment. The key is not shown
-// when OpenOptions is printed or logged.
+// OpenOptions adds options to a model string. The zero value takes everything from the environment.
+// The key is not shown when OpenOptions is printed or logged.
 type OpenOptions struct {
 	// APIKey overrides the key from the environment.
 	APIKey string
-	// BaseURL overrides the endpoint of the provider or the environment. The key from the environment is sent to it. An
-	// endpoint other than the provider's own may not need a key.
+	// BaseURL overrides the endpoint of the provider or the environment. The key from the
+	// environment is sent to it. An endpoint other than the provider's own may not need a key.
 	BaseURL string
-	// HTTPClient sends the requests. If nil, the adapter's own client is used. Its Timeout would also cut off streams.
+	// HTTPClient sends the requests. If nil, the adapter's own client is used. Its Timeout would
+	// also cut off streams.
 	HTTPClient *http.Client
 	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *Settings

@@ -10,14 +10,16 @@ type PartKind string
 const (
 	// PartUser is text written by the user. It occurs in requests.
 	PartUser PartKind = "user"
-	// PartSystem is a system prompt within the conversation, as opposed to instructions. It occurs in requests.
+	// PartSystem is a system prompt within the conversation, as opposed to instructions. It occurs
+	// in requests.
 	PartSystem PartKind = "system"
-	// PartMedia is media such as an image, audio or a document. It is input in requests and output in responses.
+	// PartMedia is media such as an image, audio or a document. It is input in requests and output
+	// in responses.
 	PartMedia PartKind = "media"
 	// PartToolReturn is the result of a tool call. It occurs in requests.
 	PartToolReturn PartKind = "tool_return"
-	// PartRetry asks the model to try again. It refers to the call in CallID, or to the whole response if CallID is
-	// empty. It occurs in requests.
+	// PartRetry asks the model to try again. It refers to the call in CallID, or to the whole
+	// response if CallID is empty. It occurs in requests.
 	PartRetry PartKind = "retry"
 	// PartText is text written by the model. It occurs in responses.
 	PartText PartKind = "text"
@@ -25,12 +27,12 @@ const (
 	PartThinking PartKind = "thinking"
 	// PartToolCall requests a tool call. It occurs in responses.
 	PartToolCall PartKind = "tool_call"
-	// PartOpaque is data that only the provider named in Provider understands. It is sent back to that provider unchanged
-	// (Data). It occurs in responses.
+	// PartOpaque is data that only the provider named in Provider understands. It is sent back to
+	// that provider unchanged (Data). It occurs in responses.
 	PartOpaque PartKind = "opaque"
-	// PartCitation names a source of the preceding text. URL and Name identify the source, Text is the passage if the
-	// provider quotes it, and Data holds the provider's citation as JSON. It is sent back only to its own provider, and
-	// only if that requires it. It occurs in responses.
+	// PartCitation names a source of the preceding text. URL and Name identify the source, Text is
+	// the passage if the provider quotes it, and Data holds the provider's citation as JSON. It is
+	// sent back only to its own provider, and only if that requires it. It occurs in responses.
 	PartCitation PartKind = "citation"
 )
 
@@ -64,7 +66,8 @@ type Part struct {
 	CallID string `json:"call_id,omitempty"`
 	// Tool is the tool's name in calls, returns and retries.
 	Tool string `json:"tool,omitempty"`
-	// Args holds the arguments of a tool call exactly as the model wrote them. They may be invalid JSON.
+	// Args holds the arguments of a tool call exactly as the model wrote them. They may be invalid
+	// JSON.
 	Args RawArgs `json:"args,omitzero"`
 	// Outcome, in tool returns, tells how the call ended.
 	Outcome Outcome `json:"outcome,omitempty"`
@@ -72,11 +75,12 @@ type Part struct {
 	// it is finished.
 	Final bool `json:"final,omitempty"`
 
-	// Decision, in tool returns and retries, is the decision that allowed or denied the call, if there was one. Its Args
-	// holds the arguments the call ran with if a person changed them.
+	// Decision, in tool returns and retries, is the decision that allowed or denied the call, if
+	// there was one. Its Args holds the arguments the call ran with if a person changed them.
 	Decision *Decision `json:"decision,omitempty"`
 
-	// Data is the content of a media part, whose type is MediaType, of an opaque part, or of a citation.
+	// Data is the content of a media part, whose type is MediaType, of an opaque part, or of a
+	// citation.
 	Data      []byte `json:"data,omitzero"`
 	MediaType string `json:"media_type,omitempty"`
 	// URL is the location of a media part if Data is nil, or the source of a citation.
@@ -84,8 +88,8 @@ type Part struct {
 	// Name is the file name of a media part, or the title of a citation's source. It may be empty.
 	Name string `json:"name,omitempty"`
 
-	// Provider is the provider that made a thinking, tool call, citation or opaque part. It decides whether Signature and
-	// ID are sent back.
+	// Provider is the provider that made a thinking, tool call, citation or opaque part. It decides
+	// whether Signature and ID are sent back.
 	Provider string `json:"provider,omitempty"`
 	// ID is the provider's id of the part.
 	ID string `json:"id,omitempty"`
@@ -94,13 +98,13 @@ type Part struct {
 
 	// Meta is the application's data about the part. It is never sent to a model.
 	Meta json.RawMessage `json:"meta,omitzero"`
-	// Keep, in tool returns, names what Meta holds for the tool's later use: Meta stays in the history when the message does not. See
-	// [Message.Kept].
+	// Keep, in tool returns, names what Meta holds for the tool's later use: Meta stays in the
+	// history when the message does not. See [Message.Kept].
 	Keep string `json:"keep,omitempty"`
 }
 
-// RawArgs holds the arguments of a tool call as the model wrote them, usually JSON. In the JSON form of a message it is a
-// string, so no byte is lost.
+// RawArgs holds the arguments of a tool call as the model wrote them, usually JSON. In the JSON
+// form of a message it is a string, so no byte is lost.
 type RawArgs []byte
 
 // String returns the arguments unchanged.
@@ -137,7 +141,8 @@ func ToolReturn(id, tool, content string) Part {
 	return Part{Kind: PartToolReturn, CallID: id, Tool: tool, Text: content}
 }
 
-// Retry returns a part that asks the model to try again. If it refers to the whole response, callID and tool are empty.
+// Retry returns a part that asks the model to try again. If it refers to the whole response, callID
+// and tool are empty.
 //
 //go:noinline
 func Retry(id, tool, why string) Part {

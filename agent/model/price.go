@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// Price holds the prices of a model. The table determines the currency. Token prices are per million tokens.
+// Price holds the prices of a model. The table determines the currency. Token prices are per
+// million tokens.
 type Price struct {
 	// Input and Output are the prices of input and output tokens.
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
-	// CachedInput is the price of input read from the provider's prompt cache, CacheWrite of input written to it. 0 means
-	// the price of other input.
+	// CachedInput is the price of input read from the provider's prompt cache, CacheWrite of input
+	// written to it. 0 means the price of other input.
 	CachedInput float64 `json:"cached_input,omitzero"`
 	CacheWrite  float64 `json:"cache_write,omitzero"`
 	// Reasoning is the price of reasoning output. 0 means the price of other output.
@@ -77,8 +78,8 @@ var (
 	ErrNoUsage = errors.New("the provider reported no usage")
 )
 
-// PriceTable looks up the prices of models. It must be safe for concurrent use. [Prices] is a PriceTable, package
-// agent/model/modelwrap has another, and [FirstPrice] combines several.
+// PriceTable looks up the prices of models. It must be safe for concurrent use. [Prices] is a
+// PriceTable, package agent/model/modelwrap has another, and [FirstPrice] combines several.
 type PriceTable interface {
 	// Price returns the price of a model for a request made at the given time. Provider and name
 	// come from the response. It returns false if the price is unknown.
@@ -106,9 +107,10 @@ func (o overlay) Price(provider, name string, at time.Time) (Price, bool) {
 //
 //	{"openai/gpt-5": {"input": 1, "cached_input": 0.1, "output": 8}, "ollama/*": {"input": 0, "output": 0}}
 //
-// A key is a provider and a model, a model alone, or a provider and "*" for all its models. Keys are looked up in that
-// order. If the full name of a model is not in the table, a date at its end is ignored, as in "gpt-5-2025-08-07". The
-// time is not used. Prices must not be changed while in use.
+// A key is a provider and a model, a model alone, or a provider and "*" for all its models. Keys
+// are looked up in that order. If the full name of a model is not in the table, a date at its end
+// is ignored, as in "gpt-5-2025-08-07". The time is not used. Prices must not be changed while in
+// use.
 type Prices map[string]Price
 
 // Price implements [PriceTable].
@@ -133,7 +135,8 @@ func (p Prices) exactly(provider, name string) (Price, bool) {
 	return price, ok
 }
 
-// withoutDate removes the date that providers add to model names: -20250807, @20250807 or -2025-08-07.
+// withoutDate removes the date that providers add to model names: -20250807, @20250807 or
+// -2025-08-07.
 func withoutDate(name string) (string, bool) {
 	for _, layout := range []string{"20060102", "2006-01-02"} {
 		at := len(name) - len(layout) - 1

@@ -10,15 +10,16 @@ import "encoding/json"
 type Request struct {
 	// Instructions tells the model what to do. It precedes the conversation and may be empty.
 	Instructions string `json:"instructions,omitempty"`
-	// Messages is the conversation, oldest first. The last message is a request. Adjacent messages of the same kind are
-	// merged on the wire.
+	// Messages is the conversation, oldest first. The last message is a request. Adjacent messages
+	// of the same kind are merged on the wire.
 	Messages []*Message `json:"messages,omitempty"`
 	// Tools lists the tools the model may call.
 	Tools []ToolDef `json:"tools,omitempty"`
-	// ToolChoice determines whether the model may or must call tools. A call can be required unless the model has
-	// [Info.NoForcedCalls].
+	// ToolChoice determines whether the model may or must call tools. A call can be required unless
+	// the model has [Info.NoForcedCalls].
 	ToolChoice ToolChoice `json:"tool_choice,omitzero"`
-	// Output, if not nil, constrains the text of the response to a schema. It requires [Info.NativeOutput].
+	// Output, if not nil, constrains the text of the response to a schema. It requires
+	// [Info.NativeOutput].
 	Output *OutputSchema `json:"output,omitempty"`
 	// Settings may be nil.
 	Settings *Settings `json:"settings,omitempty"`
@@ -39,7 +40,8 @@ type ToolDef struct {
 // and Description tell the model what the response is for, and Schema may be of any type.
 type OutputSchema ToolDef
 
-// ToolChoice determines whether the model may, must or must not call tools. The zero value leaves it to the model.
+// ToolChoice determines whether the model may, must or must not call tools. The zero value leaves
+// it to the model.
 type ToolChoice struct {
 	// Mode is the kind of choice.
 	Mode ToolChoiceMode `json:"mode,omitempty"`

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Settings tunes a request in terms most providers share. A nil pointer or empty value means the provider's default. An
-// adapter returns an error for a setting its provider does not support, rather than dropping it.
+// Settings tunes a request in terms most providers share. A nil pointer or empty value means the
+// provider's default. An adapter returns an error for a setting its provider does not support,
+// rather than dropping it.
 type Settings struct {
 	// MaxTokens limits the length of the response.
 	MaxTokens int `json:"max_tokens,omitempty"`
@@ -23,19 +24,22 @@ type Settings struct {
 	Seed *int64 `json:"seed,omitempty"`
 	// ParallelToolCalls allows (true) or forbids (false) several calls in one response.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
-	// Thinking is the amount of reasoning before the answer: "off", "minimal", "low", "medium" or "high".
+	// Thinking is the amount of reasoning before the answer: "off", "minimal", "low", "medium" or
+	// "high".
 	Thinking string `json:"thinking,omitempty"`
 	// ServiceTier is the provider's name for a class of price and priority.
 	ServiceTier string `json:"service_tier,omitempty"`
-	// NativeTools are tools that the provider runs itself. They require [Info.NativeSearch] or [Info.NativeFetch].
+	// NativeTools are tools that the provider runs itself. They require [Info.NativeSearch] or
+	// [Info.NativeFetch].
 	NativeTools []NativeTool `json:"native_tools,omitempty"`
-	// CompactAt, if not 0, lets the provider replace the older part of the conversation with a summary as soon as a
-	// request has this many tokens. It requires [Info.NativeCompaction]. The response then contains the summary, as a part
-	// of kind [PartOpaque], which takes the place of everything before it when it is sent back. Each provider has its own
-	// minimum.
+	// CompactAt, if not 0, lets the provider replace the older part of the conversation with a
+	// summary as soon as a request has this many tokens. It requires [Info.NativeCompaction]. The
+	// response then contains the summary, as a part of kind [PartOpaque], which takes the place of
+	// everything before it when it is sent back. Each provider has its own minimum.
 	CompactAt int `json:"compact_at,omitempty"`
-	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the adapter's top-level field
-	// with that name. Their values may be secret: printed forms and the JSON of Settings hide them.
+	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the
+	// adapter's top-level field with that name. Their values may be secret: printed forms and the
+	// JSON of Settings hide them.
 	ExtraHeaders map[string]string          `json:"extra_headers,omitempty"`
 	ExtraBody    map[string]json.RawMessage `json:"extra_body,omitempty"`
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// MarshalJSON implements [json.Marshaler]. It hides the values of ExtraHeaders and ExtraBody, which may be secret.
+// MarshalJSON implements [json.Marshaler]. It hides the values of ExtraHeaders and ExtraBody, which
+// may be secret.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	s.ExtraHeaders = hide.Values(s.ExtraHeaders)
 	if s.ExtraBody != nil {

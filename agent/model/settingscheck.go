@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/internal/header"
 )
 
-// Check returns what is wrong with the settings for every provider, or nil. The settings may be nil.
+// Check returns what is wrong with the settings for every provider, or nil. The settings may be
+// nil.
 func (s *Settings) Check() error {
 	if s == nil {
 		return nil

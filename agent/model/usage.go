@@ -2,8 +2,8 @@
 
 package model
 
-// Usage counts the tokens of one response, as reported by the provider. The fields mean the same for every provider,
-// whatever its own counts include. No count is negative, and
+// Usage counts the tokens of one response, as reported by the provider. The fields mean the same
+// for every provider, whatever its own counts include. No count is negative, and
 //
 //	CacheReadTokens + CacheWriteTokens <= InputTokens
 //	ReasoningTokens <= OutputTokens
@@ -13,8 +13,8 @@ type Usage struct {
 	InputTokens int64 `json:"input_tokens,omitempty"`
 	// OutputTokens counts all output, including reasoning.
 	OutputTokens int64 `json:"output_tokens,omitempty"`
-	// CacheReadTokens is the part of InputTokens read from the provider's prompt cache. CacheWriteTokens is a separate
-	// part of InputTokens, written to the cache.
+	// CacheReadTokens is the part of InputTokens read from the provider's prompt cache.
+	// CacheWriteTokens is a separate part of InputTokens, written to the cache.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
 	// ReasoningTokens is the part of OutputTokens used for reasoning.

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Outcomes of calls that are not a [model.Outcome]: the tool returned an error that does not fail the run.
+// Outcomes of calls that are not a [model.Outcome]: the tool returned an error that does not fail
+// the run.
 const (
 	outcomeRetry    = "retry"
 	outcomeApproval = "approval_required"
@@ -102,9 +103,9 @@ func (h *hooks) endCall(span trace.Span, res *toolset.Result, outcome, class str
 	h.fail(span, class, err)
 }
 
-// outcomeOf returns how a call ended: its outcome, empty for success, and the class of its error. A tool that failed has an
-// error, whether it ends the run or not. One that asks for other arguments, for approval or for patience, or that was
-// not permitted, has none.
+// outcomeOf returns how a call ended: its outcome, empty for success, and the class of its error. A
+// tool that failed has an error, whether it ends the run or not. One that asks for other arguments,
+// for approval or for patience, or that was not permitted, has none.
 func outcomeOf(ctx context.Context, res *toolset.Result, err error) (outcome, class string) {
 	if err == nil {
 		if res.Outcome == model.OutcomeFailed {

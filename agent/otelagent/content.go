@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// content configures whether content is recorded, and how many bytes of it an attribute holds. It writes messages in the form of
-// the JSON schemas of the conventions: attributes of spans are strings.
+// content configures whether content is recorded, and how many bytes of it an attribute holds. It
+// writes messages in the form of the JSON schemas of the conventions: attributes of spans are
+// strings.
 type content struct {
 	on    bool
 	limit int

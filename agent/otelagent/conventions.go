@@ -94,14 +94,16 @@ const (
 	metricCall   = "gen_ai.execute_tool.duration"
 )
 
-// The boundaries of histograms that the conventions recommend: seconds of a request or a call, seconds of a run, tokens.
+// The boundaries of histograms that the conventions recommend: seconds of a request or a call,
+// seconds of a run, tokens.
 var (
 	bucketsOperation = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	bucketsRun       = []float64{0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6}
 	bucketsTokens    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// providers maps names that are usual elsewhere to those that the conventions prescribe. Others stay as they are.
+// providers maps names that are usual elsewhere to those that the conventions prescribe. Others
+// stay as they are.
 var providers = map[string]string{
 	"azure":    "azure.ai.openai",
 	"bedrock":  "aws.bedrock",

@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Classes of errors, the values of error.type. There are also the names of limits behind errLimit, and the status of a
-// provider's HTTP answer. The package documentation lists them.
+// Classes of errors, the values of error.type. There are also the names of limits behind errLimit,
+// and the status of a provider's HTTP answer. The package documentation lists them.
 const (
 	errPanic      = "panic"
 	errTimeout    = "timeout"

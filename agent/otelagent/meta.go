@@ -9,14 +9,16 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// JoinTrace returns a ctx whose spans belong to the trace that the _meta of a request names, as traceparent and
-// tracestate. Without a valid traceparent it returns ctx. It fits acp.ConnOptions.IncomingMeta.
+// JoinTrace returns a ctx whose spans belong to the trace that the _meta of a request names, as
+// traceparent and tracestate. Without a valid traceparent it returns ctx. It fits
+// acp.ConnOptions.IncomingMeta.
 func JoinTrace(ctx context.Context, meta map[string]json.RawMessage) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, carrier(meta))
 }
 
 // TraceMeta returns the members of a _meta that name the trace of ctx, nil if it has none. It fits
-// acp.ConnOptions.OutgoingMeta. Baggage is not included: it may hold what the other side should not have.
+// acp.ConnOptions.OutgoingMeta. Baggage is not included: it may hold what the other side should not
+// have.
 func TraceMeta(ctx context.Context) map[string]json.RawMessage {
 	c := carrier{}
 	propagation.TraceContext{}.Inject(ctx, c)

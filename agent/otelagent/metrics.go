@@ -13,13 +13,15 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// metrics are the instruments. Their attributes are of low cardinality: no ids, and none of the user's.
+// metrics are the instruments. Their attributes are of low cardinality: no ids, and none of the
+// user's.
 type metrics struct {
 	run, chat, call metric.Float64Histogram
 	tokens          metric.Int64Histogram
 }
 
-// newMetrics makes the instruments. If a meter cannot make one, the error goes to the SDK, and the instrument does nothing.
+// newMetrics makes the instruments. If a meter cannot make one, the error goes to the SDK, and the
+// instrument does nothing.
 func newMetrics(meter metric.Meter) metrics {
 	seconds := func(name, description string, buckets []float64) metric.Float64Histogram {
 		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),

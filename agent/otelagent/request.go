@@ -15,7 +15,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// modelNames are the names of the model that was asked and of the one that answered. A wrapper may choose among several.
+// modelNames are the names of the model that was asked and of the one that answered. A wrapper may
+// choose among several.
 type modelNames struct{ provider, requested, answered string }
 
 // namesIn are the names of the model that a run asks.
@@ -26,8 +27,8 @@ func namesIn(info *model.Info) modelNames {
 	return modelNames{provider: providerName(info.Provider), requested: info.Name}
 }
 
-// namesOf finds the names in a response or in a provider's error. Otherwise it is taken to be the model that was asked or that
-// answered the run's last request.
+// namesOf finds the names in a response or in a provider's error. Otherwise it is taken to be the
+// model that was asked or that answered the run's last request.
 func namesOf(resp *model.Message, err error, last modelNames) modelNames {
 	var failed *model.APIError
 	switch {
@@ -64,7 +65,8 @@ func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *
 	return resp, err
 }
 
-// asked keeps what later spans need of a request. It reports whether the previous request had the same instructions.
+// asked keeps what later spans need of a request. It reports whether the previous request had the
+// same instructions.
 func (c *current) asked(req *model.Request) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// current is the state of a run in progress. Requests and calls find it through their context. A run makes its
-// requests one after the other, but its calls in parallel, and other hooks may do as they like.
+// current is the state of a run in progress. Requests and calls find it through their context. A
+// run makes its requests one after the other, but its calls in parallel, and other hooks may do as
+// they like.
 type current struct {
 	// by are the hooks that record the run. meter is the run's own meter and identifies it.
 	by    *hooks
@@ -40,7 +41,8 @@ type current struct {
 	noted *model.Message
 }
 
-// The keys of contexts: currentKey has the run, requestKey and callKey the run whose request or call has a span already.
+// The keys of contexts: currentKey has the run, requestKey and callKey the run whose request or
+// call has a span already.
 type currentKey struct{}
 type requestKey struct{}
 type callKey struct{}
@@ -53,8 +55,8 @@ func (h *hooks) of(ctx context.Context) *current {
 	return nil
 }
 
-// task returns the run that a request or a call belongs to, or nil if h does not record it. A task that is executed apart from the loop of its run is
-// recorded by itself.
+// task returns the run that a request or a call belongs to, or nil if h does not record it. A task
+// that is executed apart from the loop of its run is recorded by itself.
 func (h *hooks) task(ctx context.Context, run *toolset.RunContext[any]) (context.Context, *current) {
 	c := h.of(ctx)
 	if c != nil || engine.PartOf(ctx) != engine.TaskOnly || ctx.Value(currentKey{}) != nil {
@@ -148,7 +150,8 @@ func appendString(attrs []attribute.KeyValue, key attribute.Key, value string) [
 	return append(attrs, key.String(value))
 }
 
-// appendUsage appends what the provider reports. A provider that reports nothing has not used nothing.
+// appendUsage appends what the provider reports. A provider that reports nothing has not used
+// nothing.
 func appendUsage(attrs []attribute.KeyValue, u model.Usage) []attribute.KeyValue {
 	if u == (model.Usage{}) {
 		return attrs

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Backoff returns the wait after failed attempt number attempt, counted from 1, or false if it exceeds most. asked is the
-// wait that the endpoint asked for, or 0. Without it the waits double from base up to most, each shortened at random by up
-// to a quarter.
+// Backoff returns the wait after failed attempt number attempt, counted from 1, or false if it
+// exceeds most. asked is the wait that the endpoint asked for, or 0. Without it the waits double
+// from base up to most, each shortened at random by up to a quarter.
 func Backoff(attempt int, base, most, asked time.Duration) (time.Duration, bool) {
 	if asked > 0 {
 		return asked, asked <= most
@@ -65,9 +65,9 @@ func Client(own *http.Client) *http.Client {
 	return own
 }
 
-// checkRedirect has a redirect reported instead of followed if it would turn a request into a GET without its body, or take the key and
-// the conversation to another scheme, host or port. Package net/http would drop the key from Authorization only, and only at another
-// host.
+// checkRedirect has a redirect reported instead of followed if it would turn a request into a GET
+// without its body, or take the key and the conversation to another scheme, host or port. Package
+// net/http would drop the key from Authorization only, and only at another host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if req.Method != via[0].Method || !SameOrigin(req.URL, via[0].URL) || len(via) >= 10 {
 		return http.ErrUseLastResponse

@@ -16,8 +16,8 @@ var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 // EmptyBody is how [UnknownBody] describes an empty body.
 const EmptyBody = "an empty body"
 
-// UnknownBody describes a body that is neither an error the adapter understands nor, with a successful status, an answer (a
-// message, a completion).
+// UnknownBody describes a body that is neither an error the adapter understands nor, with a
+// successful status, an answer (a message, a completion).
 func UnknownBody(status int, header http.Header, body []byte, answer, base string) string {
 	quoted := string(bytes.TrimSpace(body))
 	if strings.HasPrefix(quoted, "<") {
@@ -41,9 +41,9 @@ func UnknownBody(status int, header http.Header, body []byte, answer, base strin
 	return quoted
 }
 
-// FirstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
-// connection alive, and leaves it unread: it tells an object, or a page, from a stream of events. After 1 MiB of nothing else
-// it returns a [*FloodError].
+// FirstByte returns the first byte that is neither a byte order mark nor white space, which servers
+// send to keep a connection alive, and leaves it unread: it tells an object, or a page, from a
+// stream of events. After 1 MiB of nothing else it returns a [*FloodError].
 func FirstByte(r *bufio.Reader) (byte, error) {
 	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
 		_, _ = r.Discard(3)
@@ -60,7 +60,8 @@ func FirstByte(r *bufio.Reader) (byte, error) {
 	return 0, &FloodError{maxNoise}
 }
 
-// Truncate returns at most the first n bytes of s, in whole characters, with a mark where something is missing.
+// Truncate returns at most the first n bytes of s, in whole characters, with a mark where something
+// is missing.
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// sinkError marks an error that came from the caller's sink. It is used as a pointer, like the other types that are looked for: then
-// they share the code of errors.AsType.
+// sinkError marks an error that came from the caller's sink. It is used as a pointer, like the
+// other types that are looked for: then they share the code of errors.AsType.
 type sinkError struct{ error }
 
 // FromSink marks an error of the caller's sink, for [Call.Try] to return as it is.
@@ -30,8 +30,8 @@ type ReadError struct{ err error }
 func (e *ReadError) Error() string { return "the answer broke off: " + e.err.Error() }
 func (e *ReadError) Unwrap() error { return e.err }
 
-// BrokeOff marks the error of a reader whose answer was not complete. The reader's end is [io.ErrUnexpectedEOF] there. A
-// [*FloodError] is returned as it is: asking again would not help.
+// BrokeOff marks the error of a reader whose answer was not complete. The reader's end is
+// [io.ErrUnexpectedEOF] there. A [*FloodError] is returned as it is: asking again would not help.
 func BrokeOff(err error) error {
 	if flood := (*FloodError)(nil); errs.As(err, &flood) {
 		return flood
@@ -55,7 +55,8 @@ type Call struct {
 	Headers map[string]string
 }
 
-// Bound returns the context of all attempts, which ends at the latest after Total. The caller calls stop at the end.
+// Bound returns the context of all attempts, which ends at the latest after Total. The caller calls
+// stop at the end.
 func (c *Call) Bound(caller context.Context) (ctx context.Context, stop context.CancelFunc) {
 	if c.Total > 0 {
 		return context.WithTimeout(caller, c.Total)
@@ -114,8 +115,8 @@ func retried(policy *model.RetryPolicy, err error) bool {
 	return ok && failed.Retryable
 }
 
-// ended returns the error for a call whose time is up, by the caller's context or by the bound on all attempts. last is how the
-// last attempt failed, or nil.
+// ended returns the error for a call whose time is up, by the caller's context or by the bound on
+// all attempts. last is how the last attempt failed, or nil.
 func (c *Call) ended(caller context.Context, last error) error {
 	var failed *model.APIError
 	if !errs.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {

@@ -13,13 +13,14 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Unsupported returns an error for something the provider cannot do. It wraps [model.ErrUnsupported].
+// Unsupported returns an error for something the provider cannot do. It wraps
+// [model.ErrUnsupported].
 func Unsupported(info model.Info, what string) error {
 	return fmt.Errorf("%s %s: %s: %w", info.Provider, info.Name, what, model.ErrUnsupported)
 }
 
-// MediaType returns a media part's type without parameters, in lower case, and its kind as [model.Info.Media] names it: the
-// top-level type, or for application types the whole.
+// MediaType returns a media part's type without parameters, in lower case, and its kind as
+// [model.Info.Media] names it: the top-level type, or for application types the whole.
 func MediaType(p *model.Part) (mediaType, kind string) {
 	mediaType, _, _ = strings.Cut(strings.ToLower(p.MediaType), ";")
 	mediaType = strings.TrimSpace(mediaType)
@@ -53,7 +54,8 @@ func CheckMedia(info model.Info, p *model.Part) error {
 	return nil
 }
 
-// CheckTools returns what is wrong with the tools, the tool choice and the output schema of a request, or nil.
+// CheckTools returns what is wrong with the tools, the tool choice and the output schema of a
+// request, or nil.
 func CheckTools(req *model.Request) error {
 	for i := range req.Tools {
 		t := &req.Tools[i]
@@ -106,8 +108,8 @@ func CheckNative(info *model.Info, req *model.Request, s *model.Settings) error 
 	return nil
 }
 
-// Cancelled returns the error for a call whose context has ended. It wraps the context's cause, and also the context's error if
-// that differs. last is the error of the last attempt, or nil.
+// Cancelled returns the error for a call whose context has ended. It wraps the context's cause, and
+// also the context's error if that differs. last is the error of the last attempt, or nil.
 func Cancelled(ctx context.Context, info model.Info, last error) error {
 	cause, prefix := context.Cause(ctx), info.Provider+" "+info.Name
 	err := fmt.Errorf("%s: request cancelled: %w", prefix, cause)

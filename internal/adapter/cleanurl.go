@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// CleanURL returns a URL as people may see it, with neither user nor query nor fragment: proxies take keys in each of them.
+// CleanURL returns a URL as people may see it, with neither user nor query nor fragment: proxies
+// take keys in each of them.
 func CleanURL(u *url.URL) string {
 	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return clean.String()

@@ -17,7 +17,8 @@ const contextLengthCodes = "context_length_exceeded|context_window_exceeded|exce
 // Bars separate them, an asterisk matches any text, and a hash at the end a digit. The test has the
 // whole messages, with their sources.
 const contextLengthPhrases = "" +
-	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral, Fireworks, NVIDIA, MLX.
+	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral,
+	// Fireworks, NVIDIA, MLX.
 	"maximum context length is #|maximum context length of|maximum context length (|maximum context length:|" +
 	"exceed*maximum context length|too large for model with*maximum context length|reduce the length of the messages|" +
 	"exceeds the context window|exceeds the model's context|context length exceeded|context_length_exceeded|" +
@@ -45,7 +46,8 @@ const contextLengthPhrases = "" +
 	"prompt 超长|上下文过长|上下文超|上下文长度超|" +
 	"model_context_window_exceeded|context window exceeds limit|length of prompt_tokens*must be less than|" +
 	"exceed max message tokens|" +
-	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex, Salesforce.
+	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex,
+	// Salesforce.
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
 	"exceeded this model context window limit|total number of tokens*cannot exceed|size limit exceeded by|" +
 	"prompt has too many tokens|number of input tokens*cannot exceed the total tokens limit|" +

@@ -55,7 +55,8 @@ func Without(messages []*model.Message, says func(*model.Message) bool) []*model
 	return messages
 }
 
-// Says reports whether a part of a response is something that every provider takes: a call, media, or text that is not blank.
+// Says reports whether a part of a response is something that every provider takes: a call, media,
+// or text that is not blank.
 func Says(p *model.Part) bool {
 	switch p.Kind {
 	case model.PartText:
@@ -66,7 +67,8 @@ func Says(p *model.Part) bool {
 	return true // also what is not valid, which is reported when it is written
 }
 
-// AnswersCall reports whether a part of a request is the result of a tool call, if only that it must be tried again.
+// AnswersCall reports whether a part of a request is the result of a tool call, if only that it
+// must be tried again.
 func AnswersCall(p *model.Part) bool {
 	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
 }
@@ -90,9 +92,9 @@ func Text(p *model.Part) string {
 	return p.Text
 }
 
-// Arguments returns the arguments of a call in the history as a JSON object. Servers parse them, and refuse the
-// whole request if they are not an object. Invalid arguments are therefore sent as the only member of an object, where the
-// model still sees what it wrote.
+// Arguments returns the arguments of a call in the history as a JSON object. Servers parse them,
+// and refuse the whole request if they are not an object. Invalid arguments are therefore sent as
+// the only member of an object, where the model still sees what it wrote.
 func Arguments(args model.RawArgs) model.RawArgs {
 	trimmed := bytes.TrimSpace(args)
 	switch {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// CheckEndpoint returns an error if the name of a model is missing, or if a key is invalid. The key may be empty.
+// CheckEndpoint returns an error if the name of a model is missing, or if a key is invalid. The key
+// may be empty.
 func CheckEndpoint(name, key string) error {
 	switch {
 	case name == "":
@@ -20,8 +21,8 @@ func CheckEndpoint(name, key string) error {
 	return nil
 }
 
-// ParseBaseURL reads a base URL. Its errors quote nothing that can be secret: no user, no query, and no text that is not a URL, because that
-// can be a key.
+// ParseBaseURL reads a base URL. Its errors quote nothing that can be secret: no user, no query,
+// and no text that is not a URL, because that can be a key.
 func ParseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	scheme, _, ok := strings.Cut(s, "://")
@@ -36,7 +37,8 @@ func ParseBaseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// BaseURL reads a base URL for an SDK that keeps no query. The result has no slash at its end, nor suffix, which may stand there.
+// BaseURL reads a base URL for an SDK that keeps no query. The result has no slash at its end, nor
+// suffix, which may stand there.
 func BaseURL(s, suffix string) (*url.URL, error) {
 	u, err := ParseBaseURL(s)
 	switch {

@@ -19,8 +19,9 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// Classify sets Retryable, and Err to the identity of the error where the status does not tell it, going by Status, Code, Type
-// and Message. Status below 400 means that the error came in the middle of a stream.
+// Classify sets Retryable, and Err to the identity of the error where the status does not tell it,
+// going by Status, Code, Type and Message. Status below 400 means that the error came in the middle
+// of a stream.
 func Classify(e *model.APIError) {
 	is := func(names string) bool { return isOneOf(e.Code, names) || isOneOf(e.Type, names) }
 	outOfQuota := e.Status == http.StatusPaymentRequired || is("insufficient_quota|billing_hard_limit_reached|insufficient_balance")
@@ -52,7 +53,8 @@ func isOneOf(name, names string) bool {
 	return name != "" && strings.Contains("|"+names+"|", "|"+strings.ToLower(name)+"|")
 }
 
-// RetryableStatus reports whether the same request may succeed later, going by the status of its answer.
+// RetryableStatus reports whether the same request may succeed later, going by the status of its
+// answer.
 func RetryableStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -63,7 +65,8 @@ func RetryableStatus(status int) bool {
 	return status >= 500
 }
 
-// TransportError returns the error for a request to the address where that was not answered. It quotes err through redact only.
+// TransportError returns the error for a request to the address where that was not answered. It
+// quotes err through redact only.
 func TransportError(info model.Info, where string, err error, redact func(string) string) *model.APIError {
 	// A *url.Error would name the URL again.
 	if wrapped := (*url.Error)(nil); errs.As(err, &wrapped) {
@@ -96,8 +99,9 @@ func RequestID(h http.Header) string {
 	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"), h.Get("X-Generation-Id"), h.Get("Cf-Ray"))
 }
 
-// RetryAfter reads how long an answer asks to wait: Retry-After-Ms in milliseconds, or Retry-After as seconds or as a
-// date (RFC 9110, section 10.2.3). It returns 0 if the answer does not ask, or asks for nonsense.
+// RetryAfter reads how long an answer asks to wait: Retry-After-Ms in milliseconds, or Retry-After
+// as seconds or as a date (RFC 9110, section 10.2.3). It returns 0 if the answer does not ask, or
+// asks for nonsense.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return duration(ms, time.Millisecond)

@@ -25,7 +25,8 @@ type EventReader struct {
 	pos, end int
 	err      error // of r
 	limit    int   // for an event, in bytes
-	// began is set once a byte order mark has been checked for, skipLF after a line that ended in CR.
+	// began is set once a byte order mark has been checked for, skipLF after a line that ended in
+	// CR.
 	began, skipLF bool
 	// event has had this many lines of data. Its memory is used again.
 	event    Event
@@ -42,8 +43,8 @@ type Event struct {
 	AtEnd bool
 }
 
-// Foreign reports whether the event is none of the protocol, such as a proxy's ping: it has a name that begins with none of
-// the marks, and data that contains none.
+// Foreign reports whether the event is none of the protocol, such as a proxy's ping: it has a name
+// that begins with none of the marks, and data that contains none.
 func (e *Event) Foreign(marks ...string) bool {
 	for _, mark := range marks {
 		if strings.HasPrefix(e.Name, mark) || bytes.Contains(e.Data, []byte(mark)) {
@@ -120,8 +121,8 @@ func eventName(value []byte) string {
 	return string(value)
 }
 
-// line returns the next line without its end, which is LF, CRLF or CR. The line is valid until the next call. If the
-// stream does not terminate the last line, it is returned together with io.EOF.
+// line returns the next line without its end, which is LF, CRLF or CR. The line is valid until the
+// next call. If the stream does not terminate the last line, it is returned together with io.EOF.
 func (e *EventReader) line() ([]byte, error) {
 	scanned := 0
 	for {
@@ -148,8 +149,8 @@ func (e *EventReader) line() ([]byte, error) {
 				line := window[:i]
 				e.pos += i + 1
 				if window[i] == '\r' {
-					// An LF that has already been read is skipped now, otherwise when it arrives: waiting for it would
-					// delay the event.
+					// An LF that has already been read is skipped now, otherwise when it arrives:
+					// waiting for it would delay the event.
 					if i+1 < len(window) {
 						if window[i+1] == '\n' {
 							e.pos++

@@ -8,12 +8,14 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// WindowExceeded is the finish reason of Anthropic and Z.ai for a conversation that fills the context window.
+// WindowExceeded is the finish reason of Anthropic and Z.ai for a conversation that fills the
+// context window.
 const WindowExceeded = "model_context_window_exceeded"
 
-// OpenAIFinish maps the finish reason of OpenAI's protocols, and of servers that are compatible with them. If there are calls, they
-// override a normal or unknown end, because the caller must answer them. They do not override a response that was cut off, withheld
-// or failed. A refusal overrides every end of its response.
+// OpenAIFinish maps the finish reason of OpenAI's protocols, and of servers that are compatible
+// with them. If there are calls, they override a normal or unknown end, because the caller must
+// answer them. They do not override a response that was cut off, withheld or failed. A refusal
+// overrides every end of its response.
 func OpenAIFinish(wire string, hasCalls, refused bool) model.FinishReason {
 	var finish model.FinishReason
 	switch strings.ToLower(wire) {

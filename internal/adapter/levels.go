@@ -12,7 +12,8 @@ import (
 // none to much.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// Levels returns the levels of thinking that a profile has, from none to much. Others follow in the order of the alphabet.
+// Levels returns the levels of thinking that a profile has, from none to much. Others follow in the
+// order of the alphabet.
 func Levels[T any](profile map[string]T) []string {
 	rank := func(level string) int {
 		if i := slices.Index(levels, level); i >= 0 {

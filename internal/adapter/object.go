@@ -14,7 +14,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members takes a JSON object apart in its own order, in which models write what a schema describes.
+// Members takes a JSON object apart in its own order, in which models write what a schema
+// describes.
 func Members(object []byte) ([]Member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {

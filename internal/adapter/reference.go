@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Reference returns what a reference within a JSON schema points to: "#" and a JSON pointer (RFC 6901), with percent-encoding.
-// It reports false for references to other documents, and for those that lead to no schema.
+// Reference returns what a reference within a JSON schema points to: "#" and a JSON pointer (RFC
+// 6901), with percent-encoding. It reports false for references to other documents, and for those
+// that lead to no schema.
 func Reference(root map[string]any, ref string) (map[string]any, bool) {
 	path, local := strings.CutPrefix(ref, "#")
 	if decoded, err := url.PathUnescape(path); err == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Secret is the API key, in closures: printing or reflecting on a struct that holds one shows an address.
+// Secret is the API key, in closures: printing or reflecting on a struct that holds one shows an
+// address.
 type Secret struct {
 	// Authorize sets the key as a bearer token.
 	Authorize func(http.Header)
@@ -22,13 +23,14 @@ type Secret struct {
 	IsSet bool
 }
 
-// shortestSecret is how long a text must be to be cut out wherever it stands. Shorter ones are placeholders ("ollama", "none")
-// and words that an error needs.
+// shortestSecret is how long a text must be to be cut out wherever it stands. Shorter ones are
+// placeholders ("ollama", "none") and words that an error needs.
 const shortestSecret = 8
 
 const redacted = "[redacted]"
 
-// NewSecret wraps a key, and what can be secret of a base URL, which may be nil: its query and its user.
+// NewSecret wraps a key, and what can be secret of a base URL, which may be nil: its query and its
+// user.
 func NewSecret(key string, base *url.URL) Secret {
 	s := Secret{Authorize: func(http.Header) {}, IsSet: key != ""}
 	if key != "" {
@@ -75,8 +77,9 @@ func secretsOf(u *url.URL) []string {
 	return secrets
 }
 
-// HideHeaders removes the values of extra headers from an [model.APIError] in err, because gateways take keys in them and quote what
-// they refuse. Values that name a version or a beta stay: errors are about these.
+// HideHeaders removes the values of extra headers from an [model.APIError] in err, because gateways
+// take keys in them and quote what they refuse. Values that name a version or a beta stay: errors
+// are about these.
 func HideHeaders(err error, headers map[string]string) {
 	failed, ok := errors.AsType[*model.APIError](err)
 	if !ok {
@@ -93,7 +96,8 @@ func HideHeaders(err error, headers map[string]string) {
 	}
 }
 
-// without returns a text without a secret, and without the part of it that [Truncate] may have left at the end.
+// without returns a text without a secret, and without the part of it that [Truncate] may have left
+// at the end.
 func without(text, secret string) string {
 	if len(secret) < shortestSecret {
 		return text

@@ -16,22 +16,24 @@ import (
 // errSilent is the cause with which a watchdog cancels an attempt.
 var errSilent = errors.New("the endpoint is silent")
 
-// Watchdog cancels an attempt that waits too long: for the first byte of the body, then for each further read, and for the
-// next event, however much the endpoint sends to keep the connection alive. It runs while the endpoint is waited for only,
-// not while the sink works. It has no goroutine while it waits.
+// Watchdog cancels an attempt that waits too long: for the first byte of the body, then for each
+// further read, and for the next event, however much the endpoint sends to keep the connection
+// alive. It runs while the endpoint is waited for only, not while the sink works. It has no
+// goroutine while it waits.
 type Watchdog struct {
 	body      io.ReadCloser
 	bounds    model.Timeouts
 	timer     *time.Timer
 	cancel    context.CancelCauseFunc
 	answering bool
-	// waited and read are the time waited and the bytes read since the last event, maxRead bounds the latter if not 0.
+	// waited and read are the time waited and the bytes read since the last event, maxRead bounds
+	// the latter if not 0.
 	waited        time.Duration
 	read, maxRead int64
 }
 
-// Watch returns a watchdog that is waiting for the first byte, and the context that it cancels. Its user must call Finish.
-// A bound of 0 means no bound. Total is ignored.
+// Watch returns a watchdog that is waiting for the first byte, and the context that it cancels. Its
+// user must call Finish. A bound of 0 means no bound. Total is ignored.
 func Watch(ctx context.Context, bounds model.Timeouts) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watchdog{bounds: bounds, cancel: cancel}
@@ -107,8 +109,8 @@ func (w *Watchdog) Finish(complete bool) {
 	w.cancel(nil)
 }
 
-// Expired returns the error for an attempt that the watchdog has cancelled, which wraps [os.ErrDeadlineExceeded], or nil
-// if it has not. ctx is the context that Watch returned.
+// Expired returns the error for an attempt that the watchdog has cancelled, which wraps
+// [os.ErrDeadlineExceeded], or nil if it has not. ctx is the context that Watch returned.
 func (w *Watchdog) Expired(ctx context.Context) error {
 	switch {
 	case context.Cause(ctx) != errSilent:

@@ -21,10 +21,11 @@ const (
 	MaxToolName = 64
 )
 
-// IDRule describes the call ids a provider accepts: letters, digits, underscores and hyphens, and how many.
+// IDRule describes the call ids a provider accepts: letters, digits, underscores and hyphens, and
+// how many.
 type IDRule struct {
-	// Max is how many characters at most. 0 means that no bound is known: the provider gets its own ids back as they are,
-	// and others as MaxCallID allows.
+	// Max is how many characters at most. 0 means that no bound is known: the provider gets its own
+	// ids back as they are, and others as MaxCallID allows.
 	Max int
 	// Exact means that it must be Max letters and digits.
 	Exact bool
@@ -45,11 +46,13 @@ type WireIDs struct {
 
 	turn  int
 	calls map[string]wireCall
-	// waiting holds the further calls of the current responses that have the same id as another of them.
+	// waiting holds the further calls of the current responses that have the same id as another of
+	// them.
 	waiting map[string][]string
 }
 
-// wireCall is stored under an id of the conversation and under an id on the wire, which are often the same.
+// wireCall is stored under an id of the conversation and under an id on the wire, which are often
+// the same.
 type wireCall struct {
 	// wire is the id on the wire of the latest call with this id in the conversation.
 	wire string
@@ -101,8 +104,8 @@ func (w *WireIDs) wait(id, wire string) {
 	w.waiting[id] = append(w.waiting[id], wire)
 }
 
-// Result returns the id to send for the result of a call with this id: of the latest one, or if several calls of the latest
-// responses have it, of the first that has no result yet.
+// Result returns the id to send for the result of a call with this id: of the latest one, or if
+// several calls of the latest responses have it, of the first that has no result yet.
 func (w *WireIDs) Result(id string) string {
 	c, known := w.calls[id]
 	if !known || c.wire == "" { // the result of no call
@@ -128,7 +131,8 @@ func (r IDRule) fits(id string) bool {
 	return id != "" && len(id) <= r.Max && strings.Trim(id, idChars) == ""
 }
 
-// hash returns letters and digits: as many as the rule demands, or else as many as a hash is good for.
+// hash returns letters and digits: as many as the rule demands, or else as many as a hash is good
+// for.
 func (r IDRule) hash(id string) string {
 	n := sha256.Size
 	if r.Max > 0 {
@@ -151,8 +155,9 @@ func CheckToolName(name string) error {
 	return nil
 }
 
-// ToolName returns the name of a tool in the history as every provider takes it. Calls of tools that were never there have
-// any name: what does not fit becomes an underscore, and what is too long is cut.
+// ToolName returns the name of a tool in the history as every provider takes it. Calls of tools
+// that were never there have any name: what does not fit becomes an underscore, and what is too
+// long is cut.
 func ToolName(name string) string {
 	switch {
 	case name == "":

@@ -17,8 +17,8 @@ func (p *Policy) checkAddress(address string) error {
 	return p.CheckIP(at.Addr())
 }
 
-// CheckIP returns an error unless ip is public or allowed by the policy. If an allowed address contains an IPv4 address,
-// such as one of NAT64, that address is checked too.
+// CheckIP returns an error unless ip is public or allowed by the policy. If an allowed address
+// contains an IPv4 address, such as one of NAT64, that address is checked too.
 func (p *Policy) CheckIP(ip netip.Addr) error {
 	ip = ip.WithZone("")
 	if isPublic(ip) {
@@ -36,10 +36,11 @@ func (p *Policy) CheckIP(ip netip.Addr) error {
 	return fmt.Errorf("%w: %s", ErrPrivateAddress, ip)
 }
 
-// special4 and special6 are ranges of IANA's special-purpose address registries (RFC 6890, as of 2025-10) that the
-// methods of netip.Addr do not cover. They include those marked as globally reachable, which are infrastructure such as
-// relays and serve no media. 168.63.129.16, used by Azure for its virtual machines, is added. special6 lists only ranges
-// within 2000::/3, because nothing else in IPv6 is public.
+// special4 and special6 are ranges of IANA's special-purpose address registries (RFC 6890, as of
+// 2025-10) that the methods of netip.Addr do not cover. They include those marked as globally
+// reachable, which are infrastructure such as relays and serve no media. 168.63.129.16, used by
+// Azure for its virtual machines, is added. special6 lists only ranges within 2000::/3, because
+// nothing else in IPv6 is public.
 var (
 	special4 = prefixes(
 		"0.0.0.0/8",        // this network
@@ -74,7 +75,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// isPublic reports whether an address is public. An IPv6 address that contains an IPv4 address is not.
+// isPublic reports whether an address is public. An IPv6 address that contains an IPv4 address is
+// not.
 func isPublic(ip netip.Addr) bool {
 	special := special4
 	if !ip.Is4() {
@@ -86,8 +88,8 @@ func isPublic(ip netip.Addr) bool {
 		!slices.ContainsFunc(special, func(r netip.Prefix) bool { return r.Contains(ip) })
 }
 
-// isISATAP reports whether an IPv6 address ends in an ISATAP interface id (RFC 5214), which contains an IPv4 address. It
-// may follow any prefix.
+// isISATAP reports whether an IPv6 address ends in an ISATAP interface id (RFC 5214), which
+// contains an IPv4 address. It may follow any prefix.
 func isISATAP(ip netip.Addr) bool {
 	b := ip.As16()
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
@@ -102,8 +104,8 @@ var (
 	loopback   = netip.IPv6Loopback()
 )
 
-// carried returns the IPv4 address that an IPv6 address contains, if its form shows it. A network-specific NAT64 prefix
-// does not.
+// carried returns the IPv4 address that an IPv6 address contains, if its form shows it. A
+// network-specific NAT64 prefix does not.
 func carried(ip netip.Addr) (netip.Addr, bool) {
 	b := ip.As16()
 	switch {

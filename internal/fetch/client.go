@@ -22,7 +22,8 @@ import (
 var (
 	// ErrPrivateAddress means that a URL leads to an address that is not public.
 	ErrPrivateAddress = errors.New("address is not public")
-	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that the policy does not allow.
+	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that the policy does not
+	// allow.
 	ErrHostNotAllowed = errors.New("host is not allowed")
 	// ErrTooLarge means that the size exceeds the limit of the policy.
 	ErrTooLarge = errors.New("too large")
@@ -36,8 +37,8 @@ const maxRedirects = 5
 
 // Policy determines what is downloaded. MaxBytes and Timeout are required.
 type Policy struct {
-	// Hosts, if not empty, lists the allowed hosts, as [MatchHost] reads them. Denied lists hosts that are never allowed.
-	// Both apply to redirects too.
+	// Hosts, if not empty, lists the allowed hosts, as [MatchHost] reads them. Denied lists hosts
+	// that are never allowed. Both apply to redirects too.
 	Hosts, Denied []string
 	// AllowPrivate lists address ranges that are allowed although they are not public.
 	AllowPrivate []netip.Prefix
@@ -51,13 +52,15 @@ type Policy struct {
 	Timeout time.Duration
 	// Header is sent with the request, and after a redirect only to the same scheme, host and port.
 	Header http.Header
-	// Redirect, if not nil, is asked about each redirect that would otherwise be followed. Its error ends the download.
+	// Redirect, if not nil, is asked about each redirect that would otherwise be followed. Its
+	// error ends the download.
 	Redirect func(ctx context.Context, from, to *url.URL) error
 	// Resolver resolves names. If nil, it is the default.
 	Resolver *net.Resolver
 }
 
-// guardedClient returns a client that connects only to public addresses and those allowed by the policy.
+// guardedClient returns a client that connects only to public addresses and those allowed by the
+// policy.
 func guardedClient(p *Policy) *http.Client {
 	dialer := &net.Dialer{
 		Timeout:  p.Timeout,
@@ -127,8 +130,8 @@ func (p *Policy) CheckURL(u *url.URL) error {
 // HostOf returns the host of a URL in lower case, without port and final dot.
 func HostOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
 
-// MatchHost reports whether a list contains a host: "example.com" is that host, ".example.com" that domain and its
-// subdomains.
+// MatchHost reports whether a list contains a host: "example.com" is that host, ".example.com" that
+// domain and its subdomains.
 func MatchHost(list []string, host string) bool {
 	return slices.ContainsFunc(list, func(listed string) bool {
 		listed = strings.ToLower(listed)

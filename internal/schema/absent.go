@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// whereabouts tells whether a value is in a text. The validator sees only decoded values, in which a field that is absent
-// looks like one with the zero value.
+// whereabouts tells whether a value is in a text. The validator sees only decoded values, in which
+// a field that is absent looks like one with the zero value.
 type whereabouts uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 	nowhere             // within a value that is absent
 )
 
-// find looks for the value at a path, as the validator writes it, in a decoded text that n was compiled for. Keys of maps
-// may make a path ambiguous. A value that may be there is here.
+// find looks for the value at a path, as the validator writes it, in a decoded text that n was
+// compiled for. Keys of maps may make a path ambiguous. A value that may be there is here.
 func (n *node) find(value any, path string) whereabouts {
 	switch v := value.(type) {
 	case nil:

@@ -17,8 +17,8 @@ func (n *node) checksText() bool {
 	return n.minLength > 0 || n.maxLength != unbounded || n.pattern != nil || len(n.enum) > 0 || n.dateTime || n.base64 || n.duration
 }
 
-// checkText checks a string, given without its quotes and with its escapes, and as it is written. For the key of a map,
-// which is part of the path, the latter is nil.
+// checkText checks a string, given without its quotes and with its escapes, and as it is written.
+// For the key of a map, which is part of the path, the latter is nil.
 func (w *walker) checkText(n *node, inner []byte, escaped bool, written []byte) {
 	s := inner
 	if escaped {

@@ -10,10 +10,11 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// node is a schema compiled for a walk over JSON text. It holds the keywords that are checked: type, properties,
-// required, additionalProperties, propertyNames, items, enum, const, the bounds, uniqueItems, multipleOf, pattern, format
-// date-time, contentEncoding base64, allOf, anyOf, oneOf and not. Other keywords (if, contains, other formats) are for
-// the model only, and come only from types that make their own schemas. The Go type checks those.
+// node is a schema compiled for a walk over JSON text. It holds the keywords that are checked:
+// type, properties, required, additionalProperties, propertyNames, items, enum, const, the bounds,
+// uniqueItems, multipleOf, pattern, format date-time, contentEncoding base64, allOf, anyOf, oneOf
+// and not. Other keywords (if, contains, other formats) are for the model only, and come only from
+// types that make their own schemas. The Go type checks those.
 type node struct {
 	types typeSet // what the value may be
 	enum  []literal

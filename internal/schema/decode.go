@@ -57,8 +57,8 @@ func (t *Type) DecodePartial(text []byte, dst any) {
 	}
 }
 
-// walk checks a text and returns what encoding/json decodes. That is nil if the text is broken, or the wrapper lacks its
-// field.
+// walk checks a text and returns what encoding/json decodes. That is nil if the text is broken, or
+// the wrapper lacks its field.
 func (t *Type) walk(w *walker, text []byte) []byte {
 	w.check(t.root, text)
 	part := span{0, len(text)}
@@ -107,8 +107,8 @@ func exactValue(text []byte) (value any) {
 	return value
 }
 
-// probe finds the values that match the schema but that the Go types do not accept. encoding/json stops at the first
-// one and does not report its position.
+// probe finds the values that match the schema but that the Go types do not accept. encoding/json
+// stops at the first one and does not report its position.
 func (t *Type) probe(found *walker) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -124,8 +124,8 @@ func (w *walker) verdict() error {
 	return &Error{Problems: w.problems, More: w.more}
 }
 
-// add adds the problems of values that have no problem yet, and are not part of a value that has one. For example, a
-// missing struct also lacks its required fields.
+// add adds the problems of values that have no problem yet, and are not part of a value that has
+// one. For example, a missing struct also lacks its required fields.
 func (w *walker) add(problems []Problem) {
 	for _, p := range problems {
 		switch {

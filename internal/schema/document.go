@@ -10,9 +10,9 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// anything is the schema that accepts every value. It is written as {}, because many providers do not accept the
-// boolean schema true, which the jsonschema package writes for a schema without keywords. Empty Extras that are not nil
-// make it write the braces.
+// anything is the schema that accepts every value. It is written as {}, because many providers do
+// not accept the boolean schema true, which the jsonschema package writes for a schema without
+// keywords. Empty Extras that are not nil make it write the braces.
 func anything() *jsonschema.Schema {
 	return &jsonschema.Schema{Extras: map[string]any{}}
 }
@@ -23,8 +23,8 @@ func reference(name string) *jsonschema.Schema {
 
 const refPrefix = "#/$defs/"
 
-// orNull returns a schema that also accepts null. The description of the value stays at the top, where models expect
-// it.
+// orNull returns a schema that also accepts null. The description of the value stays at the top,
+// where models expect it.
 func orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	if isAnything(s) {
 		return s
@@ -52,7 +52,8 @@ func isAnything(s *jsonschema.Schema) bool {
 // isNothing reports whether s is the boolean schema false.
 func isNothing(s *jsonschema.Schema) bool { return reflect.DeepEqual(s, jsonschema.FalseSchema) }
 
-// jsonOf returns the JSON text of a schema or of a value in one. It is not inlined for the same reason as errorf.
+// jsonOf returns the JSON text of a schema or of a value in one. It is not inlined for the same
+// reason as errorf.
 //
 //go:noinline
 func jsonOf(v any) string {
@@ -63,8 +64,8 @@ func jsonOf(v any) string {
 	return string(text)
 }
 
-// tidy prepares a schema made by user code to be part of another schema. It removes its version and id, and writes
-// boolean schemas as objects.
+// tidy prepares a schema made by user code to be part of another schema. It removes its version and
+// id, and writes boolean schemas as objects.
 func tidy(s *jsonschema.Schema) *jsonschema.Schema {
 	switch {
 	case s == nil || isAnything(s):

@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// edit replaces a part of the text before encoding/json decodes it. The schema allows what encoding/json does not:
-// durations as text, integers with a zero fraction, and fields that are absent because they have a default.
+// edit replaces a part of the text before encoding/json decodes it. The schema allows what
+// encoding/json does not: durations as text, integers with a zero fraction, and fields that are
+// absent because they have a default.
 type edit struct {
 	span
 	text string
@@ -52,8 +53,8 @@ func (w *walker) edited(part span) []byte {
 	return append(result, w.data[at:part.end]...)
 }
 
-// decode decodes a text that has no problems into a new value of type t. It also returns what encoding/json decodes in its
-// place.
+// decode decodes a text that has no problems into a new value of type t. It also returns what
+// encoding/json decodes in its place.
 func (n *node) decode(text []byte, t reflect.Type) (edited []byte, value any, err error) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -94,7 +95,8 @@ func (w *walker) checkDuration(n *node, text, quoted []byte) {
 	w.edit(w.pos-len(quoted), w.pos, strconv.FormatInt(int64(d), 10))
 }
 
-// canonical returns a text that two JSON values of n have in common if they are equal, however they are written.
+// canonical returns a text that two JSON values of n have in common if they are equal, however they
+// are written.
 func canonical(n *node, text []byte) string {
 	switch c := text[0]; {
 	case c == '"' && !slices.Contains(text, '\\'), c == 't', c == 'f', c == 'n':
@@ -108,8 +110,8 @@ func canonical(n *node, text []byte) string {
 	return string(encoded)
 }
 
-// normalize writes all numbers of a decoded JSON value in the same way, and removes fields that are null although the schema
-// does not allow that, which means absent.
+// normalize writes all numbers of a decoded JSON value in the same way, and removes fields that are
+// null although the schema does not allow that, which means absent.
 func (n *node) normalize(value *any) {
 	n = n.values()
 	switch v := (*value).(type) {

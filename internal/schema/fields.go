@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// field is a field of a JSON object as encoding/json sees it. Embedded structs are flattened. If several fields have the
-// same name, only the one that encoding/json would fill counts.
+// field is a field of a JSON object as encoding/json sees it. Embedded structs are flattened. If
+// several fields have the same name, only the one that encoding/json would fill counts.
 type field struct {
 	reflect.StructField
 	owner     reflect.Type // the struct that declares the field
@@ -21,9 +21,9 @@ type field struct {
 	quoted    bool         // the ,string option applies
 }
 
-// jsonFields returns the fields of the struct type t in declaration order. encoding/json silently ignores fields of the
-// same name if none of them has precedence, so these are an error. So are rules of a field that another one hides: there
-// would never be a value to check.
+// jsonFields returns the fields of the struct type t in declaration order. encoding/json silently
+// ignores fields of the same name if none of them has precedence, so these are an error. So are
+// rules of a field that another one hides: there would never be a value to check.
 func jsonFields(t reflect.Type) ([]*field, error) {
 	var all []*field
 	err := collectFields(t, nil, nil, &all)
@@ -57,8 +57,8 @@ func (f *field) goPath(t reflect.Type) string {
 // ruled reports whether a validate tag has a rule.
 func ruled(tag string) bool { return tag != "" && tag != "-" }
 
-// collectFields appends the fields of t, and of the structs embedded in it, in declaration order. open holds the
-// embedded types that led to t, because a struct that embeds itself adds no fields.
+// collectFields appends the fields of t, and of the structs embedded in it, in declaration order.
+// open holds the embedded types that led to t, because a struct that embeds itself adds no fields.
 func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*field) (wrong error) {
 	if slices.Contains(open, t) {
 		return nil
@@ -107,8 +107,8 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 	return wrong
 }
 
-// dominant returns the field that a name refers to: the least deeply embedded one, then the tagged one. If another field is
-// equal in both, it is the twin, and the name refers to neither.
+// dominant returns the field that a name refers to: the least deeply embedded one, then the tagged
+// one. If another field is equal in both, it is the twin, and the name refers to neither.
 func dominant(all []*field, name string) (best, twin *field) {
 	for _, f := range all {
 		switch {

@@ -86,8 +86,8 @@ func (v *validation) trimRoot(path string) string {
 	return path
 }
 
-// jsonNames returns the parameter of a rule. Names of other fields are replaced by their JSON names, because models
-// know no others.
+// jsonNames returns the parameter of a rule. Names of other fields are replaced by their JSON
+// names, because models know no others.
 func (v *validation) jsonNames(f validator.FieldError) string {
 	tag, param := f.Tag(), f.Param()
 	parent := v.parent(f)
@@ -110,7 +110,8 @@ func (v *validation) jsonNames(f validator.FieldError) string {
 	return strings.Join(words, " ")
 }
 
-// compared returns the path of the field that the value at a path was compared with, or path itself if there is none.
+// compared returns the path of the field that the value at a path was compared with, or path itself
+// if there is none.
 func (v *validation) compared(f validator.FieldError, path string) string {
 	other, ok := jsonPath(v.parent(f), f.Param())
 	if !ok {

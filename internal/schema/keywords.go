@@ -13,8 +13,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// The keywords that the jsonschema package reads from a jsonschema tag, by the type they apply to. It silently
-// ignores all others, so they are checked here.
+// The keywords that the jsonschema package reads from a jsonschema tag, by the type they apply to.
+// It silently ignores all others, so they are checked here.
 const (
 	anyKeywords    = "title description type anchor oneof_required anyof_required oneof_ref oneof_type anyof_ref anyof_type"
 	numberKeywords = "multipleOf minimum maximum exclusiveMinimum exclusiveMaximum default example enum"
@@ -28,9 +28,10 @@ var typeKeywords = table{
 	{"array", "minItems maxItems uniqueItems default format pattern"},
 }
 
-// withKeywords returns the schema of an object with the children as its properties, and adds the keywords of the
-// fields' jsonschema tags. The jsonschema package reads the tags: it reflects a struct with a placeholder type for
-// each field (an array of length i), and is given the child for each.
+// withKeywords returns the schema of an object with the children as its properties, and adds the
+// keywords of the fields' jsonschema tags. The jsonschema package reads the tags: it reflects a
+// struct with a placeholder type for each field (an array of length i), and is given the child for
+// each.
 func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) *jsonschema.Schema {
 	standIns := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
@@ -69,7 +70,8 @@ func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) *
 	return s
 }
 
-// itemsOfDefault gives the default of a list, which the jsonschema package reads as strings, the type of its items.
+// itemsOfDefault gives the default of a list, which the jsonschema package reads as strings, the
+// type of its items.
 func itemsOfDefault(s *jsonschema.Schema) {
 	list, ok := s.Default.([]any)
 	if !ok || s.Items == nil {
@@ -85,8 +87,8 @@ func itemsOfDefault(s *jsonschema.Schema) {
 
 type standIn struct{}
 
-// described returns the description of a field from its tags, except the jsonschema tag, which the jsonschema package
-// reads.
+// described returns the description of a field from its tags, except the jsonschema tag, which the
+// jsonschema package reads.
 func described(f *field) (description string, err error) {
 	by := ""
 	if slices.ContainsFunc(splitKeywords(f), func(item string) bool { return strings.HasPrefix(item, "description=") }) {
@@ -127,8 +129,8 @@ func assignments(f *field) []string {
 // splitKeywords splits the jsonschema tag at unescaped commas.
 func splitKeywords(f *field) []string { return splitEscaped(f.Tag.Get("jsonschema")) }
 
-// checkKeywords reports mistakes in a jsonschema tag that would otherwise silently drop a keyword or half a
-// description.
+// checkKeywords reports mistakes in a jsonschema tag that would otherwise silently drop a keyword
+// or half a description.
 func (b *builder) checkKeywords(f *field, s *jsonschema.Schema) error {
 	ofType, _ := typeKeywords.get(s.Type)
 	allowed := anyKeywords + " " + ofType
@@ -173,7 +175,8 @@ func misplaced(key, typ string) string {
 	return unknownKeyword
 }
 
-// fits reports whether the jsonschema package can read the value of a keyword, and the keyword can have it.
+// fits reports whether the jsonschema package can read the value of a keyword, and the keyword can
+// have it.
 func fits(key, value string, s *jsonschema.Schema) bool {
 	for s.Type == "array" && s.Items != nil && key != "minItems" && key != "maxItems" {
 		s = s.Items

@@ -8,8 +8,8 @@ import (
 	"reflect"
 )
 
-// Known returns the types that have a schema, of those that [For] was called with. Usually there is one. If the schema is the
-// very text that [Type.JSON] returned, it is that type alone.
+// Known returns the types that have a schema, of those that [For] was called with. Usually there is
+// one. If the schema is the very text that [Type.JSON] returned, it is that type alone.
 func Known(schema json.RawMessage) []*Type {
 	seen := map[*Type]bool{}
 	var same []*Type

@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// Marshal encodes a value for a model: as encoding/json does, without escapes for HTML, and with each time.Duration as text
-// such as "1h30m0s", which is how a model writes one.
+// Marshal encodes a value for a model: as encoding/json does, without escapes for HTML, and with
+// each time.Duration as text such as "1h30m0s", which is how a model writes one.
 func Marshal(v any) ([]byte, error) {
 	text, err := plainjson.Marshal(v)
 	if err != nil || v == nil || !mayHaveDuration(reflect.TypeOf(v)) {
@@ -33,8 +33,8 @@ var durationTypes = struct {
 	known map[reflect.Type]bool
 }{known: map[reflect.Type]bool{}}
 
-// mayHaveDuration reports whether there can be a duration in values of a type. Values of types that encode themselves have
-// none.
+// mayHaveDuration reports whether there can be a duration in values of a type. Values of types that
+// encode themselves have none.
 func mayHaveDuration(t reflect.Type) bool {
 	durationTypes.Lock()
 	defer durationTypes.Unlock()

@@ -28,8 +28,8 @@ func (b *builder) isNamed(name string) bool {
 	return false
 }
 
-// toolName returns the name of t with only the characters that providers accept. Type arguments are appended without
-// their package paths: page[example.org/shop.Item] becomes page_Item.
+// toolName returns the name of t with only the characters that providers accept. Type arguments are
+// appended without their package paths: page[example.org/shop.Item] becomes page_Item.
 func toolName(t reflect.Type) string {
 	base, args, _ := strings.Cut(t.Name(), "[")
 	words := []string{plainASCII(base)}

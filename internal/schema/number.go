@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// number is an exact JSON number. Integers of up to 64 bits are held as such, all others as decimals.
+// number is an exact JSON number. Integers of up to 64 bits are held as such, all others as
+// decimals.
 type number struct {
 	text      string // as written in the schema; empty for a value
 	negative  bool
@@ -19,7 +20,8 @@ type number struct {
 	decimal   decimal // of the absolute value, if integer is not set
 }
 
-// decimal is the number 0.digits × 10^exponent. The digits have no zeros at either end, and zero has none.
+// decimal is the number 0.digits × 10^exponent. The digits have no zeros at either end, and zero
+// has none.
 type decimal struct {
 	digits   string
 	exponent int
@@ -39,7 +41,8 @@ func parseNumber(text []byte) number {
 	return n
 }
 
-// parseDecimal reads a valid JSON number without sign. Exponents too large for an int count as very large or small.
+// parseDecimal reads a valid JSON number without sign. Exponents too large for an int count as very
+// large or small.
 func parseDecimal(text string) decimal {
 	mantissa, power := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
@@ -153,7 +156,8 @@ func wholeNumber(text []byte) (digits string, ok bool) {
 	return digits, true
 }
 
-// tighten replaces a bound by n if n is stricter (larger for a lower bound, smaller for an upper one), or if there is none yet.
+// tighten replaces a bound by n if n is stricter (larger for a lower bound, smaller for an upper
+// one), or if there is none yet.
 func tighten(keyword *json.Number, n json.Number, which side) {
 	if *keyword == "" || n == "" {
 		*keyword += n

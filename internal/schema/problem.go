@@ -4,9 +4,9 @@ package schema
 
 import "strings"
 
-// Error reports why a JSON text does not match its type. It contains only problems that the author of the
-// text can fix. A mistake in the Go program, such as a wrong destination or a panic in a validation function,
-// is a different error.
+// Error reports why a JSON text does not match its type. It contains only problems that the author
+// of the text can fix. A mistake in the Go program, such as a wrong destination or a panic in a
+// validation function, is a different error.
 type Error struct {
 	// Problems is never empty. Violations of the schema come first, in document order, then
 	// violations of the Go type and its validate tags. No two concern the same value for the same
@@ -23,7 +23,8 @@ type Problem struct {
 	// Rule names the broken rule: a JSON schema keyword ("required", "type", "maximum"), a validate
 	// tag ("email", "gtfield=start"), or one of the Rule constants.
 	Rule string
-	// Value is the JSON text of the value, shortened. It is empty if there is none, as for a missing field.
+	// Value is the JSON text of the value, shortened. It is empty if there is none, as for a
+	// missing field.
 	Value string
 	// Message describes what the rule requires.
 	Message string
@@ -39,23 +40,24 @@ const (
 	RuleDecode     = "decode"     // the Go type does not accept the value (overflow, its own UnmarshalJSON)
 )
 
-// Error returns a single line for people. It has no prefix, because the caller knows what was decoded.
+// Error returns a single line for people. It has no prefix, because the caller knows what was
+// decoded.
 func (e *Error) Error() string {
 	var b strings.Builder
 	e.join(&b, "; ")
 	return b.String()
 }
 
-// Prompt returns the text for the model: one problem per line, each with its path, its rule in words and the
-// value found.
+// Prompt returns the text for the model: one problem per line, each with its path, its rule in
+// words and the value found.
 func (e *Error) Prompt() string {
 	var b strings.Builder
 	e.join(&b, "\n")
 	return b.String()
 }
 
-// Incomplete reports whether the text is well formed but ends too early, as it does when a model reaches its
-// token limit.
+// Incomplete reports whether the text is well formed but ends too early, as it does when a model
+// reaches its token limit.
 func (e *Error) Incomplete() bool {
 	return len(e.Problems) > 0 && e.Problems[0].Rule == RuleIncomplete
 }

@@ -8,21 +8,24 @@ import (
 )
 
 const (
-	// maxMissing limits the closing brackets that a repair adds. If more are missing, the text was cut off.
+	// maxMissing limits the closing brackets that a repair adds. If more are missing, the text was
+	// cut off.
 	maxMissing = 8
 	// maxReadings limits the readings of a text that are tried before it counts as ambiguous.
 	maxReadings = 32
 )
 
-// Repair returns the JSON document that the author of text must have meant, if text is not valid JSON and has
-// only one possible meaning. It removes a markdown code fence, space around the document, and a comma after
-// the last item of an object or array. If complete is set, it adds missing closing brackets at the end.
-// Complete reports that the author had finished: a text cut off by a token limit is not completed.
+// Repair returns the JSON document that the author of text must have meant, if text is not valid
+// JSON and has only one possible meaning. It removes a markdown code fence, space around the
+// document, and a comma after the last item of an object or array. If complete is set, it adds
+// missing closing brackets at the end. Complete reports that the author had finished: a text cut
+// off by a token limit is not completed.
 //
-// Only closing brackets are added, and only if the text ends with a complete value. After a comma, a colon,
-// an opening bracket, or a number that might continue, it is unknown what is missing. Brackets may also be
-// missing earlier in the text, so they are added only if accepts returns true for the result, and for no text
-// with the brackets in other places. Accepts is called only with valid JSON, and must be fast.
+// Only closing brackets are added, and only if the text ends with a complete value. After a comma,
+// a colon, an opening bracket, or a number that might continue, it is unknown what is missing.
+// Brackets may also be missing earlier in the text, so they are added only if accepts returns true
+// for the result, and for no text with the brackets in other places. Accepts is called only with
+// valid JSON, and must be fast.
 //
 // Repair returns nil and false if text is valid JSON or cannot be repaired.
 func Repair(text []byte, complete bool, accepts func([]byte) bool) (repaired []byte, ok bool) {
@@ -95,8 +98,8 @@ func goesOn(text, inner []byte) bool {
 	return cap(text)-cap(inner)+len(inner) < len(text)
 }
 
-// tokenize splits a text into tokens. It returns false if something is not a token. Strings, numbers and
-// literals must be valid JSON.
+// tokenize splits a text into tokens. It returns false if something is not a token. Strings,
+// numbers and literals must be valid JSON.
 func tokenize(text []byte) ([]jsonToken, bool) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -157,8 +160,8 @@ func (p *place) top() byte {
 	return p.open[len(p.open)-1]
 }
 
-// afterComma reports whether a token of the given kind completes what a comma started. A name, and in an
-// array a value, is required after a comma.
+// afterComma reports whether a token of the given kind completes what a comma started. A name, and
+// in an array a value, is required after a comma.
 func (p *place) afterComma(kind byte) bool {
 	return p.phase == wantName && kind == '}' || p.phase == wantValue && kind == ']' && p.top() == '['
 }
@@ -224,7 +227,8 @@ func (m *mended) ambiguous(accepts func([]byte) bool) bool {
 	return s.from(0, place{}, nil)
 }
 
-// search looks for other readings. If it runs out of steps or readings, it reports that there is one.
+// search looks for other readings. If it runs out of steps or readings, it reports that there is
+// one.
 type search struct {
 	*mended
 	accepts         func([]byte) bool
@@ -238,8 +242,8 @@ type added struct {
 	kind   byte
 }
 
-// from continues at a token and reports whether there is another reading, with the given brackets inserted so
-// far.
+// from continues at a token and reports whether there is another reading, with the given brackets
+// inserted so far.
 func (s *search) from(i int, at place, brackets []added) bool {
 	for ; i < len(s.tokens); i++ {
 		if s.steps--; s.steps < 0 {
@@ -269,8 +273,8 @@ func (s *search) from(i int, at place, brackets []added) bool {
 	return s.readings < 0 || s.accepts(doc)
 }
 
-// document returns the text without space, with the given brackets inserted, in order, and those still
-// missing added at the end.
+// document returns the text without space, with the given brackets inserted, in order, and those
+// still missing added at the end.
 func (s *search) document(brackets []added) []byte {
 	var doc []byte
 	var at place

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// ruleCheck looks for rules of a field that cannot work. The validator would panic over them in every call, or over some
-// values, or refuse or accept every value.
+// ruleCheck looks for rules of a field that cannot work. The validator would panic over them in
+// every call, or over some values, or refuse or accept every value.
 type ruleCheck struct {
 	parents []reflect.Value // values of the struct
 	level   reflect.Type    // of the values that the rules are about: the field, or its elements after dive
 }
 
-// checkRules returns an error if a rule in the validate tag of a field of the struct st cannot work.
+// checkRules returns an error if a rule in the validate tag of a field of the struct st cannot
+// work.
 func checkRules(st reflect.Type, f *reflect.StructField) error {
 	tag := f.Tag.Get("validate")
 	if !ruled(tag) {
@@ -105,7 +106,8 @@ func (c *ruleCheck) rule(rule string) error {
 	return nil
 }
 
-// breaksRule returns an error if a value, or an element of it, breaks a rule of its tag that is about the value alone.
+// breaksRule returns an error if a value, or an element of it, breaks a rule of its tag that is
+// about the value alone.
 func breaksRule(tag string, value any) error {
 	inside := "" // the rules of its elements
 	for _, token := range strings.Split(tag, ",") {
@@ -144,8 +146,8 @@ func (c *ruleCheck) try(value any, rule string) (err error) {
 const ruleOfAnyType = "unique port json latitude longitude luhn_checksum country_code eu_country_code " +
 	"iso3166_1_alpha_numeric iso3166_1_alpha_numeric_eu iso4217_numeric"
 
-// applies reports whether a rule can be about values other than strings, if t is another type. For most rules the
-// validator compares the text "<T Value>" then.
+// applies reports whether a rule can be about values other than strings, if t is another type. For
+// most rules the validator compares the text "<T Value>" then.
 func applies(rule string, t reflect.Type) bool {
 	kind := t.Kind()
 	if kind == reflect.String || kind == reflect.Interface || readsFields(rule) {
@@ -221,8 +223,8 @@ func readsPresence(rule string) bool {
 	return strings.HasPrefix(rule, "required_") || strings.HasPrefix(rule, "excluded_") || rule == "skip_unless"
 }
 
-// references checks the fields that a rule names. If it names several with a value each, it returns a rule for each of them,
-// because the validator does not look at all.
+// references checks the fields that a rule names. If it names several with a value each, it returns
+// a rule for each of them, because the validator does not look at all.
 func (c *ruleCheck) references(name, param string, t reflect.Type) (parts []string, err error) {
 	words := oneOfValue.FindAllString(param, -1)
 	switch {
@@ -285,8 +287,8 @@ func comparable(rule string, a, b reflect.Type) bool {
 	return isCollection(a) && (equality || strings.HasSuffix(rule, "csfield"))
 }
 
-// resolve returns the type of the field that a rule names, from a struct: Field, or Field.Inner. It is nil for paths with
-// an index.
+// resolve returns the type of the field that a rule names, from a struct: Field, or Field.Inner. It
+// is nil for paths with an index.
 func resolve(t reflect.Type, path string) (reflect.Type, error) {
 	if strings.Contains(path, "[") {
 		return nil, nil
@@ -301,7 +303,8 @@ func resolve(t reflect.Type, path string) (reflect.Type, error) {
 	return t, nil
 }
 
-// samples returns values of a type for rules to be tried on. Those of an interface are all that JSON has.
+// samples returns values of a type for rules to be tried on. Those of an interface are all that
+// JSON has.
 func samples(t reflect.Type) []any {
 	switch {
 	case t.Kind() == reflect.Interface:

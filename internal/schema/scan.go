@@ -4,8 +4,8 @@ package schema
 
 import "fmt"
 
-// The methods in this file read JSON text token by token. Each returns false if the text is invalid at that point. The
-// walker has then recorded the problem, and the walk ends.
+// The methods in this file read JSON text token by token. Each returns false if the text is invalid
+// at that point. The walker has then recorded the problem, and the walk ends.
 
 func (w *walker) skipSpace() {
 	for w.pos < len(w.data) {

@@ -33,12 +33,14 @@ var (
 	making sync.Mutex
 )
 
-// For returns the schema of t, made once per type. For a pointer type, it is the schema of the element type.
+// For returns the schema of t, made once per type. For a pointer type, it is the schema of the
+// element type.
 //
-// The schema follows encoding/json: json names, embedded structs, types with their own decoding. A field is
-// required unless it has omitempty, omitzero or a default. A required pointer may be null. The jsonschema tag adds
-// keywords (description, enum, pattern; jsonschema:"-" hides a field from the model), and the validate tag
-// adds rules. If a type has no schema, the error names the type and the path to the field.
+// The schema follows encoding/json: json names, embedded structs, types with their own decoding. A
+// field is required unless it has omitempty, omitzero or a default. A required pointer may be null.
+// The jsonschema tag adds keywords (description, enum, pattern; jsonschema:"-" hides a field from
+// the model), and the validate tag adds rules. If a type has no schema, the error names the type
+// and the path to the field.
 func For(t reflect.Type) (*Type, error) {
 	if made, ok := types.Load(t); ok {
 		return made.(*Type), nil
@@ -92,8 +94,8 @@ func newType(t reflect.Type) (made *Type, err error) {
 	return &Type{goType: t, pointer: reflect.PointerTo(t), json: text, wrapped: wrapped, root: root, validate: validate}, nil
 }
 
-// JSON returns the schema, which always describes an object. Its bytes are always the same, and must not be
-// modified.
+// JSON returns the schema, which always describes an object. Its bytes are always the same, and
+// must not be modified.
 func (t *Type) JSON() json.RawMessage { return t.json }
 
 // Wrapped reports whether the type is not a JSON object with fields. Its schema then describes an
@@ -101,6 +103,6 @@ func (t *Type) JSON() json.RawMessage { return t.json }
 // so does the error if the model leaves it out. Decode unwraps it.
 func (t *Type) Wrapped() bool { return t.wrapped }
 
-// Name returns the name of the Go type, in characters that providers accept in tool names. It is empty for an
-// unnamed type.
+// Name returns the name of the Go type, in characters that providers accept in tool names. It is
+// empty for an unnamed type.
 func (t *Type) Name() string { return toolName(t.goType) }

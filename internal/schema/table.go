@@ -4,7 +4,8 @@ package schema
 
 import "strings"
 
-// table is a small map of constants. The linker lays it out, while a map takes code that builds it in every program.
+// table is a small map of constants. The linker lays it out, while a map takes code that builds it
+// in every program.
 type table []struct{ key, value string }
 
 func (t table) get(key string) (value string, ok bool) {

@@ -12,8 +12,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// foreignTags are struct tags of other libraries that restrict or describe a value, by what to use in their place. They
-// would be ignored, so they are errors. Tags that name a field in another encoding (yaml, form, db) are left alone.
+// foreignTags are struct tags of other libraries that restrict or describe a value, by what to use
+// in their place. They would be ignored, so they are errors. Tags that name a field in another
+// encoding (yaml, form, db) are left alone.
 var foreignTags = table{
 	{"validate", "binding valid validator validates validation min max len minimum maximum exclusiveMinimum exclusiveMaximum " +
 		"minLength maxLength minlength maxlength minItems maxItems uniqueItems minProperties maxProperties"},
@@ -27,8 +28,8 @@ var foreignTags = table{
 	{"the tool's function", "mod conform"},
 }
 
-// checkTags reports tags that would be ignored although their author expects something of them, and text that is not a
-// list of tags.
+// checkTags reports tags that would be ignored although their author expects something of them, and
+// text that is not a list of tags.
 func checkTags(f *field) (wrong error) {
 	rest := strings.TrimLeft(string(f.Tag), " ")
 	for rest != "" {
@@ -106,7 +107,8 @@ func (b *builder) text(s *jsonschema.Schema, t reflect.Type, value string) (text
 	return text, err
 }
 
-// value returns the Go value of a text, or why a schema or the Go type that it belongs to does not accept it.
+// value returns the Go value of a text, or why a schema or the Go type that it belongs to does not
+// accept it.
 func (b *builder) value(s *jsonschema.Schema, t reflect.Type, text string) (any, error) {
 	n, err := b.compiler().compile(s)
 	if err != nil {
@@ -116,8 +118,8 @@ func (b *builder) value(s *jsonschema.Schema, t reflect.Type, text string) (any,
 	return value, err
 }
 
-// addDefault adds the value of the default tag. It reports whether the field has a default from there or from its
-// jsonschema tag.
+// addDefault adds the value of the default tag. It reports whether the field has a default from
+// there or from its jsonschema tag.
 func (b *builder) addDefault(s *jsonschema.Schema, f *field) (ok bool, err error) {
 	tag, tagged := f.Tag.Lookup("default")
 	switch {

@@ -43,8 +43,8 @@ func jsonName(f reflect.StructField) string {
 	return f.Name
 }
 
-// newValidation returns nil if t contains no validate tags. It reports tags that the validator cannot read, and fills
-// the validator's cache for all structs in t.
+// newValidation returns nil if t contains no validate tags. It reports tags that the validator
+// cannot read, and fills the validator's cache for all structs in t.
 func newValidation(t reflect.Type, fields map[reflect.Type]map[string]presence) (*validation, error) {
 	s := newSurvey(t, fields)
 	elem, dives := elements(t)
@@ -248,10 +248,10 @@ func (s *survey) withDives(t reflect.Type, tag string) string {
 // diveTags returns the tag that leads through so many slices and maps.
 func diveTags(n int) string { return "dive,dive,dive,dive,dive,dive,dive,dive"[:5*n-1] }
 
-// withoutPresence returns the tag of a value of type t without what the walk over the text has checked: "unique" for lists, and
-// "required", if that would reject a zero value that is
-// present. The walk over the text has already checked presence. The validator sees only the decoded value and cannot
-// distinguish zero from missing.
+// withoutPresence returns the tag of a value of type t without what the walk over the text has
+// checked: "unique" for lists, and "required", if that would reject a zero value that is present.
+// The walk over the text has already checked presence. The validator sees only the decoded value
+// and cannot distinguish zero from missing.
 func withoutPresence(t reflect.Type, tag string) string {
 	if !strings.Contains(tag, "required") && !strings.Contains(tag, "unique") {
 		return tag
@@ -280,8 +280,8 @@ func withoutPresence(t reflect.Type, tag string) string {
 	return strings.Join(kept, ",")
 }
 
-// zeroIsValue reports whether the zero value of t is a valid value for a required field. An empty string is not, and nil
-// means null.
+// zeroIsValue reports whether the zero value of t is a valid value for a required field. An empty
+// string is not, and nil means null.
 func zeroIsValue(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
@@ -290,11 +290,12 @@ func zeroIsValue(t reflect.Type) bool {
 	return true
 }
 
-// maxDives limits how deeply slices and maps are nested directly in each other. Types may be recursive.
+// maxDives limits how deeply slices and maps are nested directly in each other. Types may be
+// recursive.
 const maxDives = 8
 
-// elements follows pointers, slices and maps, and returns the type they lead to and the number of slices and maps on
-// the way.
+// elements follows pointers, slices and maps, and returns the type they lead to and the number of
+// slices and maps on the way.
 func elements(t reflect.Type) (elem reflect.Type, dives int) {
 	for t = pointee(t); dives < maxDives; t = pointee(t.Elem()) {
 		switch t.Kind() {
@@ -327,9 +328,10 @@ func validated(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !t.ConvertibleTo(timeType)
 }
 
-// check returns the problems that the validator finds in the value dst points to, which was decoded from text. Rules of a
-// field that is absent, or null where the schema allows it, do not apply, except those that are about absent fields. Nor do
-// comparisons with such a field. The error is a mistake in the tags.
+// check returns the problems that the validator finds in the value dst points to, which was decoded
+// from text. Rules of a field that is absent, or null where the schema allows it, do not apply,
+// except those that are about absent fields. Nor do comparisons with such a field. The error is a
+// mistake in the tags.
 func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]Problem, error) {
 	value := reflect.ValueOf(dst)
 	for value.Elem().Kind() == reflect.Pointer {
@@ -381,5 +383,6 @@ func (p byPath) Len() int           { return len(p) }
 func (p byPath) Less(i, j int) bool { return p[i].Path < p[j].Path }
 func (p byPath) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
 
-// flattened is the name of an embedded struct in the validator's paths. It is not part of the JSON path.
+// flattened is the name of an embedded struct in the validator's paths. It is not part of the JSON
+// path.
 const flattened = "\x00"

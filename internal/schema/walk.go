@@ -65,8 +65,8 @@ func (w *walker) check(n *node, data []byte) []Problem {
 	return w.problems
 }
 
-// value consumes one value and checks it against n. Like the methods in scan.go, it returns false if the text cannot be
-// read further. A value that violates a rule does not end the walk.
+// value consumes one value and checks it against n. Like the methods in scan.go, it returns false
+// if the text cannot be read further. A value that violates a rule does not end the walk.
 func (w *walker) value(n *node) bool {
 	c := w.next()
 	if n.orNull != nil {
@@ -253,7 +253,8 @@ func (w *walker) checkKey(n *node, name []byte) {
 	}
 }
 
-// fitsKey reports why a map cannot have a key. Keys that decode themselves are tried only if probing is set.
+// fitsKey reports why a map cannot have a key. Keys that decode themselves are tried only if
+// probing is set.
 func fitsKey(t reflect.Type, name string, probing bool) (err error) {
 	switch kind := t.Kind(); {
 	case reflect.PointerTo(t).Implements(textUnmarshaler):
@@ -346,8 +347,8 @@ func (w *walker) enter() bool {
 	return false
 }
 
-// lookup finds a property by its exact name. Models mostly write fields in schema order, so the expected one is tried
-// first.
+// lookup finds a property by its exact name. Models mostly write fields in schema order, so the
+// expected one is tried first.
 func (n *node) lookup(name []byte, expect int) (int, bool) {
 	if expect < len(n.fields) && n.fields[expect].name == string(name) {
 		return expect, true

@@ -42,7 +42,8 @@ func shortenTail(text []byte) string {
 	return "…" + oneLine(text[start:])
 }
 
-// oneLine joins the lines of a JSON text, which has line breaks only between tokens, and replaces invalid UTF-8.
+// oneLine joins the lines of a JSON text, which has line breaks only between tokens, and replaces
+// invalid UTF-8.
 func oneLine(text []byte) string {
 	lines := strings.Split(strings.Map(func(r rune) rune { return r }, string(text)), "\n")
 	for i := range lines {

@@ -63,7 +63,8 @@ func (d *Definition) claims() string {
 	return strings.Join(claims, "; ")
 }
 
-// shownJSON writes arguments with line breaks, and with escapes for characters that people cannot see.
+// shownJSON writes arguments with line breaks, and with escapes for characters that people cannot
+// see.
 func shownJSON(args json.RawMessage) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, args, "  ", "  "); err != nil {

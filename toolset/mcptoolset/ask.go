@@ -20,9 +20,10 @@ import (
 
 // asking returns the call that a request of the server belongs to.
 //
-// Since protocol version 2026-07-28 that is certain: the request is part of the answer to a call. Before, a request names no call. It then
-// belongs to the run whose calls are the only ones in progress, unless the server has left a call of another run unanswered: it may still
-// ask about that one, and its person must not be mistaken for this one.
+// Since protocol version 2026-07-28 that is certain: the request is part of the answer to a call.
+// Before, a request names no call. It then belongs to the run whose calls are the only ones in
+// progress, unless the server has left a call of another run unanswered: it may still ask about
+// that one, and its person must not be mistaken for this one.
 func (l *link) asking(ctx context.Context) (*flight, error) {
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
 		return f, nil
@@ -49,7 +50,8 @@ func (l *link) asking(ctx context.Context) (*flight, error) {
 	return found, nil
 }
 
-// turn finds the run for a request of the server and keeps its call from ending. The caller calls done.
+// turn finds the run for a request of the server and keeps its call from ending. The caller calls
+// done.
 func (l *link) turn(ctx context.Context) (_ *flight, _ context.Context, done func(), err error) {
 	f, err := l.asking(ctx)
 	if err == nil && f.host == nil {
@@ -125,7 +127,8 @@ func (s *Server) question(p *mcp.ElicitParams) (toolset.Question, error) {
 	return q, nil
 }
 
-// shownSchema writes out invisible characters in the texts of a form. Names of fields and values stay as they are, because the answer has them.
+// shownSchema writes out invisible characters in the texts of a form. Names of fields and values
+// stay as they are, because the answer has them.
 func shownSchema(v any, text bool) any {
 	switch v := v.(type) {
 	case string:

@@ -18,13 +18,15 @@ import (
 	"github.com/ponte-go/ponte/internal/fetch"
 )
 
-// authGuard sends the requests of a sign-in. An MCP server names the addresses, so they could be anything that this machine
-// reaches: requests go to the server's own origin, or with https to public addresses. If the server itself is not at a public
-// address, others that are not public are allowed too, and http to this machine.
+// authGuard sends the requests of a sign-in. An MCP server names the addresses, so they could be
+// anything that this machine reaches: requests go to the server's own origin, or with https to
+// public addresses. If the server itself is not at a public address, others that are not public are
+// allowed too, and http to this machine.
 type authGuard struct {
 	server *url.URL
-	// next makes the requests that are allowed. direct makes those to public addresses if no proxy does; it checks the address
-	// when the connection is made. It is nil if the program has set a client.
+	// next makes the requests that are allowed. direct makes those to public addresses if no proxy
+	// does; it checks the address when the connection is made. It is nil if the program has set a
+	// client.
 	next, direct http.RoundTripper
 }
 
@@ -128,7 +130,8 @@ func (g *authGuard) checkVisit(ctx context.Context, address string) error {
 	return nil
 }
 
-// sameOrigin reports whether two addresses have the same scheme, host and port, and the first has no user.
+// sameOrigin reports whether two addresses have the same scheme, host and port, and the first has
+// no user.
 func sameOrigin(a, b *url.URL) bool { return a.User == nil && adapter.SameOrigin(a, b) }
 
 func shownOrigin(u *url.URL) string { return visible(u.Scheme+"://"+u.Host, 200) }
@@ -139,7 +142,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// isPublic reports whether a host is at public addresses only. One that cannot be resolved counts as public: nothing is reached.
+// isPublic reports whether a host is at public addresses only. One that cannot be resolved counts
+// as public: nothing is reached.
 func isPublic(ctx context.Context, host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return public.CheckIP(ip) == nil

@@ -45,8 +45,8 @@ type flight struct {
 	emitting bool
 }
 
-// flightKey finds the flight in the context of a call. Servers of the stateless protocol ask for input in the answer to a call, which the
-// SDK handles with the call's context.
+// flightKey finds the flight in the context of a call. Servers of the stateless protocol ask for
+// input in the answer to a call, which the SDK handles with the call's context.
 type flightKey struct{}
 
 // depart begins a call.
@@ -80,8 +80,8 @@ func (f *flight) arrive(answered bool) {
 	f.work.Wait()
 }
 
-// enter counts a request of the server on behalf of the call. It fails if the call has ended, or if the server asks too often. The caller
-// calls work.Done.
+// enter counts a request of the server on behalf of the call. It fails if the call has ended, or if
+// the server asks too often. The caller calls work.Done.
 func (f *flight) enter() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,8 +96,8 @@ func (f *flight) enter() error {
 	return nil
 }
 
-// emit sends an event to the observer of the run, without waiting for the observer. If events come faster than they are observed, only
-// the last one is kept.
+// emit sends an event to the observer of the run, without waiting for the observer. If events come
+// faster than they are observed, only the last one is kept.
 func (f *flight) emit(event any) {
 	if f.host == nil {
 		return

@@ -31,14 +31,17 @@ type catalog struct {
 // Definition is a tool as a server defines it. All of it is the server's claim. It is shared and
 // must not be changed.
 type Definition struct {
-	// Server is the server's name, and Name the tool's name on the server. Name may hold any characters.
+	// Server is the server's name, and Name the tool's name on the server. Name may hold any
+	// characters.
 	Server, Name string
-	// Title and Description are what the server says about the tool. Description is limited ([Limits.Description]).
+	// Title and Description are what the server says about the tool. Description is limited
+	// ([Limits.Description]).
 	Title, Description string
 	// Schema is the JSON schema of the arguments. Output is the schema of structured results, or
 	// nil.
 	Schema, Output json.RawMessage
-	// ReadOnly, Destructive, Idempotent and OpenWorld are the server's hints. They are shown to people and decide nothing.
+	// ReadOnly, Destructive, Idempotent and OpenWorld are the server's hints. They are shown to
+	// people and decide nothing.
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 	// Digest identifies the definition. It changes with everything above.
 	Digest string

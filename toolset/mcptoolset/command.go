@@ -18,33 +18,35 @@ import (
 	"github.com/ponte-go/ponte/internal/guard"
 )
 
-// Command starts a server as a process and speaks to it through its standard input and output. The process, and what it starts, ends with this
-// program, however that ends.
+// Command starts a server as a process and speaks to it through its standard input and output. The
+// process, and what it starts, ends with this program, however that ends.
 type Command struct {
 	// Path is the program, looked up in PATH, and Args are its arguments.
 	Path string
 	Args []string
-	// Env lists variables as "NAME=value". Apart from these, the process gets only those variables of
-	// this program that are ordinary, such as PATH and HOME (docs/local.md lists them), and those
-	// listed in Inherit. API keys are not passed on.
+	// Env lists variables as "NAME=value". Apart from these, the process gets only those variables
+	// of this program that are ordinary, such as PATH and HOME (docs/local.md lists them), and
+	// those listed in Inherit. API keys are not passed on.
 	Env []string
 	// Inherit lists names of further variables to pass on. "*" stands for any text.
 	Inherit []string
 	// Dir is the working directory. The default is this program's.
 	Dir string
-	// Stderr receives what the server writes to its standard error, line by line, if it is not nil. Characters that control terminals
-	// are written out, as in ⟨ESC⟩, and the values of Env and Inherit are left out. It is called from one goroutine. The last lines also
-	// appear in the error if the server dies.
+	// Stderr receives what the server writes to its standard error, line by line, if it is not nil.
+	// Characters that control terminals are written out, as in ⟨ESC⟩, and the values of Env and
+	// Inherit are left out. It is called from one goroutine. The last lines also appear in the
+	// error if the server dies.
 	Stderr io.Writer
-	// Grace is the time a server has to end after its standard input is closed, and again after SIGTERM. 0 means 500 ms.
+	// Grace is the time a server has to end after its standard input is closed, and again after
+	// SIGTERM. 0 means 500 ms.
 	Grace time.Duration
 }
 
 const (
 	// writeTimeout bounds how long a server may leave its standard input unread.
 	writeTimeout = 10 * time.Second
-	// drainTime bounds how long output is read after the process has ended or the connection has been closed. Something that it
-	// started may hold it open.
+	// drainTime bounds how long output is read after the process has ended or the connection has
+	// been closed. Something that it started may hold it open.
 	drainTime = 500 * time.Millisecond
 	// lateTime is how long what was written before is read after that.
 	lateTime   = 50 * time.Millisecond
@@ -77,7 +79,8 @@ func (c Command) secrets() []string {
 	return values
 }
 
-// String returns the program. Arguments and environment are left out, because they may hold secrets.
+// String returns the program. Arguments and environment are left out, because they may hold
+// secrets.
 func (c Command) String() string { return visible(c.Path, 200) }
 
 // GoString implements [fmt.GoStringer].
@@ -211,7 +214,8 @@ func (p *process) stop() {
 	p.guarded.Stop()
 }
 
-// end ends the server and waits until nothing of it is left: politely, then with SIGTERM, then with SIGKILL.
+// end ends the server and waits until nothing of it is left: politely, then with SIGTERM, then with
+// SIGKILL.
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = p.Close()
@@ -229,7 +233,8 @@ func (p *process) end() {
 	})
 }
 
-// watch sees to it that reading ends soon after the process, also if something that it started holds its output open.
+// watch sees to it that reading ends soon after the process, also if something that it started
+// holds its output open.
 func (p *process) watch() {
 	<-p.guarded.Exited()
 	deadline := time.Now().Add(drainTime)

@@ -16,11 +16,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Commands returns the server's prompts as slash commands, named "server:prompt" with underscores for characters that commands cannot have. It
-// waits until the server is connected. The commands of an agent are fixed when it is made, so prompts that the server adds later are missing.
+// Commands returns the server's prompts as slash commands, named "server:prompt" with underscores
+// for characters that commands cannot have. It waits until the server is connected. The commands of
+// an agent are fixed when it is made, so prompts that the server adds later are missing.
 //
-// Arguments are typed in the order in which the server lists them, separated by spaces; quotes hold one together. The last argument takes the
-// rest.
+// Arguments are typed in the order in which the server lists them, separated by spaces; quotes hold
+// one together. The last argument takes the rest.
 func Commands[D any](ctx context.Context, server *Server) ([]agent.Command[D], error) {
 	l, err := server.ready(ctx)
 	if err != nil {

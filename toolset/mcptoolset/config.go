@@ -20,7 +20,8 @@ import (
 
 // ServerConfig is a server in a configuration file.
 type ServerConfig struct {
-	// Name is the server's name in the file, with underscores for characters that [Config.Name] cannot have.
+	// Name is the server's name in the file, with underscores for characters that [Config.Name]
+	// cannot have.
 	Name string
 	// Transport is a [Command], [HTTP] or [SSE].
 	Transport Transport
@@ -42,7 +43,8 @@ func (c ServerConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.S
 // LogValue implements [slog.LogValuer].
 func (c ServerConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON returns what String does. The file is not written back, because the variables in it have been replaced by secrets.
+// MarshalJSON returns what String does. The file is not written back, because the variables in it
+// have been replaced by secrets.
 func (c ServerConfig) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
 // serverJSON is a server's entry in a file.
@@ -68,12 +70,13 @@ var serverFields = []string{"type", "command", "args", "env", "cwd", "url", "hea
 //	  }
 //	}
 //
-// The members of a server are command, args, env and cwd, or url and headers; type, which is "stdio", "http" (the default with a url) or "sse";
-// and disabled. Other members are errors, because a setting must not be ignored. Other members beside mcpServers are ignored, because programs
-// keep their own settings there.
+// The members of a server are command, args, env and cwd, or url and headers; type, which is
+// "stdio", "http" (the default with a url) or "sse"; and disabled. Other members are errors,
+// because a setting must not be ignored. Other members beside mcpServers are ignored, because
+// programs keep their own settings there.
 //
-// ${NAME} is replaced by an environment variable, which must be set, and ${NAME:-default} by a default if it is not set or empty. Lookup finds
-// variables; nil means [os.LookupEnv].
+// ${NAME} is replaced by an environment variable, which must be set, and ${NAME:-default} by a
+// default if it is not set or empty. Lookup finds variables; nil means [os.LookupEnv].
 //
 // The servers are sorted by name. Errors name the server and the member, and never a value.
 func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]ServerConfig, error) {
@@ -287,8 +290,8 @@ func LoadConfig(name string) ([]ServerConfig, error) {
 	return ParseConfig(data, nil)
 }
 
-// Open makes the servers of a configuration, without those that are disabled. Base has what they have in common; its Name and Transport are
-// not used. If there is an error, no server is made.
+// Open makes the servers of a configuration, without those that are disabled. Base has what they
+// have in common; its Name and Transport are not used. If there is an error, no server is made.
 func Open(configs []ServerConfig, base Config) ([]*Server, error) {
 	var servers []*Server
 	for _, c := range configs {

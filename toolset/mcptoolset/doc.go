@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mcptoolset gives agents the tools of servers that speak the Model Context Protocol (MCP). It uses the official Go SDK.
+// Package mcptoolset gives agents the tools of servers that speak the Model Context Protocol (MCP).
+// It uses the official Go SDK.
 //
 //	files, err := mcptoolset.New(mcptoolset.Config{
 //		Name:      "files",
@@ -13,8 +14,9 @@
 //		…
 //	})
 //
-// Create a [Server] once: it serves many runs at the same time. It connects when a run first needs it, and again
-// after the connection was lost. A server that is a process ends with this program, however this program ends.
+// Create a [Server] once: it serves many runs at the same time. It connects when a run first needs
+// it, and again after the connection was lost. A server that is a process ends with this program,
+// however this program ends.
 //
 // # Trust
 //
@@ -27,9 +29,9 @@
 //
 // # Failures
 //
-// A server cannot end a run. Errors of its tools, and the loss of the connection during a call, are failed calls. A
-// call is never repeated. A server that cannot be reached is left out, unless [Options.Required] is set.
-// [Server.Status] reports problems.
+// A server cannot end a run. Errors of its tools, and the loss of the connection during a call, are
+// failed calls. A call is never repeated. A server that cannot be reached is left out, unless
+// [Options.Required] is set. [Server.Status] reports problems.
 //
 // # Requests of servers
 //
@@ -42,20 +44,23 @@
 //
 // # Exporting tools and agents
 //
-// [Export] and [ExportAgent] are the other direction: they make a server of a toolset or an agent, for programs that speak MCP.
+// [Export] and [ExportAgent] are the other direction: they make a server of a toolset or an agent,
+// for programs that speak MCP.
 //
 //	server, err := mcptoolset.Export(ctx, tools, mcptoolset.ExportConfig[Deps]{Name: "shop", Deps: deps})
 //	…
 //	err = server.Run(ctx, &mcp.StdioTransport{})                                             // a program that a client starts
 //	http.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)) // or an address
 //
-// [Export] serves a toolset, and [ExportAgent] an agent as a tool with a prompt. The result is a server of the official SDK, which has the transports.
+// [Export] serves a toolset, and [ExportAgent] an agent as a tool with a prompt. The result is a
+// server of the official SDK, which has the transports.
 //
-// Each call is a separate run, which opens the toolset and has its own dependencies. The server offers the tools that
-// the toolset has in its first step when the server is created. Arguments are checked before the tool runs. Failures
-// and retries are results with isError. An unexpected error or a panic is logged, and the client is told only that
-// the tool failed.
+// Each call is a separate run, which opens the toolset and has its own dependencies. The server
+// offers the tools that the toolset has in its first step when the server is created. Arguments are
+// checked before the tool runs. Failures and retries are results with isError. An unexpected error
+// or a panic is logged, and the client is told only that the tool failed.
 //
-// Nobody can be asked. A call that needs approval is denied unless [ExportConfig.Approve] allows it, even if the client has
-// asked its own user. The same applies to the calls of an agent's tools. External tools are not offered.
+// Nobody can be asked. A call that needs approval is denied unless [ExportConfig.Approve] allows
+// it, even if the client has asked its own user. The same applies to the calls of an agent's tools.
+// External tools are not offered.
 package mcptoolset

@@ -10,10 +10,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Progress is emitted when a server reports the progress of a call. It is the value of a custom event (agent.EventCustom). If a server
-// reports faster than the events are observed, only the last report is kept.
+// Progress is emitted when a server reports the progress of a call. It is the value of a custom
+// event (agent.EventCustom). If a server reports faster than the events are observed, only the last
+// report is kept.
 //
-// A tool of an exported toolset ([Export]) emits it to report its own progress to the client. Server and Tool are not sent.
+// A tool of an exported toolset ([Export]) emits it to report its own progress to the client.
+// Server and Tool are not sent.
 type Progress struct {
 	// Server and Tool identify the call. Tool is the server's name for the tool.
 	Server string `json:"server"`
@@ -25,14 +27,15 @@ type Progress struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Log is a log message of a server. It is emitted like [Progress] if it can only belong to one run, and dropped otherwise, because it may hold
-// what is none of another run's business.
+// Log is a log message of a server. It is emitted like [Progress] if it can only belong to one run,
+// and dropped otherwise, because it may hold what is none of another run's business.
 type Log struct {
 	// Server is the server's name.
 	Server string `json:"server"`
 	// Level is "debug", "info", "notice", "warning", "error", "critical", "alert" or "emergency".
 	Level string `json:"level"`
-	// Logger is the part of the server that logs. Message is a text or JSON. Invisible characters in both are written out.
+	// Logger is the part of the server that logs. Message is a text or JSON. Invisible characters
+	// in both are written out.
 	Logger  string `json:"logger,omitempty"`
 	Message string `json:"message"`
 }

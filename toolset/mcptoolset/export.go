@@ -24,7 +24,8 @@ type ExportConfig[D any] struct {
 	Instructions string
 	// Deps makes the dependencies of a call. Nil uses the zero value.
 	Deps func(ctx context.Context) (D, error)
-	// Approve decides about calls that need approval. Nil denies them. A decision to defer denies too.
+	// Approve decides about calls that need approval. Nil denies them. A decision to defer denies
+	// too.
 	Approve func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error)
 	// Timeout limits calls of tools that have no timeout. 0 means no limit.
 	Timeout time.Duration
@@ -53,7 +54,8 @@ func (c *ExportConfig[D]) deps(ctx context.Context) (d D, err error) {
 	return c.Deps(ctx)
 }
 
-// Export returns a server that offers the tools of a toolset. It opens the toolset once to list them.
+// Export returns a server that offers the tools of a toolset. It opens the toolset once to list
+// them.
 func Export[D any](ctx context.Context, set toolset.Toolset[D], config ExportConfig[D]) (*mcp.Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err

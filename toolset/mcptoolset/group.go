@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// All returns a toolset with the tools of several servers. It is a [toolset.Combine] of [Tools] that also checks that the servers have
-// different names.
+// All returns a toolset with the tools of several servers. It is a [toolset.Combine] of [Tools]
+// that also checks that the servers have different names.
 func All[D any](servers []*Server, options Options[D]) toolset.Toolset[D] {
 	g := &group[D]{}
 	var sets []toolset.Toolset[D]

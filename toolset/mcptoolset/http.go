@@ -16,8 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// HTTP connects to a server at an address, with the protocol's transport "streamable HTTP". Requests, with their headers and tokens, go to
-// the address's host only: a redirect to another host, or from https to http, is an error.
+// HTTP connects to a server at an address, with the protocol's transport "streamable HTTP".
+// Requests, with their headers and tokens, go to the address's host only: a redirect to another
+// host, or from https to http, is an error.
 type HTTP struct {
 	// URL is the server's address.
 	URL string
@@ -25,7 +26,8 @@ type HTTP struct {
 	Headers map[string]string
 	// OAuth signs in where the server asks for it. Nil means that the server is used as it is.
 	OAuth *OAuth
-	// Client makes the requests. If nil, it is one with the defaults of net/http. Its CheckRedirect is not used.
+	// Client makes the requests. If nil, it is one with the defaults of net/http. Its CheckRedirect
+	// is not used.
 	Client *http.Client
 }
 
@@ -63,7 +65,8 @@ func checkURL(address string) error {
 func (h HTTP) secrets() []string { return secretsOf(h.URL, h.Headers) }
 func (s SSE) secrets() []string  { return secretsOf(s.URL, s.Headers) }
 
-// secretsOf returns the values of headers, with and without a scheme such as Bearer, and the query of an address.
+// secretsOf returns the values of headers, with and without a scheme such as Bearer, and the query
+// of an address.
 func secretsOf(address string, headers map[string]string) []string {
 	var values []string
 	for _, v := range headers {
@@ -139,7 +142,8 @@ func (s SSE) open(ctx context.Context, limits *Limits) (*opened, error) {
 	}, nil
 }
 
-// client returns an HTTP client for one connection. exactly keeps structured content as it is written, where nothing else does.
+// client returns an HTTP client for one connection. exactly keeps structured content as it is
+// written, where nothing else does.
 func client(ctx context.Context, base *http.Client, address string, headers map[string]string, limits *Limits, exactly bool) *http.Client {
 	c := &http.Client{}
 	if base != nil {
@@ -160,7 +164,8 @@ func client(ctx context.Context, base *http.Client, address string, headers map[
 	return c
 }
 
-// homeTripper sends requests to one host, bounds answers, and ends all requests with the connection.
+// homeTripper sends requests to one host, bounds answers, and ends all requests with the
+// connection.
 type homeTripper struct {
 	ctx     context.Context
 	next    http.RoundTripper

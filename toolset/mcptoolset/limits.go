@@ -6,21 +6,26 @@ import "cmp"
 
 // Limits bounds what is taken from a server. A zero field has the default.
 type Limits struct {
-	// Message is the largest message in bytes, 16 MiB by default. A server that sends a larger one loses its connection.
+	// Message is the largest message in bytes, 16 MiB by default. A server that sends a larger one
+	// loses its connection.
 	Message int
-	// Tools is the number of tools that are looked at, 2,000 by default. If there are more, that is a problem ([Server.Problems]).
+	// Tools is the number of tools that are looked at, 2,000 by default. If there are more, that is
+	// a problem ([Server.Problems]).
 	Tools int
-	// Description is the length of a tool's description in bytes, 8 KiB by default. The rest is left out.
+	// Description is the length of a tool's description in bytes, 8 KiB by default. The rest is
+	// left out.
 	Description int
-	// Schema is the size of a tool's schema in bytes, 64 KiB by default, and SchemaDepth the nesting of its objects and arrays,
-	// 64 by default. A tool with a larger schema is a problem.
+	// Schema is the size of a tool's schema in bytes, 64 KiB by default, and SchemaDepth the
+	// nesting of its objects and arrays, 64 by default. A tool with a larger schema is a problem.
 	Schema, SchemaDepth int
-	// Result is the length of the text of a result in bytes, 100,000 by default. The model is told what is left out.
+	// Result is the length of the text of a result in bytes, 100,000 by default. The model is told
+	// what is left out.
 	Result int
-	// Media is the size of all images, audio and files of a result in bytes, 8 MiB by default. Larger ones are left out, and the
-	// model is told.
+	// Media is the size of all images, audio and files of a result in bytes, 8 MiB by default.
+	// Larger ones are left out, and the model is told.
 	Media int
-	// Questions is the number of questions and of requests to the model that a server may make during one call, 20 by default.
+	// Questions is the number of questions and of requests to the model that a server may make
+	// during one call, 20 by default.
 	Questions int
 }
 

@@ -42,11 +42,13 @@ type link struct {
 	err     error
 	next    uint64
 	flights map[string]*flight // calls in progress, by progress token
-	// abandoned has the runs with calls that the server never answered. It may still ask questions about them.
+	// abandoned has the runs with calls that the server never answered. It may still ask questions
+	// about them.
 	abandoned map[string]struct{}
 }
 
-// open connects to the server and lists its tools. It returns a link also with some errors, to be closed.
+// open connects to the server and lists its tools. It returns a link also with some errors, to be
+// closed.
 func (s *Server) open() (*link, *catalog, error) {
 	if s.ctx.Err() != nil {
 		return nil, nil, ErrClosed
@@ -64,7 +66,8 @@ func (s *Server) open() (*link, *catalog, error) {
 		l.cancel(err)
 		return nil, nil, err
 	}
-	// The session lasts longer than the attempt, so the end of ctx is an event and not only a deadline of the handshake.
+	// The session lasts longer than the attempt, so the end of ctx is an event and not only a
+	// deadline of the handshake.
 	stop := context.AfterFunc(l.ctx, l.cut)
 	client := mcp.NewClient(&mcp.Implementation{Name: s.config.Client.Name, Version: s.config.Client.Version}, l.options())
 	session, err := client.Connect(l.ctx, tap{l}, &mcp.ClientSessionOptions{ProtocolVersion: s.config.ProtocolVersion})
@@ -132,7 +135,8 @@ func (t tap) Connect(ctx context.Context) (mcp.Connection, error) {
 	return conn, nil
 }
 
-// ordered takes notice of notifications in the order of the wire: progress before the answer to its call.
+// ordered takes notice of notifications in the order of the wire: progress before the answer to its
+// call.
 type ordered struct {
 	mcp.Connection
 	link *link

@@ -15,9 +15,10 @@ const maxName = 64
 // maxYielded bounds the notices about tools that gave way to others.
 const maxYielded = 100
 
-// name gives each tool a name that models can use: the prefix, and the server's name for it with underscores for characters that models
-// cannot use. If two tools would have the same name, those whose names were changed get a hash of the server's name for them, so the
-// result does not depend on the order of the list. Long names end with such a hash too.
+// name gives each tool a name that models can use: the prefix, and the server's name for it with
+// underscores for characters that models cannot use. If two tools would have the same name, those
+// whose names were changed get a hash of the server's name for them, so the result does not depend
+// on the order of the list. Long names end with such a hash too.
 func (c *catalog) name(prefix string) {
 	count := map[string]int{}
 	for _, t := range c.tools {

@@ -8,13 +8,15 @@ import (
 	"slices"
 )
 
-// The SDK panics, and so ends the program, at requests of a server that are null or whose parameters are, and at requests to the model
-// with null in the place of a message. It must not get them.
+// The SDK panics, and so ends the program, at requests of a server that are null or whose
+// parameters are, and at requests to the model with null in the place of a message. It must not get
+// them.
 
 // sampling is the method that a server calls to use the run's model.
 const sampling = "sampling/createMessage"
 
-// mayPanic reports whether the SDK may panic at a message. A server can write names with escapes, but null only in one way.
+// mayPanic reports whether the SDK may panic at a message. A server can write names with escapes,
+// but null only in one way.
 func mayPanic(message []byte) bool { return bytes.Contains(message, []byte("null")) }
 
 // sound returns the parameters of a request in a form that the SDK takes.

@@ -21,32 +21,39 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// OAuth signs in to a server as the protocol's authorization chapter describes it: OAuth 2.1 with PKCE, with the authorization server that the
-// MCP server names. A token that was kept is used and refreshed without the user. It is never written in logs or errors.
+// OAuth signs in to a server as the protocol's authorization chapter describes it: OAuth 2.1 with
+// PKCE, with the authorization server that the MCP server names. A token that was kept is used and
+// refreshed without the user. It is never written in logs or errors.
 type OAuth struct {
-	// SignIn sends the user to an address and receives the code. [Loopback] does so with the user's browser. It is required.
+	// SignIn sends the user to an address and receives the code. [Loopback] does so with the user's
+	// browser. It is required.
 	SignIn SignIn
 	// Tokens keeps tokens between processes. Nil keeps them for as long as the connection lasts.
 	Tokens TokenStore
-	// ClientURL identifies this program where the authorization server takes addresses: it is the https address of a document that describes the
-	// program (a client ID metadata document). It may be empty.
+	// ClientURL identifies this program where the authorization server takes addresses: it is the
+	// https address of a document that describes the program (a client ID metadata document). It
+	// may be empty.
 	ClientURL string
-	// ClientID and ClientSecret identify this program, if it is registered with the authorization server. Otherwise it registers itself
-	// under ClientName.
+	// ClientID and ClientSecret identify this program, if it is registered with the authorization
+	// server. Otherwise it registers itself under ClientName.
 	ClientID, ClientSecret string
 	ClientName             string
-	// Client makes the requests to the authorization server. If nil, it has the defaults of net/http. Requests go to the origin of the
-	// MCP server, or with https to public addresses, and the user is sent only there. If the MCP server is not at a public address,
-	// hosts that are not are allowed by name, and http to this machine. The address is checked when the connection is made; with a
-	// Client of yours or a proxy, before that. Redirects are followed within an origin only.
+	// Client makes the requests to the authorization server. If nil, it has the defaults of
+	// net/http. Requests go to the origin of the MCP server, or with https to public addresses, and
+	// the user is sent only there. If the MCP server is not at a public address, hosts that are not
+	// are allowed by name, and http to this machine. The address is checked when the connection is
+	// made; with a Client of yours or a proxy, before that. Redirects are followed within an origin
+	// only.
 	Client *http.Client
 }
 
 // SignIn is the part of signing in that needs the user.
 type SignIn interface {
-	// RedirectURL is where the authorization server sends the user with the code. It does not change.
+	// RedirectURL is where the authorization server sends the user with the code. It does not
+	// change.
 	RedirectURL() string
-	// Authorize sends the user to an address, and waits until the user has come back to the redirect URL.
+	// Authorize sends the user to an address, and waits until the user has come back to the
+	// redirect URL.
 	Authorize(ctx context.Context, url string) (Authorization, error)
 }
 
@@ -196,7 +203,8 @@ func (k *keeping) Token() (*oauth2.Token, error) {
 	return t, err
 }
 
-// hidden leaves the body of the authorization server's answer out of an error. The kind of the error stays, because the SDK looks at it.
+// hidden leaves the body of the authorization server's answer out of an error. The kind of the
+// error stays, because the SDK looks at it.
 func hidden(err error) error {
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return &oauth2.RetrieveError{Response: e.Response, ErrorCode: cmp.Or(e.ErrorCode, "refused")}

@@ -76,7 +76,8 @@ type schemaWalk struct {
 // elsewhere are keywords that change where references lead to.
 var elsewhere = []string{"$ref", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"}
 
-// bounded reports whether a value and what it refers to has few enough nodes. path are the references that led to it.
+// bounded reports whether a value and what it refers to has few enough nodes. path are the
+// references that led to it.
 func (w *schemaWalk) bounded(v any, path []string) bool {
 	if w.nodes++; w.nodes > maxOutputNodes {
 		return false

@@ -8,17 +8,20 @@ import (
 )
 
 const (
-	// listBurst is how often the tools of a connection are listed again at once, and listEvery how often after that: a server
-	// that announces changes without end makes its own tools slow and nothing else.
+	// listBurst is how often the tools of a connection are listed again at once, and listEvery how
+	// often after that: a server that announces changes without end makes its own tools slow and
+	// nothing else.
 	listBurst = 20
 	listEvery = 500 * time.Millisecond
 )
 
-// refresh is one listing of the tools. Those who need the tools while one is in progress share the next one.
+// refresh is one listing of the tools. Those who need the tools while one is in progress share the
+// next one.
 type refresh struct{ done chan struct{} }
 
-// catalogNow returns the tools as last listed. If they may have changed, they are listed again: one listing at a time, and at most one
-// more for all who wait. If that fails, the tools are as they were.
+// catalogNow returns the tools as last listed. If they may have changed, they are listed again: one
+// listing at a time, and at most one more for all who wait. If that fails, the tools are as they
+// were.
 func (s *Server) catalogNow(ctx context.Context) *catalog {
 	s.mu.Lock()
 	l, known := s.link, s.known
@@ -101,7 +104,8 @@ func (s *Server) ended(r *refresh) {
 	}
 }
 
-// pace waits until the tools may be listed again. It reports false if the connection ends before. Listings are made one at a time.
+// pace waits until the tools may be listed again. It reports false if the connection ends before.
+// Listings are made one at a time.
 func (l *link) pace() bool {
 	now := time.Now()
 	if l.listed < listBurst {

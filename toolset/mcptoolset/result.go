@@ -22,8 +22,9 @@ type Meta struct {
 	// Server and Tool are the server's name, and its name for the tool.
 	Server string `json:"mcp_server"`
 	Tool   string `json:"mcp_tool"`
-	// Structured is the structured content. It is left out if it is larger than [Limits.Result], or if it does not fit the output schema of the
-	// tool. Schemas that refer to themselves or are very large are not checked.
+	// Structured is the structured content. It is left out if it is larger than [Limits.Result], or
+	// if it does not fit the output schema of the tool. Schemas that refer to themselves or are
+	// very large are not checked.
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
 
@@ -164,7 +165,8 @@ func mediaType(mime string) string {
 	return mime
 }
 
-// takes reports whether a model accepts media of a type. Without a model, as in a unit test, everything is accepted.
+// takes reports whether a model accepts media of a type. Without a model, as in a unit test,
+// everything is accepted.
 func takes(info *model.Info, mime string) bool {
 	kind, _, _ := strings.Cut(mime, "/")
 	return info == nil || slices.Contains(info.Media, mime) || slices.Contains(info.Media, kind)

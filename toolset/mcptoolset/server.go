@@ -19,13 +19,13 @@ import (
 
 // Config describes a server and how to use it. Name and Transport are required.
 type Config struct {
-	// Name identifies the server to people and models, and is the prefix of its tools' names. It has 1 to 32 letters, digits and
-	// characters of "_-".
+	// Name identifies the server to people and models, and is the prefix of its tools' names. It
+	// has 1 to 32 letters, digits and characters of "_-".
 	Name string
 	// Transport connects to the server: [Command], [HTTP], [SSE] or [Func].
 	Transport Transport
-	// Unprefixed offers the tools under the server's names for them. Otherwise they begin with Name and an underscore, because servers
-	// use names such as "search" that other toolsets have too.
+	// Unprefixed offers the tools under the server's names for them. Otherwise they begin with Name
+	// and an underscore, because servers use names such as "search" that other toolsets have too.
 	Unprefixed bool
 	// Eager connects when the server is made. Otherwise the first run does.
 	Eager bool
@@ -33,9 +33,9 @@ type Config struct {
 	// ConnectTimeout limits an attempt to connect, including the first list of tools. 0 means 30 s.
 	// With [HTTP.OAuth] it is at least 5 minutes, which gives a user time to sign in.
 	ConnectTimeout time.Duration
-	// Wait limits how long a run waits for a server that has not been connected yet, counted from the start of the attempt. The run
-	// then begins without the server's tools and gets them in the step after they are known. 0 means 10 s, a negative value means
-	// that runs never wait.
+	// Wait limits how long a run waits for a server that has not been connected yet, counted from
+	// the start of the attempt. The run then begins without the server's tools and gets them in the
+	// step after they are known. 0 means 10 s, a negative value means that runs never wait.
 	Wait time.Duration
 	// CallTimeout limits each call of a tool. 0 means the agent's timeout.
 	CallTimeout time.Duration
@@ -43,16 +43,19 @@ type Config struct {
 	Limits Limits
 	// Sampling decides whether the server may use the run's model. The default is [SamplingAsk].
 	Sampling Sampling
-	// LogLevel asks the server for log messages from this level on ("debug" to "emergency"). If empty, the server decides.
+	// LogLevel asks the server for log messages from this level on ("debug" to "emergency"). If
+	// empty, the server decides.
 	LogLevel string
 	// ProtocolVersion is the version to offer. If empty, it is the newest that the SDK knows.
 	ProtocolVersion string
 	// Client is how this program introduces itself to the server. Its default name is "ponte".
 	Client ClientInfo
 
-	// Logger receives what happens to the connection. It never receives arguments, results or secrets. Nil means slog.Default.
+	// Logger receives what happens to the connection. It never receives arguments, results or
+	// secrets. Nil means slog.Default.
 	Logger *slog.Logger
-	// OnChange is called after each change of [Server.Status], one call at a time. It must be quick and must not call the server.
+	// OnChange is called after each change of [Server.Status], one call at a time. It must be quick
+	// and must not call the server.
 	OnChange func(Status)
 }
 
@@ -65,7 +68,8 @@ type ClientInfo struct {
 type Sampling string
 
 const (
-	// SamplingAsk asks the person of the run before each request. Without a person, requests are refused.
+	// SamplingAsk asks the person of the run before each request. Without a person, requests are
+	// refused.
 	SamplingAsk Sampling = ""
 	// SamplingAllow lets the server use the model within the run's limits.
 	SamplingAllow Sampling = "allow"
@@ -87,7 +91,8 @@ const (
 	signInTimeout = 5 * time.Minute
 	// closeTimeout bounds how long a server may take to end its connection politely.
 	closeTimeout = time.Second
-	// firstDelay and maxDelay are the delays between attempts to connect. A connection that has lasted for settled starts over.
+	// firstDelay and maxDelay are the delays between attempts to connect. A connection that has
+	// lasted for settled starts over.
 	firstDelay = 500 * time.Millisecond
 	maxDelay   = 30 * time.Second
 	settled    = 30 * time.Second
@@ -97,8 +102,9 @@ const (
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
-// Server is a connection to an MCP server. One Server is shared by all runs that use it. It connects when it is first needed, again
-// after the connection has been lost, and waits longer after each failure (0.5 s to 30 s). Its methods may be called from several goroutines.
+// Server is a connection to an MCP server. One Server is shared by all runs that use it. It
+// connects when it is first needed, again after the connection has been lost, and waits longer
+// after each failure (0.5 s to 30 s). Its methods may be called from several goroutines.
 type Server struct {
 	config *Config
 	logger *slog.Logger
@@ -173,7 +179,8 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Must returns the server, or panics if there is an error. It is for servers whose configuration is constant.
+// Must returns the server, or panics if there is an error. It is for servers whose configuration is
+// constant.
 func Must(s *Server, err error) *Server {
 	if err != nil {
 		panic(err)
@@ -202,7 +209,8 @@ func (s *Server) prefix() string {
 	return s.config.Name + "_"
 }
 
-// Connect begins to connect if the server is not connected, and returns at once. [Server.Status] tells what came of it.
+// Connect begins to connect if the server is not connected, and returns at once. [Server.Status]
+// tells what came of it.
 func (s *Server) Connect() {
 	s.mu.Lock()
 	s.begin()
@@ -210,8 +218,8 @@ func (s *Server) Connect() {
 	s.changed()
 }
 
-// begin starts an attempt unless there is a connection or an attempt already. The caller holds mu. It returns nil if there is a
-// connection, or if the server is closed.
+// begin starts an attempt unless there is a connection or an attempt already. The caller holds mu.
+// It returns nil if there is a connection, or if the server is closed.
 func (s *Server) begin() *attempt {
 	if s.closed || s.link != nil {
 		return nil
@@ -298,7 +306,8 @@ func (s *Server) watch(l *link) {
 	}
 }
 
-// ready returns the connection, and connects if necessary. It waits until ctx ends, but not for an attempt that is far away.
+// ready returns the connection, and connects if necessary. It waits until ctx ends, but not for an
+// attempt that is far away.
 func (s *Server) ready(ctx context.Context) (*link, error) {
 	for {
 		s.mu.Lock()
@@ -347,8 +356,9 @@ func (s *Server) forget(l *link) {
 	}
 }
 
-// Close ends the connection and the server's process, and waits for that. A server that does not end by itself is stopped after a
-// second. Runs that still use the server get errors that wrap [ErrClosed]. Close may be called several times.
+// Close ends the connection and the server's process, and waits for that. A server that does not
+// end by itself is stopped after a second. Runs that still use the server get errors that wrap
+// [ErrClosed]. Close may be called several times.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	already := s.closed

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Loopback is a [SignIn] with the user's browser: the authorization server sends the user back to an address of this machine.
+// Loopback is a [SignIn] with the user's browser: the authorization server sends the user back to
+// an address of this machine.
 type Loopback struct {
 	listener net.Listener
 	visit    func(ctx context.Context, url string) error
@@ -24,8 +25,9 @@ type Loopback struct {
 	turn chan struct{}
 }
 
-// NewLoopback returns a sign-in that shows the user an address with visit, for example by opening a browser, and then waits for the user to
-// come back. It listens on a free port of 127.0.0.1 until it is closed.
+// NewLoopback returns a sign-in that shows the user an address with visit, for example by opening a
+// browser, and then waits for the user to come back. It listens on a free port of 127.0.0.1 until
+// it is closed.
 func NewLoopback(visit func(ctx context.Context, url string) error) (*Loopback, error) {
 	if visit == nil {
 		return nil, errors.New("mcptoolset: NewLoopback: the function is nil")
@@ -109,7 +111,8 @@ func (keepOpen) Close() error { return nil }
 func interruptAccept(l net.Listener) error { return l.(*net.TCPListener).SetDeadline(time.Unix(1, 0)) }
 func resumeAccept(l net.Listener) error    { return l.(*net.TCPListener).SetDeadline(time.Time{}) }
 
-// FileTokens is a [TokenStore] in a directory: one file for each server, which only the user can read.
+// FileTokens is a [TokenStore] in a directory: one file for each server, which only the user can
+// read.
 type FileTokens struct {
 	// Dir is the directory. It is made when it is needed.
 	Dir string

@@ -19,7 +19,8 @@ const (
 	StateConnecting State = "connecting"
 	// StateReady means that the server is connected.
 	StateReady State = "ready"
-	// StateFailed means that the last attempt failed or that the connection was lost. The next use connects again.
+	// StateFailed means that the last attempt failed or that the connection was lost. The next use
+	// connects again.
 	StateFailed State = "failed"
 	// StateClosed means that [Server.Close] was called.
 	StateClosed State = "closed"
@@ -31,15 +32,16 @@ type Status struct {
 	Server string
 	// State is the state of the connection.
 	State State
-	// Err says why the last attempt failed, or why the connection was lost. It can be shown to people: it holds no secrets of the
-	// configuration and no invisible characters.
+	// Err says why the last attempt failed, or why the connection was lost. It can be shown to
+	// people: it holds no secrets of the configuration and no invisible characters.
 	Err error
 	// Tools is the number of tools the server offers. Problems lists those that cannot be offered.
 	Tools    int
 	Problems []Problem
 }
 
-// Problem is a tool of a server that is not offered to models, or that is offered under another name.
+// Problem is a tool of a server that is not offered to models, or that is offered under another
+// name.
 type Problem struct {
 	// Tool is the name that the server gave the tool. Invisible characters are written out.
 	Tool string
@@ -98,7 +100,8 @@ type shownError struct {
 func (e *shownError) Error() string { return e.text }
 func (e *shownError) Unwrap() error { return e.err }
 
-// plain writes an error for people: without the secrets of the configuration, on one line, of limited length.
+// plain writes an error for people: without the secrets of the configuration, on one line, of
+// limited length.
 func (s *Server) plain(err error) string {
 	return visible(withoutSecrets(err.Error(), s.config.Transport.secrets()), 500)
 }

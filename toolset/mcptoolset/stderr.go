@@ -10,7 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// maxStderrLine is the length of a line that is passed on as a whole. A longer one is passed on in parts.
+// maxStderrLine is the length of a line that is passed on as a whole. A longer one is passed on in
+// parts.
 const maxStderrLine = 8 << 10
 
 // stderrLines passes on a server's standard error, line by line, for display on a terminal.

@@ -10,9 +10,10 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// visible writes what a server says on one line, for people: at most limit bytes of it, with invisible characters, line breaks and
-// characters that change the direction of text as escapes such as \u202e. Package show has another notation, for what surfaces show: they write
-// previews and questions with it, and these escapes stay what they are when that is done.
+// visible writes what a server says on one line, for people: at most limit bytes of it, with
+// invisible characters, line breaks and characters that change the direction of text as escapes
+// such as \u202e. Package show has another notation, for what surfaces show: they write previews
+// and questions with it, and these escapes stay what they are when that is done.
 func visible(text string, limit int) string { return escaped(text, limit, "") }
 
 // visibleText is visible for several lines.

@@ -21,10 +21,11 @@ type Options[D any] struct {
 	// without a policy. It may be called several times for a call, must be quick, and should not
 	// trust what the definition claims, hints included.
 	Policy func(ctx context.Context, run *toolset.RunContext[D], call Call) (toolset.Verdict, error)
-	// Instructions adds what the server says about itself to the agent's instructions. It is text from the server.
+	// Instructions adds what the server says about itself to the agent's instructions. It is text
+	// from the server.
 	Instructions bool
-	// Resources adds tools that list and read the server's resources. Prompts adds tools that list its prompts and get one. They need
-	// approval like the server's own tools.
+	// Resources adds tools that list and read the server's resources. Prompts adds tools that list
+	// its prompts and get one. They need approval like the server's own tools.
 	Resources, Prompts bool
 	// Required fails runs while the server is not available. Otherwise they run without its tools.
 	Required bool
@@ -38,19 +39,20 @@ type Call struct {
 	Args json.RawMessage
 }
 
-// Tools returns a toolset with the tools of a server. The server may be shared by any number of toolsets, agents and runs. Closing a run does not
-// close the server.
+// Tools returns a toolset with the tools of a server. The server may be shared by any number of
+// toolsets, agents and runs. Closing a run does not close the server.
 //
 // A run waits for a server that is being connected for the first time ([Config.Wait]); all servers
 // of a run connect at the same time. If the server is not available, the run continues without its
 // tools, and gets them in the step after they are known. Tools that were known before stay on offer
 // while the server is being restarted, and calls wait for it.
 //
-// If another tool of the agent has the name of a server's tool, the server's is offered under a name that ends with a hash, which depends on
-// the server and the tool only. If both are tools of servers, that holds for both. [Server.Problems] and the log name such tools.
+// If another tool of the agent has the name of a server's tool, the server's is offered under a
+// name that ends with a hash, which depends on the server and the tool only. If both are tools of
+// servers, that holds for both. [Server.Problems] and the log name such tools.
 //
-// Every call needs approval, unless a policy allows it. The scope of an approval is the tool with its present definition: "always" ends when
-// the server changes the tool.
+// Every call needs approval, unless a policy allows it. The scope of an approval is the tool with
+// its present definition: "always" ends when the server changes the tool.
 func Tools[D any](server *Server, options Options[D]) toolset.Toolset[D] {
 	return &serverTools[D]{server: server, options: options}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Transport connects to a server. The implementations are [Command], [HTTP], [SSE] and [Func]. A Transport is written in logs and errors
-// without its secrets.
+// Transport connects to a server. The implementations are [Command], [HTTP], [SSE] and [Func]. A
+// Transport is written in logs and errors without its secrets.
 type Transport interface {
 	check() error
 	// open prepares a connection. Ctx lasts as long as the connection.
@@ -28,15 +28,18 @@ type opened struct {
 	mcp.Transport
 	// ordered reports that messages can be read through the connection, in order.
 	ordered bool
-	// end ends the connection and what belongs to it at once. It waits until nothing is left, but not for long.
+	// end ends the connection and what belongs to it at once. It waits until nothing is left, but
+	// not for long.
 	end func()
 	// why returns what is known about the end of a connection that was lost, or nil.
 	why func() error
-	// note returns what else people should know about a connection that was lost, or "". It may wait for that, but not long.
+	// note returns what else people should know about a connection that was lost, or "". It may
+	// wait for that, but not long.
 	note func(ctx context.Context) string
 }
 
-// Func is a transport made by a function, such as one half of [mcp.NewInMemoryTransports]. It is called for each connection.
+// Func is a transport made by a function, such as one half of [mcp.NewInMemoryTransports]. It is
+// called for each connection.
 type Func func(ctx context.Context) (mcp.Transport, error)
 
 func (f Func) check() error {

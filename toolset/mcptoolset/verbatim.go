@@ -29,7 +29,8 @@ func mayRound(message []byte) bool {
 	return bytes.Contains(message, structuredName) || bytes.Contains(message, schemaName) && longNumber.Match(message)
 }
 
-// verbatim hides the structured content of a result from the SDK, and adds to the tools of a list what their schemas are.
+// verbatim hides the structured content of a result from the SDK, and adds to the tools of a list
+// what their schemas are.
 func verbatim(result []byte) []byte {
 	var members map[string]json.RawMessage
 	if !mayRound(result) || json.Unmarshal(result, &members) != nil {
@@ -57,7 +58,8 @@ func verbatim(result []byte) []byte {
 	return result
 }
 
-// verbatimTools adds the schemas of tools, as they are written, to the tools' metadata. The SDK looks at the schemas themselves.
+// verbatimTools adds the schemas of tools, as they are written, to the tools' metadata. The SDK
+// looks at the schemas themselves.
 func verbatimTools(list []byte) []byte {
 	var tools []map[string]json.RawMessage
 	if json.Unmarshal(list, &tools) != nil {
@@ -140,7 +142,8 @@ func (b *verbatimBody) Read(p []byte) (int, error) {
 	return b.data.Read(p)
 }
 
-// structured returns the structured content of a result as JSON, with its numbers as the server wrote them.
+// structured returns the structured content of a result as JSON, with its numbers as the server
+// wrote them.
 func structured(res *mcp.CallToolResult) json.RawMessage {
 	content := res.StructuredContent
 	if object, ok := content.(map[string]any); ok && len(object) == 1 {

@@ -19,8 +19,8 @@ func toolCallID(entity string) acp.ToolCallID {
 	return acp.ToolCallID(strings.TrimPrefix(entity, "call:"))
 }
 
-// CommandID returns the id of the entity of the command in a terminal, which content of the kind view.Output
-// refers to.
+// CommandID returns the id of the entity of the command in a terminal, which content of the kind
+// view.Output refers to.
 func CommandID(id acp.TerminalID) string { return "command:" + string(id) }
 
 // Update returns what announces a call as an update of it.
@@ -71,8 +71,8 @@ func callContentOf(c *acp.ToolCallContent) view.Content {
 	return view.Content{Kind: view.Other, Raw: c.Unknown}
 }
 
-// Call returns all of a tool call as an update, in the form that a request for permission has. agent is the name
-// of the agent inside another call whose call it is, and empty for others.
+// Call returns all of a tool call as an update, in the form that a request for permission has.
+// agent is the name of the agent inside another call whose call it is, and empty for others.
 func Call(e *view.Entity, agent string) acp.ToolCallUpdate {
 	u := acp.ToolCallUpdate{
 		ToolCallID: toolCallID(e.ID), Title: new(titleOf(e, agent)), Name: opt(e.Name), Kind: acp.ToolKind(e.Class),

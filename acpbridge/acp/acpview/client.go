@@ -17,8 +17,8 @@ type Client struct {
 	delta   view.Delta
 }
 
-// New returns a client of a session whose entities are in fold. known is the snapshot that the client has already
-// seen, or nil.
+// New returns a client of a session whose entities are in fold. known is the snapshot that the
+// client has already seen, or nil.
 func New(to acp.Client, session acp.SessionID, fold *view.Fold, known *view.Snapshot, o Options) *Client {
 	c := &Client{sending: make(chan struct{}, 1), cursor: fold.Cursor(known)}
 	c.table = table{options: o, fold: fold, client: to, session: session}
@@ -26,17 +26,17 @@ func New(to acp.Client, session acp.SessionID, fold *view.Fold, known *view.Snap
 	return c
 }
 
-// Since returns a client that has seen what there was at a position of fold, see [view.Snapshot.Pos]. Of what has
-// changed since, it is shown all.
+// Since returns a client that has seen what there was at a position of fold, see
+// [view.Snapshot.Pos]. Of what has changed since, it is shown all.
 func Since(to acp.Client, session acp.SessionID, fold *view.Fold, pos uint64, o Options) *Client {
 	c := New(to, session, fold, nil, o)
 	c.cursor = fold.CursorAt(pos)
 	return c
 }
 
-// Show sends the changes that the client has not seen. If another Show is sending, it waits for it, or until ctx ends,
-// and then returns the cause of ctx. After an error or a panic, the next Show sends the rest. It sends also if ctx
-// is done: the client may refuse.
+// Show sends the changes that the client has not seen. If another Show is sending, it waits for it,
+// or until ctx ends, and then returns the cause of ctx. After an error or a panic, the next Show
+// sends the rest. It sends also if ctx is done: the client may refuse.
 func (c *Client) Show(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// metaCites is the member of _meta with the places in a message that a link is the source of. maxCites
-// limits it, in bytes.
+// metaCites is the member of _meta with the places in a message that a link is the source of.
+// maxCites limits it, in bytes.
 const (
 	metaCites = "ponte-go.dev/cites"
 	maxCites  = 16 << 10

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// wholeDiff is how large a file may be, before and after a change together, to be shown whole, in bytes.
+	// wholeDiff is how large a file may be, before and after a change together, to be shown whole,
+	// in bytes.
 	wholeDiff = 8 << 10
 	// diffContext is how many unchanged lines are shown around a change.
 	diffContext = 3
 )
 
-// Diff returns a change of a file; oldText is nil for a new one. A large file becomes one diff for each change, with the
-// lines around it: a changed line of 108 kB does not send the file twice.
+// Diff returns a change of a file; oldText is nil for a new one. A large file becomes one diff for
+// each change, with the lines around it: a changed line of 108 kB does not send the file twice.
 func Diff(path string, oldText *string, newText string) []acp.ToolCallContent {
 	whole := []acp.ToolCallContent{{Diff: &acp.Diff{Path: path, OldText: oldText, NewText: newText}}}
 	if oldText == nil || len(*oldText)+len(newText) <= wholeDiff || *oldText == newText {

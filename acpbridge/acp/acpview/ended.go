@@ -9,12 +9,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// metaStatus marks a piece of a message that tells people how the message ended and is not a part of its text. It has
-// the status as a JSON string.
+// metaStatus marks a piece of a message that tells people how the message ended and is not a part
+// of its text. It has the status as a JSON string.
 const metaStatus = "ponte-go.dev/status"
 
-// ended tells clients that load a session about answers that are not whole. Other clients are told by the answer to
-// their prompt.
+// ended tells clients that load a session about answers that are not whole. Other clients are told
+// by the answer to their prompt.
 func (v *table) ended(d *view.Delta) error {
 	if d.Entity == nil || !v.options.Prompts || d.Known != nil && d.Known.Status == d.Entity.Status {
 		return nil
@@ -34,7 +34,8 @@ func (v *table) ended(d *view.Delta) error {
 	return v.update(acp.SessionUpdate{AgentMessageChunk: c})
 }
 
-// StatusOf returns the status that a piece of a message gives the message. It is empty for a piece of the text.
+// StatusOf returns the status that a piece of a message gives the message. It is empty for a piece
+// of the text.
 func StatusOf(c *acp.ContentChunk) view.Status {
 	if len(c.Meta) == 0 || c.Meta[metaStatus] == nil {
 		return ""

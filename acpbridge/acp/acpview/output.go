@@ -13,16 +13,16 @@ import (
 	"github.com/ponte-go/ponte/internal/markdown"
 )
 
-// Output is the output of a command as a text of its call shows it. While the command runs the text only grows, apart
-// from when its beginning is dropped.
+// Output is the output of a command as a text of its call shows it. While the command runs the text
+// only grows, apart from when its beginning is dropped.
 type Output struct {
 	// Before is how many bytes came before Text and are not shown.
 	Before int64
 	Text   string
 }
 
-// Grows returns the text of an output to which more will be added: a code block without an end. fence must be longer
-// than any row of backticks in the output.
+// Grows returns the text of an output to which more will be added: a code block without an end.
+// fence must be longer than any row of backticks in the output.
 func (o *Output) Grows(fence string) string {
 	before := ""
 	if o.Before > 0 {

@@ -37,8 +37,8 @@ func Info(e *view.Entity) acp.SessionUpdate {
 	return acp.SessionUpdate{SessionInfoUpdate: u}
 }
 
-// notice shows a notice. To clients that take no notices, a notice of the host is a message, and other notices are
-// left out.
+// notice shows a notice. To clients that take no notices, a notice of the host is a message, and
+// other notices are left out.
 func (v *table) notice(d *view.Delta) error {
 	e := d.Entity
 	own := strings.HasPrefix(e.ID, "notice:")
@@ -63,8 +63,8 @@ func severityOf(class string) acp.NoticeSeverity {
 	return acp.NoticeSeverityInfo
 }
 
-// compaction shows that a part of the history was replaced by a summary. The summary of one that was announced is
-// sent by itself.
+// compaction shows that a part of the history was replaced by a summary. The summary of one that
+// was announced is sent by itself.
 func (v *table) compaction(e, known *view.Entity) error {
 	if !v.options.Compactions {
 		return nil
@@ -90,8 +90,8 @@ func (v *table) compaction(e, known *view.Entity) error {
 	return v.update(acp.SessionUpdate{CompactionUpdate: u})
 }
 
-// Plan returns a plan as the protocol has it. Statuses and priorities that it does not know become pending and
-// medium.
+// Plan returns a plan as the protocol has it. Statuses and priorities that it does not know become
+// pending and medium.
 func Plan(steps []view.Step) *acp.Plan {
 	plan := &acp.Plan{Entries: []acp.PlanEntry{}}
 	for _, s := range steps {
@@ -111,7 +111,8 @@ func Plan(steps []view.Step) *acp.Plan {
 	return plan
 }
 
-// released replaces the terminal of a call that has ended by its output: the client does not have the terminal.
+// released replaces the terminal of a call that has ended by its output: the client does not have
+// the terminal.
 func released(e *view.Entity) *view.Entity {
 	if !e.Status.Ended() {
 		return e
@@ -135,7 +136,8 @@ func released(e *view.Entity) *view.Entity {
 	return &shown
 }
 
-// Fenced returns text as clients show it as it is. They render other text as Markdown, which could hide parts of it.
+// Fenced returns text as clients show it as it is. They render other text as Markdown, which could
+// hide parts of it.
 func Fenced(text string) string {
 	fence := markdown.Fence(text, 3)
 	return fence + "text\n" + text + "\n" + fence

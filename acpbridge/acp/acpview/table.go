@@ -16,16 +16,16 @@ import (
 
 // Options are the optional updates that a client takes. The zero value fits every client.
 type Options struct {
-	// Notices, Compactions, Plans and Subagents are set for clients that have announced that they take them. Plans
-	// and Subagents are not stable parts of the protocol.
+	// Notices, Compactions, Plans and Subagents are set for clients that have announced that they
+	// take them. Plans and Subagents are not stable parts of the protocol.
 	Notices, Compactions, Plans, Subagents bool
 	// Prompts shows what the user has said, to clients that have not sent it.
 	Prompts bool
-	// Terminal is set for clients that append the output of commands to a terminal. It names the metadata for what is new:
-	// "terminal_output" or "terminal_output_delta".
+	// Terminal is set for clients that append the output of commands to a terminal. It names the
+	// metadata for what is new: "terminal_output" or "terminal_output_delta".
 	Terminal string
-	// Late announces a call when it needs approval, when it or another call starts or ends, or when its arguments take
-	// long to write, and not before.
+	// Late announces a call when it needs approval, when it or another call starts or ends, or when
+	// its arguments take long to write, and not before.
 	Late bool
 }
 
@@ -44,7 +44,8 @@ type table struct {
 	outputs          map[string]*running     // of commands, by their calls
 }
 
-// chunk is an update with text, which is made once: the client has written it down when SessionUpdate returns.
+// chunk is an update with text, which is made once: the client has written it down when
+// SessionUpdate returns.
 type chunk struct {
 	of   string // the entity
 	note acp.SessionNotification
@@ -60,7 +61,8 @@ func (v *table) init() {
 	v.thought.note.Update.AgentThoughtChunk = &v.thought.body
 }
 
-// show sends the updates of a delta. Changes that this version of the protocol cannot express are left out.
+// show sends the updates of a delta. Changes that this version of the protocol cannot express are
+// left out.
 func (v *table) show(d *view.Delta) error {
 	if d.Op == view.Remove {
 		return v.removed(d)
@@ -122,7 +124,8 @@ func (v *table) send(n *acp.SessionNotification) error {
 	return nil
 }
 
-// MessageID returns the id that clients know a message by. It is the same whenever the message is shown.
+// MessageID returns the id that clients know a message by. It is the same whenever the message is
+// shown.
 func MessageID(entity string) acp.MessageID {
 	of, suffix := entity, ""
 	if rest, ok := strings.CutPrefix(entity, "thought:"); ok { // what the model thinks beside a message
@@ -264,8 +267,8 @@ func (v *table) waits(e *view.Entity) bool {
 
 func (v *table) isLate(id string) bool { return slices.Contains(v.late, id) }
 
-// before announces the calls that were made before one that is new or late, and others all that have not been
-// announced.
+// before announces the calls that were made before one that is new or late, and others all that
+// have not been announced.
 func (v *table) before(d *view.Delta) error {
 	for len(v.late) > 0 && v.late[0] != d.ID && (v.isLate(d.ID) || d.Op == view.Upsert && d.Known == nil) {
 		if err := v.announce(v.late[0]); err != nil {

@@ -26,8 +26,8 @@ func (v *table) unstable(all ...unstable.SessionUpdate) error {
 	return nil
 }
 
-// plan shows a plan: the only one, or one of several to clients that take them. One that a client does not know and
-// that is empty is not shown.
+// plan shows a plan: the only one, or one of several to clients that take them. One that a client
+// does not know and that is empty is not shown.
 func (v *table) plan(e, known *view.Entity) error {
 	if known == nil && len(e.Steps) == 0 {
 		return nil

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unstable has the unstable methods, updates and fields of the Agent Client Protocol: session/fork,
-// session/archive, session/unarchive, session/set_title, session/status, auth/status, the providers of models,
-// messages of MCP servers that a client hosts; the updates of sub-agents, of messages between sessions, and of
-// several plans; and fields such as systemPrompt. They, and this package, may change with every release of the
-// protocol. Package acp has the stable part and does not import this one.
+// Package unstable has the unstable methods, updates and fields of the Agent Client Protocol:
+// session/fork, session/archive, session/unarchive, session/set_title, session/status, auth/status,
+// the providers of models, messages of MCP servers that a client hosts; the updates of sub-agents,
+// of messages between sessions, and of several plans; and fields such as systemPrompt. They, and
+// this package, may change with every release of the protocol. Package acp has the stable part and
+// does not import this one.
 //
 // # Methods
 //
-// An agent implements [Agent], and a client [Client]. [ServeAgent] and [ServeClient] make them part of a connection:
+// An agent implements [Agent], and a client [Client]. [ServeAgent] and [ServeClient] make them part
+// of a connection:
 //
 //	opts := &acp.ConnOptions{}
 //	unstable.ServeAgent(opts, myAgent)
 //	conn := acp.NewAgentConn(in, out, newAgent, opts)
 //
-// With acpbridge.Serve the options are Config.Conn. The other side calls them by [CallAgent] and [CallClient].
+// With acpbridge.Serve the options are Config.Conn. The other side calls them by [CallAgent] and
+// [CallClient].
 //
 // # Fields
 //
@@ -25,8 +28,9 @@
 //
 // # Updates
 //
-// A [SessionUpdate] is sent as an acp.SessionUpdate, which [SessionUpdate.Stable] returns. [UpdateOf] returns one that has been received. An
-// agent sends them to clients that have announced them in [ClientCapabilities].
+// A [SessionUpdate] is sent as an acp.SessionUpdate, which [SessionUpdate.Stable] returns.
+// [UpdateOf] returns one that has been received. An agent sends them to clients that have announced
+// them in [ClientCapabilities].
 //
 // # Types
 //

@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// Peer is the other side of a connection: *acp.ClientConn for a client, *acp.AgentConn for an agent.
+// Peer is the other side of a connection: *acp.ClientConn for a client, *acp.AgentConn for an
+// agent.
 type Peer interface {
 	// Call sends a request and decodes its answer.
 	Call(ctx context.Context, method string, params, result any) error
@@ -123,16 +124,17 @@ func Params[T any](ctx context.Context) (*T, error) {
 	return decode[T](acp.Params(ctx))
 }
 
-// ExtendAnswer adds unstable fields, such as an [InitializeResponse], to the answer to the request whose handler has the ctx. See
-// [acp.ExtendAnswer].
+// ExtendAnswer adds unstable fields, such as an [InitializeResponse], to the answer to the request
+// whose handler has the ctx. See [acp.ExtendAnswer].
 func ExtendAnswer(ctx context.Context, fields any) error {
 	_, err := acp.ExtendAnswer(ctx, fields)
 	return err
 }
 
-// Call calls a stable method with unstable fields: params is of package acp, such as an *acp.InitializeRequest, and extra is of this package, such as
-// an [InitializeRequest]. The answer is decoded into both results; nil ones are dropped. session/prompt and session/load must not be called
-// in this way, because their answer would overtake the updates before it.
+// Call calls a stable method with unstable fields: params is of package acp, such as an
+// *acp.InitializeRequest, and extra is of this package, such as an [InitializeRequest]. The answer
+// is decoded into both results; nil ones are dropped. session/prompt and session/load must not be
+// called in this way, because their answer would overtake the updates before it.
 func Call(ctx context.Context, peer Peer, method string, params, extra, result, more any) error {
 	if method == acp.MethodPrompt || method == acp.MethodLoadSession {
 		return fmt.Errorf("unstable: Call: %s has updates that belong to its answer; use the typed method", method)
@@ -170,8 +172,8 @@ func (v *SessionUpdate) Stable() (acp.SessionUpdate, error) {
 	return acp.SessionUpdate{Unknown: raw}, err
 }
 
-// UpdateOf returns an update that package acp does not know. It is nil for those that it does, and has Unknown for those that this package
-// does not know either.
+// UpdateOf returns an update that package acp does not know. It is nil for those that it does, and
+// has Unknown for those that this package does not know either.
 func UpdateOf(u *acp.SessionUpdate) (*SessionUpdate, error) {
 	if u.Unknown == nil {
 		return nil, nil

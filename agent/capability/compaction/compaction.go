@@ -31,12 +31,15 @@ const (
 type Options[D any] struct {
 	// Model writes the summaries. A small one does.
 	Model model.Model
-	// Native leaves compaction to the provider if the model of a run can do it ([model.Info.NativeCompaction]) and 85 % of
-	// the bound are at least [MinNative] tokens. See "Native compaction" in the package documentation.
+	// Native leaves compaction to the provider if the model of a run can do it
+	// ([model.Info.NativeCompaction]) and 85 % of the bound are at least [MinNative] tokens. See
+	// "Native compaction" in the package documentation.
 	Native bool
-	// Window is the context window of the agent's model, in tokens. 0 means what the model of the run says, or [DefaultWindow].
+	// Window is the context window of the agent's model, in tokens. 0 means what the model of the
+	// run says, or [DefaultWindow].
 	Window int
-	// Reserve is the room for instructions that grow, estimates that are wrong, and the response. 0 means an eighth of the window.
+	// Reserve is the room for instructions that grow, estimates that are wrong, and the response. 0
+	// means an eighth of the window.
 	Reserve int
 	// KeepTurns, KeepSteps and Instructions have the meaning of the fields of [history.Summary].
 	// KeepSteps is also the number of steps that keep their results.
@@ -44,11 +47,12 @@ type Options[D any] struct {
 	Instructions         string
 	// KeepResults are the names of tools whose results are not cleared, such as a plan.
 	KeepResults []string
-	// Spill returns the workspace that long results are written to; its files must be those that the model can read with read_file. It may
-	// be nil, and return nil: then results stay as they are. Writing these files needs no approval.
+	// Spill returns the workspace that long results are written to; its files must be those that
+	// the model can read with read_file. It may be nil, and return nil: then results stay as they
+	// are. Writing these files needs no approval.
 	Spill func(deps D) workspace.Workspace
-	// SpillBytes is the length from which on a result is spilled; 0 means 32 KiB, the minimum is 4 KiB. SpillDir is where; the default
-	// is ".agents/results".
+	// SpillBytes is the length from which on a result is spilled; 0 means 32 KiB, the minimum is 4
+	// KiB. SpillDir is where; the default is ".agents/results".
 	SpillBytes int
 	SpillDir   string
 	// Estimate is as in [history.Budget].

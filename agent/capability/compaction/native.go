@@ -7,7 +7,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// nativeAt returns the size at which the provider compacts the conversation of a run, in tokens, or 0 if it does not.
+// nativeAt returns the size at which the provider compacts the conversation of a run, in tokens, or
+// 0 if it does not.
 func (c *compactor[D]) nativeAt(run *toolset.RunContext[D]) int {
 	if !c.options.Native || run.Model == nil || !run.Model.NativeCompaction {
 		return 0
@@ -19,7 +20,8 @@ func (c *compactor[D]) nativeAt(run *toolset.RunContext[D]) int {
 	return at
 }
 
-// withNative returns a request that lets the provider compact the conversation, unless it says already at which size.
+// withNative returns a request that lets the provider compact the conversation, unless it says
+// already at which size.
 func withNative(req *model.Request, at int) *model.Request {
 	var settings model.Settings
 	if req.Settings != nil {

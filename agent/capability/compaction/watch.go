@@ -44,7 +44,8 @@ func failed(err error) view.Entity {
 	return view.Entity{Status: view.Failed, Title: clean.Short(text, 500)}
 }
 
-// watch returns a run and a context in which the events of package history are also shown as entities.
+// watch returns a run and a context in which the events of package history are also shown as
+// entities.
 func watch[D any](ctx context.Context, run *toolset.RunContext[D]) (*toolset.RunContext[D], context.Context) {
 	if run == nil || run.Host == nil {
 		return run, ctx

@@ -19,7 +19,8 @@ type ModelCheck struct {
 	Policy string
 	// Model decides; nil is the model of the run. A small one will often do.
 	Model model.Model
-	// MaxBytes bounds the text that the model is shown. A check of a longer one fails. 0 means 64 KiB.
+	// MaxBytes bounds the text that the model is shown. A check of a longer one fails. 0 means 64
+	// KiB.
 	MaxBytes int
 }
 
@@ -27,11 +28,11 @@ type ModelCheck struct {
 // not sure. A block at [Call] is a denied call. It never replaces. Media are not looked at, and a
 // text that is still growing passes. Everything but a clear verdict is a failed check.
 //
-// On engines that repeat the loop of a run, such as Temporal, a guard of the input needs [Guard].Parallel: its check is then made once, with
-// the request. Without it the check fails.
+// On engines that repeat the loop of a run, such as Temporal, a guard of the input needs
+// [Guard].Parallel: its check is then made once, with the request. Without it the check fails.
 //
-// The text is shown to the model as data. A model can be talked into a verdict all the same: do not let one be the only thing between an
-// attacker and damage.
+// The text is shown to the model as data. A model can be talked into a verdict all the same: do not
+// let one be the only thing between an attacker and damage.
 func ByModel[D any](o ModelCheck) Check[D] {
 	return func(ctx context.Context, run *toolset.RunContext[D], s *Subject) (Verdict, error) {
 		if s.Partial {

@@ -53,8 +53,8 @@ func (e *BlockedError) Refused() string {
 	return text + "."
 }
 
-// Unwrap returns [ErrBlocked] and Err. A blocked input is an [agent.ErrContentFilter], too, so that hosts keep the prompt out of the
-// history, as they do when a provider refuses one.
+// Unwrap returns [ErrBlocked] and Err. A blocked input is an [agent.ErrContentFilter], too, so that
+// hosts keep the prompt out of the history, as they do when a provider refuses one.
 func (e *BlockedError) Unwrap() []error {
 	wrapped := []error{ErrBlocked}
 	if e.Err != nil {

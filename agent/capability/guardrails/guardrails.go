@@ -22,7 +22,8 @@ type Stage uint8
 const (
 	// Input is the user's prompt, or a message that is steered into the run.
 	Input Stage = 1 << iota
-	// Output is the text of a response, its thinking, or the arguments of the call that gives the run's output.
+	// Output is the text of a response, its thinking, or the arguments of the call that gives the
+	// run's output.
 	Output
 	// Call is the arguments of a tool call, before the call runs.
 	Call
@@ -50,25 +51,28 @@ func (s Stage) String() string {
 type Subject struct {
 	// Stage is the kind of text.
 	Stage Stage
-	// Text is the text of the prompt, of the response or of the result, joined if it has several parts, or the arguments of a call. A
-	// JSON object or list in a response, a result or arguments is decoded and written again without spaces and needless escapes, and
-	// with one spelling for equal numbers: 1000 for 1000.0 and 1e3. [Subject.All] and [Subject.At] have its values. If an earlier guard
-	// has replaced the subject, it is the replacement.
+	// Text is the text of the prompt, of the response or of the result, joined if it has several
+	// parts, or the arguments of a call. A JSON object or list in a response, a result or arguments
+	// is decoded and written again without spaces and needless escapes, and with one spelling for
+	// equal numbers: 1000 for 1000.0 and 1e3. [Subject.All] and [Subject.At] have its values. If an
+	// earlier guard has replaced the subject, it is the replacement.
 	Text string
-	// Media are the parts of the prompt or of the result that are not text. They are shared and must not be changed.
+	// Media are the parts of the prompt or of the result that are not text. They are shared and
+	// must not be changed.
 	Media []model.Part
 	// Tool and CallID identify the call, for arguments, results, and outputs that are tool calls.
 	Tool, CallID string
 	// Thinking is set if the text is the model's reasoning.
 	Thinking bool
-	// Partial is set while the response is still being written: Text is the part so far. A text that may become a JSON document is
-	// checked only when it is complete.
+	// Partial is set while the response is still being written: Text is the part so far. A text
+	// that may become a JSON document is checked only when it is complete.
 	Partial bool
 
 	// data says that the text is JSON, whatever it looks like. final says of a call that no Call
 	// hook wraps it.
 	data, final bool
-	// doc returns the decoded text. It is nil if there is none. It is a function, because a printed function shows no content.
+	// doc returns the decoded text. It is nil if there is none. It is a function, because a printed
+	// function shows no content.
 	doc func() *document
 }
 
@@ -96,21 +100,24 @@ type Verdict struct {
 	Text string
 	// Values are replacements by the paths of the values: see [Subject.All].
 	Values map[string]any
-	// Reason is for people and for errors. A model is told it if a call is denied. It should not quote what it is about.
+	// Reason is for people and for errors. A model is told it if a call is denied. It should not
+	// quote what it is about.
 	Reason string
 }
 
 // Pass lets the subject pass.
 func Pass() Verdict { return Verdict{} }
 
-// Replace puts a text in the place of the subject's. Arguments of a call must still be JSON. In the place of a JSON document in a
-// response or a result, a text that is not JSON becomes a JSON string. [Subject.Rewrite] replaces values one by one.
+// Replace puts a text in the place of the subject's. Arguments of a call must still be JSON. In the
+// place of a JSON document in a response or a result, a text that is not JSON becomes a JSON
+// string. [Subject.Rewrite] replaces values one by one.
 func Replace(text, reason string) Verdict {
 	return Verdict{Action: ActionReplace, Text: text, Reason: reason}
 }
 
-// ReplaceValues puts other values in the place of those at some paths ([Subject.All]), such as strings or nil. The rest of the
-// document stays. If there is no value at a path, or one cannot be encoded, the subject is blocked.
+// ReplaceValues puts other values in the place of those at some paths ([Subject.All]), such as
+// strings or nil. The rest of the document stays. If there is no value at a path, or one cannot be
+// encoded, the subject is blocked.
 func ReplaceValues(values map[string]any, reason string) Verdict {
 	return Verdict{Action: ActionReplace, Values: values, Reason: reason}
 }
@@ -126,7 +133,8 @@ func Deny(reason string) Verdict { return Verdict{Action: ActionDeny, Reason: re
 // Block ends the run with a [*BlockedError].
 func Block(reason string) Verdict { return Verdict{Action: ActionBlock, Reason: reason} }
 
-// Check checks a subject. An error means that it could not be checked. It is called by several goroutines at once.
+// Check checks a subject. An error means that it could not be checked. It is called by several
+// goroutines at once.
 type Check[D any] func(ctx context.Context, run *toolset.RunContext[D], s *Subject) (Verdict, error)
 
 // Guard is a check and when it is made. Name, On and Check are required.
@@ -141,14 +149,16 @@ type Guard[D any] struct {
 	// Tools are the names of the tools whose calls and results are checked, in which "*" matches
 	// any characters. Empty means all.
 	Tools []string
-	// Parallel has the input checked while the model already works on its first response. Nothing of the response is shown, recorded or
-	// executed before the check has passed. If the check does not pass, the request is cancelled. The prompt has then been recorded and
-	// sent, so it cannot be replaced: a replacement blocks.
+	// Parallel has the input checked while the model already works on its first response. Nothing
+	// of the response is shown, recorded or executed before the check has passed. If the check does
+	// not pass, the request is cancelled. The prompt has then been recorded and sent, so it cannot
+	// be replaced: a replacement blocks.
 	Parallel bool
-	// Stream shows text while it is written: Check is called with the growing text, with Partial set, and with the
-	// complete text. The last Stream bytes are held back, so Check finds anything up to that length before any of it
-	// is shown. It must give the same verdict as before for text that it has passed or replaced, or block. 0 holds
-	// all text back until the response is complete.
+	// Stream shows text while it is written: Check is called with the growing text, with Partial
+	// set, and with the complete text. The last Stream bytes are held back, so Check finds anything
+	// up to that length before any of it is shown. It must give the same verdict as before for text
+	// that it has passed or replaced, or block. 0 holds all text back until the response is
+	// complete.
 	Stream int
 	// SkipThinking leaves the model's reasoning unchecked.
 	SkipThinking bool

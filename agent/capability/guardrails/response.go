@@ -139,7 +139,8 @@ func without(parts []model.Part, kinds ...model.PartKind) []model.Part {
 	return made
 }
 
-// withText returns parts in which one text takes the place of all text and its citations, where the first text was.
+// withText returns parts in which one text takes the place of all text and its citations, where the
+// first text was.
 func withText(parts []model.Part, text string) []model.Part {
 	var made []model.Part
 	put := false

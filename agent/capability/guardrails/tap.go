@@ -11,11 +11,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// tap is between the deltas of a response and those who watch. It passes on what no guard has to see first, and text as guards allow.
-// Like the model's sink it belongs to one goroutine.
+// tap is between the deltas of a response and those who watch. It passes on what no guard has to
+// see first, and text as guards allow. Like the model's sink it belongs to one goroutine.
 type tap struct {
 	sink model.Sink // nil unless the response is streamed
-	// text, thinking and calls are the parts that are held back. tail is how much of a growing text is held back; 0 is all of it.
+	// text, thinking and calls are the parts that are held back. tail is how much of a growing text
+	// is held back; 0 is all of it.
 	text, thinking, calls bool
 	tail                  int
 	// grown asks the guards about a text so far.
@@ -26,7 +27,8 @@ type tap struct {
 
 	// passed is set if a part of the response was shown.
 	passed bool
-	// written is the text so far, looked how much of it the guards have seen, shown what was shown of what they left.
+	// written is the text so far, looked how much of it the guards have seen, shown what was shown
+	// of what they left.
 	written strings.Builder
 	looked  int
 	shown   string
@@ -130,7 +132,8 @@ func (t *tap) pass(d model.Delta) error {
 	return t.sink(d)
 }
 
-// flush passes on what waits for the input. The caller knows that it has passed, or that the request has failed otherwise.
+// flush passes on what waits for the input. The caller knows that it has passed, or that the
+// request has failed otherwise.
 func (t *tap) flush() error {
 	t.wire = nil
 	queue := t.queue
@@ -196,10 +199,12 @@ func (t *tap) tellThought() error {
 	return t.pass(model.Delta{Part: ownPart - 1, Kind: model.PartThinking, Text: text})
 }
 
-// ownPart is the index of the part with the text that was checked. Models number their parts from 0.
+// ownPart is the index of the part with the text that was checked. Models number their parts from
+// 0.
 const ownPart = 1 << 30
 
-// finish shows what is left of a response that has passed. If nothing was shown, the loop shows the response.
+// finish shows what is left of a response that has passed. If nothing was shown, the loop shows the
+// response.
 func (t *tap) finish(m *model.Message) error {
 	if t.sink == nil {
 		return nil

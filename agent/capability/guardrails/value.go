@@ -15,9 +15,9 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// All returns the values of the subject with their paths: strings, numbers as [json.Number], booleans and nil. A path is a JSON
-// pointer (RFC 6901), such as "/items/0/name". A member that an object has twice comes twice. A subject that is text has one
-// value, with the path "".
+// All returns the values of the subject with their paths: strings, numbers as [json.Number],
+// booleans and nil. A path is a JSON pointer (RFC 6901), such as "/items/0/name". A member that an
+// object has twice comes twice. A subject that is text has one value, with the path "".
 func (s *Subject) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if s.doc == nil {
@@ -28,7 +28,8 @@ func (s *Subject) All() iter.Seq2[string, any] {
 	}
 }
 
-// At returns the value at a path, or nil if there is none: see [Subject.All]. Objects and lists are nil, too.
+// At returns the value at a path, or nil if there is none: see [Subject.All]. Objects and lists are
+// nil, too.
 func (s *Subject) At(path string) any {
 	var found any
 	for at, v := range s.All() {
@@ -39,8 +40,8 @@ func (s *Subject) At(path string) any {
 	return found
 }
 
-// Rewrite replaces each text of the subject by the result of f: the text, or every string of a JSON document. If f changes
-// nothing, the subject passes.
+// Rewrite replaces each text of the subject by the result of f: the text, or every string of a JSON
+// document. If f changes nothing, the subject passes.
 func (s *Subject) Rewrite(f func(text string) string, reason string) Verdict {
 	values := map[string]any{}
 	for path, v := range s.All() {
@@ -67,7 +68,8 @@ func (s *Subject) read(text string) {
 	}
 }
 
-// replacement returns the text that a verdict puts in the place of text, which the guard has seen as s.
+// replacement returns the text that a verdict puts in the place of text, which the guard has seen
+// as s.
 func (s *Subject) replacement(v *Verdict, text string) (string, error) {
 	switch {
 	case v.Values != nil && s.doc == nil:
@@ -99,7 +101,8 @@ type document struct {
 
 const leaf json.Delim = 0
 
-// parse decodes a text. It returns nil if that is not JSON, not even repaired, or, unless any is set, neither object nor list.
+// parse decodes a text. It returns nil if that is not JSON, not even repaired, or, unless any is
+// set, neither object nor list.
 func parse(text string, any bool) *document {
 	data := []byte(text)
 	if repaired, ok := schema.Repair(data, true, func([]byte) bool { return true }); ok {
@@ -221,7 +224,8 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
-// maxPlaces is how many places a number has before or after its point at most, before it is written with an exponent.
+// maxPlaces is how many places a number has before or after its point at most, before it is written
+// with an exponent.
 const maxPlaces = 40
 
 // number returns one spelling for all of a number: 1000 for 1000.0 and 1e3, and 0 for -0.
@@ -259,8 +263,8 @@ func number(text string) json.Number {
 	return json.Number(sign + short + "e" + strconv.Itoa(exp))
 }
 
-// mayBeJSON reports whether a text that is still being written may become a JSON document, maybe in a code fence. The parts of a
-// document can be judged only when it is complete.
+// mayBeJSON reports whether a text that is still being written may become a JSON document, maybe in
+// a code fence. The parts of a document can be judged only when it is complete.
 func mayBeJSON(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if fence, ok := strings.CutPrefix(text, "```"); ok {

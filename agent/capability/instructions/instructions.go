@@ -20,14 +20,15 @@ const (
 	DefaultMaxFile = 32 << 10
 	// DefaultMaxTotal is the default of [Options.MaxTotal].
 	DefaultMaxTotal = 64 << 10
-	// MaxDepth is how deep imports may be nested: a file may import one that imports one, and so on, five times.
+	// MaxDepth is how deep imports may be nested: a file may import one that imports one, and so
+	// on, five times.
 	MaxDepth = 5
 )
 
 // Options changes what [New] reads. The zero value reads AGENTS.md.
 type Options struct {
-	// Names are the names of the files, such as "AGENTS.md", "CLAUDE.md". In each directory the first one counts that exists and is not
-	// blank. The default is [DefaultName].
+	// Names are the names of the files, such as "AGENTS.md", "CLAUDE.md". In each directory the
+	// first one counts that exists and is not blank. The default is [DefaultName].
 	Names []string
 	// Dir is the working directory, a path in the workspace. The default is the first root.
 	Dir string
@@ -48,8 +49,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// New returns a capability that adds the project's instructions to each run. session returns the session of a run, as for
-// [workspace.Tools]. Without a session, or with a workspace that cannot read, there are no instructions.
+// New returns a capability that adds the project's instructions to each run. session returns the
+// session of a run, as for [workspace.Tools]. Without a session, or with a workspace that cannot
+// read, there are no instructions.
 //
 // agent.New reports invalid options.
 func New[D any](session func(deps D) *workspace.Session, o Options) agent.Capability[D] {
@@ -94,7 +96,8 @@ func New[D any](session func(deps D) *workspace.Session, o Options) agent.Capabi
 	}
 }
 
-// project reads the instructions of a project. As a key of contexts it leads to the [touched] of the run.
+// project reads the instructions of a project. As a key of contexts it leads to the [touched] of
+// the run.
 type project struct {
 	options Options
 	err     error

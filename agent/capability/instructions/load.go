@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// maxLookups bounds the files that are looked for at once, maxNotes what is said about those that are left out.
+	// maxLookups bounds the files that are looked for at once, maxNotes what is said about those
+	// that are left out.
 	maxLookups = 200
 	maxNotes   = 16
 	// maxDirs bounds the directories above a file that are looked at.
@@ -28,9 +29,11 @@ const (
 type loader struct {
 	*project
 	ws workspace.Workspace
-	// left is how many bytes of text there is room for, lookups how many files have been looked for.
+	// left is how many bytes of text there is room for, lookups how many files have been looked
+	// for.
 	left, lookups, notes int
-	// seen are the files that have been read, by path and by content: links lead to one file by several paths.
+	// seen are the files that have been read, by path and by content: links lead to one file by
+	// several paths.
 	seen     map[string]bool
 	contents map[[sha256.Size]byte]bool
 }
@@ -58,7 +61,8 @@ func nothing(err error) bool {
 		errors.Is(err, workspace.ErrPath)
 }
 
-// saved reports whether files are read from the disk. An editor is not asked for them with every prompt if the disk is at hand.
+// saved reports whether files are read from the disk. An editor is not asked for them with every
+// prompt if the disk is at hand.
 func saved(w workspace.Workspace) bool { return w.Features().Saved || !w.Features().Read }
 
 // exists reports whether there is a file or directory. The error is fatal for the run.
@@ -89,7 +93,8 @@ func (p *project) standing(ctx context.Context, w workspace.Workspace) (string, 
 	return p.render(w, standingHeader, slices.Concat(groups...)), nil
 }
 
-// standingDirs returns the working directory and those above it that count, the nearest first, followed by the tops of the other roots.
+// standingDirs returns the working directory and those above it that count, the nearest first,
+// followed by the tops of the other roots.
 func (p *project) standingDirs(ctx context.Context, w workspace.Workspace) ([]string, error) {
 	roots := w.Roots()
 	style := workspace.StyleOf(roots[0])
@@ -139,7 +144,8 @@ func (l *loader) directory(ctx context.Context, dir string) ([]document, error) 
 	return nil, nil
 }
 
-// read returns a file, or nil if there is none, it is blank, or it has been read. by is the import that names it, if one does.
+// read returns a file, or nil if there is none, it is blank, or it has been read. by is the import
+// that names it, if one does.
 func (l *loader) read(ctx context.Context, path, by string) (*document, error) {
 	key := workspace.StyleOf(l.ws.Roots()[0]).Fold(path)
 	if l.seen[key] || l.lookups >= maxLookups {

@@ -41,7 +41,8 @@ type directory struct {
 // others hold the code of others, or none.
 var others = []string{"node_modules", "vendor", ".git", ".hg", ".svn"}
 
-// addTo adds to the result of a call the instructions of the directories that its file lies in, unless the conversation has them.
+// addTo adds to the result of a call the instructions of the directories that its file lies in,
+// unless the conversation has them.
 func (p *project) addTo(ctx context.Context, w workspace.Workspace, run *toolset.RunInfo, path string, res toolset.Result) (toolset.Result, error) {
 	if !readable(w) {
 		return res, nil
@@ -139,7 +140,8 @@ func mark(key string) json.RawMessage {
 	return data
 }
 
-// inHistory reports whether the history has the text. It looks where the text was last, and only then everywhere.
+// inHistory reports whether the history has the text. It looks where the text was last, and only
+// then everywhere.
 func (d *directory) inHistory(messages []*model.Message) bool {
 	if d.at < len(messages) && d.in(messages[d.at]) {
 		return true

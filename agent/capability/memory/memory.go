@@ -29,7 +29,8 @@ type Options struct {
 }
 
 const (
-	// maxFound bounds the notes that a search returns, maxResult their text in bytes, maxEach the text of one that is not asked for by name.
+	// maxFound bounds the notes that a search returns, maxResult their text in bytes, maxEach the
+	// text of one that is not asked for by name.
 	maxFound  = 10
 	maxResult = 32 << 10
 	maxEach   = 2 << 10
@@ -39,7 +40,8 @@ const (
 const header = "You have notes from earlier sessions. They reflect what was known at the time. Search them with " + ToolSearchNotes + " before you ask the user about something that may be in them. " +
 	"Save a note with " + ToolSaveNote + " if the user asks you to remember something, or tells you something that later sessions will need. Do not save secrets, or information that is in the project's files."
 
-// New returns the capability. store returns the store of a run; nil means that the run gets none of the tools.
+// New returns the capability. store returns the store of a run; nil means that the run gets none of
+// the tools.
 //
 // agent.New reports invalid options.
 func New[D any](store func(deps D) Store, o Options) agent.Capability[D] {

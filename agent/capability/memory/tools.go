@@ -68,7 +68,8 @@ func (c *change) approval() *toolset.Approval {
 	}
 }
 
-// basis identifies what the note says now. Its version may change though it says the same: see package workspace/local.
+// basis identifies what the note says now. Its version may change though it says the same: see
+// package workspace/local.
 func (c *change) basis() string {
 	if c.old == nil {
 		return "new"
@@ -186,7 +187,8 @@ func (m *notes[D]) search(ctx context.Context, run *toolset.RunContext[D], in se
 	return show(all, in.Query), nil
 }
 
-// show returns the notes that fit a query, the best first: a note of that name in full, of the others the beginning.
+// show returns the notes that fit a query, the best first: a note of that name in full, of the
+// others the beginning.
 func show(all []Note, query string) string {
 	type hit struct {
 		note  *Note

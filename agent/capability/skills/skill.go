@@ -25,7 +25,8 @@ const (
 
 // Skill is a skill.
 type Skill struct {
-	// Name identifies the skill: 1 to 64 lower-case letters, digits and single hyphens, with no hyphen at either end.
+	// Name identifies the skill: 1 to 64 lower-case letters, digits and single hyphens, with no
+	// hyphen at either end.
 	Name string
 	// Description describes the skill and when to use it, in 1 to 1,024 characters.
 	Description string
@@ -36,12 +37,13 @@ type Skill struct {
 	Metadata map[string]string
 	// Body is the text that the model receives when it loads the skill, as Markdown.
 	Body string
-	// Files are the other files of a skill made in code, by their path: relative, with slashes. Skills from elsewhere leave it nil.
+	// Files are the other files of a skill made in code, by their path: relative, with slashes.
+	// Skills from elsewhere leave it nil.
 	Files map[string]string
 }
 
-// Parse reads the text of a SKILL.md. The error says everything that is wrong with it. If the front matter can be read, the skill has what it
-// says, valid or not.
+// Parse reads the text of a SKILL.md. The error says everything that is wrong with it. If the front
+// matter can be read, the skill has what it says, valid or not.
 func Parse(text string) (Skill, error) {
 	var fields struct {
 		Name          string            `yaml:"name"`

@@ -24,11 +24,13 @@ const DefaultMaxCatalogue = 16 << 10
 
 // Options changes [New]. The zero value will do.
 type Options struct {
-	// MaxCatalogue bounds the list of skills in the instructions, in bytes. If it would be longer, descriptions are shortened first, and then
-	// skills at the end are left out and counted. 0 means [DefaultMaxCatalogue].
+	// MaxCatalogue bounds the list of skills in the instructions, in bytes. If it would be longer,
+	// descriptions are shortened first, and then skills at the end are left out and counted. 0
+	// means [DefaultMaxCatalogue].
 	MaxCatalogue int
-	// Problem is called for each skill that is left out or breaks a rule, at the start of each run, one call at a time. It must be quick. If it
-	// is nil, each problem is logged once with [slog.Default].
+	// Problem is called for each skill that is left out or breaks a rule, at the start of each run,
+	// one call at a time. It must be quick. If it is nil, each problem is logged once with
+	// [slog.Default].
 	Problem func(ctx context.Context, p Problem)
 }
 
@@ -46,7 +48,8 @@ func (p *Problem) String() string {
 	return fmt.Sprintf("%s (%s): %s", clean.Short(p.Skill, 100), clean.Short(p.Where, 300), clean.Short(p.Err.Error(), 500))
 }
 
-// New returns a capability with the skills of the sources. Earlier sources come first if two have a skill of one name.
+// New returns a capability with the skills of the sources. Earlier sources come first if two have a
+// skill of one name.
 //
 // agent.New reports invalid options, and invalid skills of [Code].
 func New[D any](o Options, sources ...Source[D]) agent.Capability[D] {
@@ -75,7 +78,8 @@ type catalogue[D any] struct {
 	sources    []Source[D]
 	err        error
 	load, both []*toolset.Tool[D]
-	// renamed reports that a skill has not the name of its folder. logged has the problems that were logged.
+	// renamed reports that a skill has not the name of its folder. logged has the problems that
+	// were logged.
 	renamed atomic.Bool
 	logged  sync.Map
 }
@@ -143,7 +147,8 @@ type loaded struct {
 	warning error
 }
 
-// add adds a skill to those that were found, unless there is one of its name, and what is wrong to the problems.
+// add adds a skill to those that were found, unless there is one of its name, and what is wrong to
+// the problems.
 func (l *loaded) add(found []entry, wrong []Problem) ([]entry, []Problem) {
 	p := Problem{Skill: l.folder.name, Where: l.folder.where, Err: l.warning, Used: true}
 	if slices.ContainsFunc(found, func(e entry) bool { return e.Name == l.Name }) {

@@ -21,7 +21,8 @@ import (
 const (
 	// maxFolders bounds the folders of one source.
 	maxFolders = 500
-	// maxListed bounds the files of a skill that are listed, and maxFileDepth how deep they are looked for.
+	// maxListed bounds the files of a skill that are listed, and maxFileDepth how deep they are
+	// looked for.
 	maxListed    = 100
 	maxFileDepth = 4
 )
@@ -48,8 +49,9 @@ type folder struct {
 	files func(ctx context.Context) ([]string, error)
 }
 
-// load returns the skill of a folder. A problem is an error that is not fatal. A warning is what breaks the rules but does not
-// keep the skill from being used, as the guide for clients of agentskills.io has it.
+// load returns the skill of a folder. A problem is an error that is not fatal. A warning is what
+// breaks the rules but does not keep the skill from being used, as the guide for clients of
+// agentskills.io has it.
 func (f *folder) load(ctx context.Context) (s Skill, warning, err error) {
 	data, more, err := f.read(ctx, skillFile, 0, maxFile)
 	switch {
@@ -80,8 +82,9 @@ func (f *folder) load(ctx context.Context) (s Skill, warning, err error) {
 	return s, warning, nil
 }
 
-// Workspace returns the skills in the folders of directories of a workspace. The default directory is ".agents/skills". A directory that does not
-// exist has none. session returns the session of a run, as for [workspace.Tools].
+// Workspace returns the skills in the folders of directories of a workspace. The default directory
+// is ".agents/skills". A directory that does not exist has none. session returns the session of a
+// run, as for [workspace.Tools].
 func Workspace[D any](session func(deps D) *workspace.Session, dirs ...string) Source[D] {
 	if len(dirs) == 0 {
 		dirs = []string{".agents/skills"}
@@ -189,8 +192,8 @@ func workspaceFolder(w workspace.Workspace, dir string) *folder {
 	}
 }
 
-// FS returns the skills in the folders of a directory of a file system, such as an embed.FS. Use os.Root.FS for a directory of this machine:
-// what os.DirFS returns follows links out of it.
+// FS returns the skills in the folders of a directory of a file system, such as an embed.FS. Use
+// os.Root.FS for a directory of this machine: what os.DirFS returns follows links out of it.
 func FS[D any](fsys fs.FS, dir string) Source[D] {
 	s := Source[D]{name: "file system"}
 	if fsys == nil || !fs.ValidPath(dir) {

@@ -26,11 +26,13 @@ import (
 //	---
 //	You review changes. …
 //
-// A definition permits nothing: the program decides which model and which of its tools the agent gets.
+// A definition permits nothing: the program decides which model and which of its tools the agent
+// gets.
 type Definition struct {
 	// Name and Description describe the agent.
 	Name, Description string
-	// Model names the model that the file asks for, Tools the tools. Both may be empty; the program decides then.
+	// Model names the model that the file asks for, Tools the tools. Both may be empty; the program
+	// decides then.
 	Model string
 	Tools []string
 	// Instructions are the agent's, the text after the front matter.
@@ -99,8 +101,9 @@ type Problem struct {
 	Err  error
 }
 
-// Load reads the definitions in the files DIR/*.md of a workspace, such as ".agents/agents", sorted by name. Files that are not valid are left out and
-// reported, as is the second of a name. A directory that does not exist has none.
+// Load reads the definitions in the files DIR/*.md of a workspace, such as ".agents/agents", sorted
+// by name. Files that are not valid are left out and reported, as is the second of a name. A
+// directory that does not exist has none.
 func Load(ctx context.Context, w workspace.Workspace, dir string) ([]Definition, []Problem, error) {
 	var all []Definition
 	var wrong []Problem

@@ -19,7 +19,8 @@ func setOf(tags ...atom.Atom) map[atom.Atom]bool {
 }
 
 var (
-	// left lists elements that are left out: what browsers do not show, and what is around the content.
+	// left lists elements that are left out: what browsers do not show, and what is around the
+	// content.
 	left = setOf(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Svg, atom.Canvas, atom.Audio, atom.Video,
 		atom.Dialog, atom.Nav, atom.Footer, atom.Aside, atom.Button, atom.Select, atom.Textarea, atom.Title, atom.Noembed, atom.Noframes)
 
@@ -63,7 +64,8 @@ const maxURL = 2000
 // maxColumns limits how many columns a cell may span.
 const maxColumns = 20
 
-// readAttributes reads the attributes of a tag that Markdown needs. If one occurs twice, the first one counts.
+// readAttributes reads the attributes of a tag that Markdown needs. If one occurs twice, the first
+// one counts.
 func (b *builder) readAttributes(z *html.Tokenizer, tag atom.Atom, more bool) (attr *attributes, role string, hidden bool) {
 	var a attributes
 	for more {
@@ -104,8 +106,8 @@ func (b *builder) readAttributes(z *html.Tokenizer, tag atom.Atom, more bool) (a
 	return attr, role, hidden
 }
 
-// invisible reports whether a style hides its element. Text that people cannot see is where pages hide instructions; a
-// style sheet can hide text as well, which is not found out.
+// invisible reports whether a style hides its element. Text that people cannot see is where pages
+// hide instructions; a style sheet can hide text as well, which is not found out.
 func invisible(style string) bool {
 	style = strings.ToLower(strings.Join(strings.Fields(style), "")) + ";"
 	for _, hides := range []string{"display:none", "visibility:hidden", "font-size:0;", "font-size:0px", "opacity:0;"} {

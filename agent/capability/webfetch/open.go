@@ -42,8 +42,8 @@ var classes = map[atom.Atom]class{
 	atom.Ul: list, atom.Ol: list, atom.Menu: list, atom.Dir: list, atom.Dl: list,
 }
 
-// find returns the index of the innermost open element of a class, or 0 if there is none, if an element of the class
-// stop is nearer, or if it is too far away.
+// find returns the index of the innermost open element of a class, or 0 if there is none, if an
+// element of the class stop is nearer, or if it is too far away.
 func (b *builder) find(is, stop class) int {
 	last := max(1, len(b.stack)-maxLook)
 	for i := len(b.stack) - 1; i >= last; i-- {

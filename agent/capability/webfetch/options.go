@@ -39,21 +39,23 @@ const (
 
 // Options changes [New]. The zero value fetches from any public address, with approval.
 type Options struct {
-	// Allow lists hosts that need no approval: "go.dev", or ".example.com" for a domain and its subdomains. They are
-	// fetched from with HTTPS at its usual port only; other URLs of these hosts need approval.
+	// Allow lists hosts that need no approval: "go.dev", or ".example.com" for a domain and its
+	// subdomains. They are fetched from with HTTPS at its usual port only; other URLs of these
+	// hosts need approval.
 	Allow []string
-	// AllowAll fetches from every public host without approval. A page that talks the model into it can then send what
-	// the model knows to any server.
+	// AllowAll fetches from every public host without approval. A page that talks the model into it
+	// can then send what the model knows to any server.
 	AllowAll bool
 	// Deny lists hosts that are never fetched from, in the form of Allow.
 	Deny []string
-	// Only restricts web_fetch to these hosts, in the form of Allow. They still need approval unless Allow lists them.
+	// Only restricts web_fetch to these hosts, in the form of Allow. They still need approval
+	// unless Allow lists them.
 	Only []string
 	// AllowPrivate lists address ranges that are allowed although they are not public, such as an
 	// intranet.
 	AllowPrivate []netip.Prefix
-	// MaxBytes limits how much of a page is downloaded, after decompression. The rest is cut off. 0 means
-	// [DefaultMaxBytes].
+	// MaxBytes limits how much of a page is downloaded, after decompression. The rest is cut off. 0
+	// means [DefaultMaxBytes].
 	MaxBytes int64
 	// PartBytes limits the text of one result. 0 means [DefaultPartBytes].
 	PartBytes int
@@ -66,8 +68,8 @@ type Options struct {
 	Native bool
 	// NoMedia refuses images and PDF files even if the model of the run accepts them.
 	NoMedia bool
-	// Header is sent with each download, with a User-Agent added if it has none. After a redirect it
-	// is sent to the same scheme, host and port only.
+	// Header is sent with each download, with a User-Agent added if it has none. After a redirect
+	// it is sent to the same scheme, host and port only.
 	Header http.Header
 	// Resolver resolves names. If nil, it is Go's default.
 	Resolver *net.Resolver `json:"-"`
@@ -140,8 +142,9 @@ func ascii(hosts []string) []string {
 	return all
 }
 
-// parse returns a URL in the one form in which it is shown, approved and fetched: the scheme and the host in lower case,
-// an international name in ASCII, without the usual port, a final dot and a fragment.
+// parse returns a URL in the one form in which it is shown, approved and fetched: the scheme and
+// the host in lower case, an international name in ASCII, without the usual port, a final dot and a
+// fragment.
 func parse(from string) (*url.URL, error) {
 	from = strings.TrimSpace(from)
 	if scheme, _, ok := strings.Cut(from, "://"); !ok || !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {

@@ -27,7 +27,8 @@ import (
 // page is the content of a URL in the form for the model.
 type page struct {
 	at, title, mediaType, name string
-	// text is all of it, in UTF-8 without control characters. cut reports that the page is longer than what is read.
+	// text is all of it, in UTF-8 without control characters. cut reports that the page is longer
+	// than what is read.
 	text string
 	cut  bool
 	// media is the data of an image or a document.
@@ -191,8 +192,8 @@ type Meta struct {
 	At    string `json:"at,omitempty"`
 	Title string `json:"title,omitempty"`
 	Type  string `json:"type,omitempty"`
-	// Offset is where the part begins, Next where the next one does, or 0, and Size the length of the text, in bytes. Cut
-	// says that the page is longer than what is read.
+	// Offset is where the part begins, Next where the next one does, or 0, and Size the length of
+	// the text, in bytes. Cut says that the page is longer than what is read.
 	Offset int  `json:"offset,omitempty"`
 	Next   int  `json:"next,omitempty"`
 	Size   int  `json:"size,omitempty"`

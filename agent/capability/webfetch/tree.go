@@ -63,8 +63,8 @@ func (c *candidates) add(n *node) {
 	}
 }
 
-// content returns the element with the content: the one main element, or the one article, if it has at least a quarter
-// of the text; otherwise the whole page.
+// content returns the element with the content: the one main element, or the one article, if it has
+// at least a quarter of the text; otherwise the whole page.
 func (t *tree) content() *node {
 	for _, c := range []candidates{t.mains, t.roles, t.articles} {
 		if c.count == 1 && c.first.size*4 >= t.root.size {
@@ -92,8 +92,9 @@ func (w *work) over(steps int) bool {
 	return w.err != nil
 }
 
-// builder makes a tree in one pass over the tags of a page. It does not follow the specification's algorithm, which can
-// take quadratic time and memory, but treats the mistakes that pages usually have like browsers do.
+// builder makes a tree in one pass over the tags of a page. It does not follow the specification's
+// algorithm, which can take quadratic time and memory, but treats the mistakes that pages usually
+// have like browsers do.
 type builder struct {
 	work
 	tree  *tree
@@ -258,8 +259,8 @@ func (b *builder) setBase(address string) {
 	}
 }
 
-// closeImplied closes what the start of an element ends. It reports false for parts of a table outside of one, which are
-// ignored.
+// closeImplied closes what the start of an element ends. It reports false for parts of a table
+// outside of one, which are ignored.
 func (b *builder) closeImplied(tag atom.Atom) bool {
 	if closesP[tag] {
 		b.closeNearest(paragraph, scope)

@@ -22,27 +22,28 @@ import (
 	"github.com/ponte-go/ponte/internal/clean"
 )
 
-// Endpoint describes a search service with a JSON interface. It is a [Searcher]. Printing or logging it does not show its
-// headers.
+// Endpoint describes a search service with a JSON interface. It is a [Searcher]. Printing or
+// logging it does not show its headers.
 type Endpoint struct {
 	// Name names the service in errors.
 	Name string
-	// URL is the address, without a query. Post sends the parameters as a JSON body instead of a query.
+	// URL is the address, without a query. Post sends the parameters as a JSON body instead of a
+	// query.
 	URL  string
 	Post bool
 	// Header is sent with each request. It holds the key.
 	Header http.Header
 	// Params are sent with each request.
 	Params map[string]string
-	// Query and Max are the names of parameters. Max may be empty. MaxMax is the largest value of Max that the service
-	// takes, or 0.
+	// Query and Max are the names of parameters. Max may be empty. MaxMax is the largest value of
+	// Max that the service takes, or 0.
 	Query, Max string
 	MaxMax     int
-	// Allowed and Blocked are the names of parameters that take lists of hosts. If they are empty, "site:" and "-site:" are
-	// added to the query instead.
+	// Allowed and Blocked are the names of parameters that take lists of hosts. If they are empty,
+	// "site:" and "-site:" are added to the query instead.
 	Allowed, Blocked string
-	// Results is the path of the list of results in the answer. Link, Title, Snippet and Date are the names of their
-	// members. Date may be empty.
+	// Results is the path of the list of results in the answer. Link, Title, Snippet and Date are
+	// the names of their members. Date may be empty.
 	Results                    []string
 	Link, Title, Snippet, Date string
 	// Timeout limits the duration of a search. 0 means 20 seconds.

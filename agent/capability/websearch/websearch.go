@@ -45,12 +45,14 @@ const (
 	NativeNever Native = "never"
 )
 
-// Options changes [New]. The zero value uses the provider's own search, and offers none if the model has none.
+// Options changes [New]. The zero value uses the provider's own search, and offers none if the
+// model has none.
 type Options struct {
 	// Searcher is used if the provider's own search is not.
 	Searcher Searcher
-	// Native determines whether the provider's own search is used. It never is if Approve is set, if Blocked is set, or if
-	// Allowed is set and the model does not have [model.Info.NativeDomains].
+	// Native determines whether the provider's own search is used. It never is if Approve is set,
+	// if Blocked is set, or if Allowed is set and the model does not have
+	// [model.Info.NativeDomains].
 	Native Native
 	// Required fails runs whose model has no built-in search if there is no Searcher either.
 	// Without it, these runs have no web search.
@@ -68,8 +70,8 @@ type Query struct {
 	// Text is the query of the model. Max is how many results are wanted.
 	Text string
 	Max  int
-	// Allowed and Blocked restrict the hosts of results, each with its subdomains. Results that break them are dropped by
-	// the caller.
+	// Allowed and Blocked restrict the hosts of results, each with its subdomains. Results that
+	// break them are dropped by the caller.
 	Allowed, Blocked []string
 }
 
@@ -82,8 +84,8 @@ type Result struct {
 	Date    string `json:"date,omitempty"`
 }
 
-// Searcher searches the web. It must be safe for concurrent use. Its errors are shown to the model, so they must not
-// contain secrets.
+// Searcher searches the web. It must be safe for concurrent use. Its errors are shown to the model,
+// so they must not contain secrets.
 type Searcher interface {
 	Search(ctx context.Context, q Query) ([]Result, error)
 }

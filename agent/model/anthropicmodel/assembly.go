@@ -21,9 +21,9 @@ const (
 
 var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d blocks", maxResponse>>20, maxBlocks)
 
-// assembly builds one message from the events of a stream or from an unstreamed response, and calls the sink on the way.
-// Both use the same code, so both give the same message: a part for each block, in the order the model wrote them. A
-// paused turn consists of several responses.
+// assembly builds one message from the events of a stream or from an unstreamed response, and calls
+// the sink on the way. Both use the same code, so both give the same message: a part for each
+// block, in the order the model wrote them. A paused turn consists of several responses.
 type assembly struct {
 	provider string
 	sink     model.Sink // may be nil
@@ -225,14 +225,16 @@ func (a *assembly) reserve(n int) error {
 	return nil
 }
 
-// wireUsage counts tokens. Missing fields keep their value, because later counts in a stream include earlier ones.
+// wireUsage counts tokens. Missing fields keep their value, because later counts in a stream
+// include earlier ones.
 type wireUsage struct {
 	wireTokens
 	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	// Iterations has an entry for each pass of the request. The other counts are the sum over entries of type "message".
-	// Passes that compact the conversation or ask an advisor are additional ("Compaction" in the API's documentation).
+	// Iterations has an entry for each pass of the request. The other counts are the sum over
+	// entries of type "message". Passes that compact the conversation or ask an advisor are
+	// additional ("Compaction" in the API's documentation).
 	Iterations []struct {
 		Type string `json:"type"`
 		wireTokens

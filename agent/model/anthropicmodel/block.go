@@ -27,10 +27,12 @@ type block struct {
 	// grown holds, for a block of unknown type, what its members have been extended by.
 	grown map[string][]byte
 
-	// callID, tool and extra belong to a call. extra is what the provider wants back with it, as an object.
+	// callID, tool and extra belong to a call. extra is what the provider wants back with it, as an
+	// object.
 	callID, tool string
 	extra        []byte
-	// part is the index of the part in deltas. told is how much of the content the sink has been told.
+	// part is the index of the part in deltas. told is how much of the content the sink has been
+	// told.
 	part  int
 	began bool
 	told  int
@@ -99,7 +101,8 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// citation makes a part from a citation of any kind, of a place in a document or of a search result.
+// citation makes a part from a citation of any kind, of a place in a document or of a search
+// result.
 func citation(provider string, raw json.RawMessage) model.Part {
 	var w struct {
 		URL      string `json:"url"`
@@ -177,8 +180,8 @@ func (b *block) isOpaque() bool {
 	return b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
 }
 
-// growOpaque adds a delta of unknown type to a block of unknown type: each text is appended to the member of the same
-// name.
+// growOpaque adds a delta of unknown type to a block of unknown type: each text is appended to the
+// member of the same name.
 func (a *assembly) growOpaque(b *block, delta json.RawMessage) error {
 	for name, value := range members(delta) {
 		var text string
@@ -217,9 +220,9 @@ func (a *assembly) tell(b *block, kind model.PartKind, text string) error {
 	return a.emit(d)
 }
 
-// stopped tells the sink about a complete block that deltas cannot express: signed or redacted thinking, which the API
-// wants back with the calls that follow it, and calls with more than arguments. A call of a server tool is useless
-// without its result.
+// stopped tells the sink about a complete block that deltas cannot express: signed or redacted
+// thinking, which the API wants back with the calls that follow it, and calls with more than
+// arguments. A call of a server tool is useless without its result.
 func (a *assembly) stopped(index int) error {
 	at := slices.IndexFunc(a.blocks, func(b *block) bool { return b.index == index })
 	if at < 0 || a.sink == nil {
@@ -250,7 +253,8 @@ func (a *assembly) tellRest(b *block) error {
 	return a.tell(b, model.PartToolCall, string(b.arguments()))
 }
 
-// arguments returns the input of a call: the joined pieces, or else the input at the start of the call.
+// arguments returns the input of a call: the joined pieces, or else the input at the start of the
+// call.
 func (b *block) arguments() []byte {
 	if len(b.content) > 0 {
 		return b.content

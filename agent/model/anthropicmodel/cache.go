@@ -4,14 +4,15 @@ package anthropicmodel
 
 import "github.com/anthropics/anthropic-sdk-go"
 
-// Cache determines what is written to the provider's prompt cache. Cached input is cheap to read in later requests, but
-// writing it costs somewhat more. Prompts that are too short are not cached. See [model.Usage.CacheReadTokens].
+// Cache determines what is written to the provider's prompt cache. Cached input is cheap to read in
+// later requests, but writing it costs somewhat more. Prompts that are too short are not cached.
+// See [model.Usage.CacheReadTokens].
 type Cache string
 
 const (
-	// CacheConversation caches tools, instructions and the conversation so far, for runs of several steps. It is the
-	// empty string, the default. It sets at most four breakpoints, the API's maximum: after the tools, after the
-	// instructions, and after the last two user messages.
+	// CacheConversation caches tools, instructions and the conversation so far, for runs of several
+	// steps. It is the empty string, the default. It sets at most four breakpoints, the API's
+	// maximum: after the tools, after the instructions, and after the last two user messages.
 	CacheConversation Cache = ""
 	// CachePrefix caches only tools and instructions, for conversations of a single step.
 	CachePrefix Cache = "prefix"

@@ -25,18 +25,21 @@ import (
 // DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config does not show the keys.
-// New reads nothing from the environment.
+// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config
+// does not show the keys. New reads nothing from the environment.
 type Config struct {
 	// Name is the endpoint's name for the model, such as "claude-sonnet-5-5".
 	Name string
-	// APIKey is sent as X-Api-Key, AuthToken as a bearer token. One of them is enough. They never appear in an error, log
-	// or string made by this package. Keys of eight or more characters are also removed from quoted responses.
+	// APIKey is sent as X-Api-Key, AuthToken as a bearer token. One of them is enough. They never
+	// appear in an error, log or string made by this package. Keys of eight or more characters are
+	// also removed from quoted responses.
 	APIKey, AuthToken string
-	// BaseURL is the URL of the endpoint. If empty, it is [DefaultBaseURL]. It may end in "/v1" or "/v1/messages".
+	// BaseURL is the URL of the endpoint. If empty, it is [DefaultBaseURL]. It may end in "/v1" or
+	// "/v1/messages".
 	BaseURL string
-	// Provider is [model.Info.Provider]. The default is "anthropic". Use a different name for another endpoint with this
-	// protocol, because signatures are sent back only to the provider that made them.
+	// Provider is [model.Info.Provider]. The default is "anthropic". Use a different name for
+	// another endpoint with this protocol, because signatures are sent back only to the provider
+	// that made them.
 	Provider string
 	// Profile describes what the model supports. If nil, it is [ProfileFor] of Name.
 	Profile *Profile
@@ -44,26 +47,30 @@ type Config struct {
 	ContextWindow int
 	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Cache determines what is written to the prompt cache. CacheTTL is how long it is kept: "5m", the default, or "1h".
+	// Cache determines what is written to the prompt cache. CacheTTL is how long it is kept: "5m",
+	// the default, or "1h".
 	Cache    Cache
 	CacheTTL string
-	// Betas are sent in the header anthropic-beta, together with values from extra headers of that name.
+	// Betas are sent in the header anthropic-beta, together with values from extra headers of that
+	// name.
 	Betas []string
-	// ServerTools are tools that the provider runs itself, each an object as described in its API, such as
-	// {"type":"code_execution_20250825","name":"code_execution"}. They are offered in every request, before its own tools.
-	// Their calls and results are opaque parts of the response. For web search and web fetch, use
-	// [model.Settings.NativeTools]. A server tool takes the place of a native tool of the same name.
+	// ServerTools are tools that the provider runs itself, each an object as described in its API,
+	// such as {"type":"code_execution_20250825","name":"code_execution"}. They are offered in every
+	// request, before its own tools. Their calls and results are opaque parts of the response. For
+	// web search and web fetch, use [model.Settings.NativeTools]. A server tool takes the place of
+	// a native tool of the same name.
 	ServerTools []json.RawMessage
 	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests. If nil, a client shared by many models of the process is used. A client's own
-	// Timeout would also cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed
-	// to the same scheme, host and port only.
+	// HTTPClient sends the requests. If nil, a client shared by many models of the process is used.
+	// A client's own Timeout would also cut off active streams. Use Timeouts instead. Unless it has
+	// a CheckRedirect, redirects are followed to the same scheme, host and port only.
 	HTTPClient *http.Client
 }
 
-// New returns the model described by config. The error joins all problems with config. New does no I/O.
+// New returns the model described by config. The error joins all problems with config. New does no
+// I/O.
 func New(config Config) (*Model, error) {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("anthropicmodel: "+format, args...)) }
@@ -152,7 +159,8 @@ func New(config Config) (*Model, error) {
 	return m, nil
 }
 
-// newClient returns the SDK's client. It is a list of options in closures, so printing it does not show a key.
+// newClient returns the SDK's client. It is a list of options in closures, so printing it does not
+// show a key.
 func newClient(config Config, base *url.URL) anthropic.Client {
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// encode writes the messages last, so the body of a longer conversation starts with that of the shorter one, up to the
-// cache breakpoints. The order of the SDK has no meaning.
+// encode writes the messages last, so the body of a longer conversation starts with that of the
+// shorter one, up to the cache breakpoints. The order of the SDK has no meaning.
 func encode(params anthropic.MessageNewParams, stream bool) ([]byte, error) {
 	messages := params.Messages
 	params.Messages = nil
@@ -69,8 +69,9 @@ func appendMessage(body []byte, message *anthropic.MessageParam) (_ []byte, err 
 	return append(append(body, message.Role...), `"}`...), nil
 }
 
-// appendBlock writes the same as the block's own MarshalJSON, which is several times slower, because it checks the many
-// variants of a union by reflection. Common blocks are written here, others by MarshalJSON.
+// appendBlock writes the same as the block's own MarshalJSON, which is several times slower,
+// because it checks the many variants of a union by reflection. Common blocks are written here,
+// others by MarshalJSON.
 func appendBlock(body []byte, block *anthropic.ContentBlockParamUnion) ([]byte, error) {
 	switch {
 	case block.OfText != nil:

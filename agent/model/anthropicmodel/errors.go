@@ -16,7 +16,8 @@ import (
 // maxMessage limits what an error quotes of a response, in bytes.
 const maxMessage = 2000
 
-// statuses maps the API's error types to their HTTP statuses, for errors within a stream, whose status is 200.
+// statuses maps the API's error types to their HTTP statuses, for errors within a stream, whose
+// status is 200.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -30,7 +31,8 @@ var statuses = map[string]int{
 	"overloaded_error":      529,
 }
 
-// reported returns the error that a server reported, in a response with the given status or in the middle of a stream.
+// reported returns the error that a server reported, in a response with the given status or in the
+// middle of a stream.
 func (m *Model) reported(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, kind, requestID := parseError(body)
@@ -61,8 +63,8 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	return e
 }
 
-// parseError reads {"type":"error","error":{"type":…,"message":…},"request_id":…} and variations made by gateways: an
-// error that is a string, or without the outer object.
+// parseError reads {"type":"error","error":{"type":…,"message":…},"request_id":…} and variations
+// made by gateways: an error that is a string, or without the outer object.
 func parseError(data []byte) (message, kind, requestID string) {
 	type fields struct {
 		Type      string          `json:"type"`

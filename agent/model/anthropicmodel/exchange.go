@@ -67,8 +67,8 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	complete := false
 	defer func() { dog.Finish(complete) }()
 
-	// The SDK would read error bodies without a limit and without the watchdog, and drop the status if the body is not
-	// JSON. Read them before the SDK does.
+	// The SDK would read error bodies without a limit and without the watchdog, and drop the status
+	// if the body is not JSON. Read them before the SDK does.
 	var refused *model.APIError
 	guard := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		resp, err := next(req)

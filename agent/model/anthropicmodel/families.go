@@ -7,9 +7,11 @@ import (
 )
 
 // ProfileFor returns the profile of a model by its name. It understands the names of all platforms:
-// "claude-opus-4-5-20251101", "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0". A Claude model
-// newer than this package gets the profile of the newest, but with everything that some of them support. Any other model
-// gets a profile that supports everything except native output. The result shares no memory with other results.
+// "claude-opus-4-5-20251101", "anthropic/claude-opus-4.5",
+// "us.anthropic.claude-opus-4-5-20251101-v1:0". A Claude model newer than this package gets the
+// profile of the newest, but with everything that some of them support. Any other model gets a
+// profile that supports everything except native output. The result shares no memory with other
+// results.
 func ProfileFor(name string) Profile {
 	name = strings.ReplaceAll(strings.ToLower(name), ".", "-")
 	at := strings.LastIndex(name, "claude-")
@@ -57,8 +59,8 @@ func newest() Profile {
 	return p
 }
 
-// families lists the generations by the part of the name after "claude-". The longest matching prefix is used. The facts
-// are from Anthropic's model pages and migration guides of November 2026.
+// families lists the generations by the part of the name after "claude-". The longest matching
+// prefix is used. The facts are from Anthropic's model pages and migration guides of November 2026.
 var families = []struct {
 	prefix  string
 	profile func() Profile
@@ -178,9 +180,9 @@ func budgets() map[string]Thinking {
 	}
 }
 
-// adaptive returns the levels of models that decide themselves how much to think, for a given effort. The provider has no
-// level below "low". off turns thinking off, or is nil if that is not possible. always reports that the model thinks by
-// default.
+// adaptive returns the levels of models that decide themselves how much to think, for a given
+// effort. The provider has no level below "low". off turns thinking off, or is nil if that is not
+// possible. always reports that the model thinks by default.
 func adaptive(off *Thinking, always bool) map[string]Thinking {
 	levels := map[string]Thinking{
 		"minimal": {Type: "adaptive", Display: "summarized", Effort: "low"},

@@ -15,9 +15,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// setConversation sets instructions and messages. The encoding of a message depends only on the message and on its
-// neighbours of the same kind, so a longer conversation starts with the blocks of the shorter one. The API does not
-// accept conversations that start or end with an assistant message, and text of only white space.
+// setConversation sets instructions and messages. The encoding of a message depends only on the
+// message and on its neighbours of the same kind, so a longer conversation starts with the blocks
+// of the shorter one. The API does not accept conversations that start or end with an assistant
+// message, and text of only white space.
 func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.Request) error {
 	c := conversation{m: m, params: params, system: true, ids: adapter.WireIDs{Rule: callIDs, Messages: req.Messages}}
 	c.addSystem(req.Instructions)
@@ -44,13 +45,14 @@ func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.R
 type conversation struct {
 	m      *Model
 	params *anthropic.MessageNewParams
-	// system is true until there is something other than a system prompt. Until then, system prompts belong to the
-	// instructions.
+	// system is true until there is something other than a system prompt. Until then, system
+	// prompts belong to the instructions.
 	system bool
 	ids    adapter.WireIDs
 }
 
-// callIDs is the rule for call ids. The API has a pattern for them (^[a-zA-Z0-9_-]+$), and no documented limit.
+// callIDs is the rule for call ids. The API has a pattern for them (^[a-zA-Z0-9_-]+$), and no
+// documented limit.
 var callIDs = adapter.IDRule{Max: 64}
 
 func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.ContentBlockParamUnion) {
@@ -91,9 +93,10 @@ func (c *conversation) addSystem(text string) {
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// request writes adjacent requests as one user message, results first, because they must directly follow the calls.
-// System prompts before the conversation are added to the instructions. A later one becomes a system message after the
-// user's if the model supports that, otherwise marked user text in its place.
+// request writes adjacent requests as one user message, results first, because they must directly
+// follow the calls. System prompts before the conversation are added to the instructions. A later
+// one becomes a system message after the user's if the model supports that, otherwise marked user
+// text in its place.
 func (c *conversation) request(messages []*model.Message) error {
 	var results, content, system []anthropic.ContentBlockParamUnion
 	for _, msg := range messages {
@@ -154,8 +157,8 @@ func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnio
 	return anthropic.ContentBlockParamUnion{OfToolResult: result}
 }
 
-// said returns the index of the last part of a response that may stand at its end, or -1: "The final block in an assistant
-// message cannot be `thinking`".
+// said returns the index of the last part of a response that may stand at its end, or -1: "The
+// final block in an assistant message cannot be `thinking`".
 func (c *conversation) said(msg *model.Message) int {
 	for i := len(msg.Parts) - 1; i >= 0; i-- {
 		p := &msg.Parts[i]
@@ -168,9 +171,9 @@ func (c *conversation) said(msg *model.Message) int {
 
 var redactedThinking = []byte(`"redacted_thinking"`)
 
-// response writes adjacent responses as one assistant message, with the blocks in order, but without thinking at the end of
-// a response. Thinking, opaque parts and signatures are sent only to the provider that made them. They are never sent as
-// text.
+// response writes adjacent responses as one assistant message, with the blocks in order, but
+// without thinking at the end of a response. Thinking, opaque parts and signatures are sent only to
+// the provider that made them. They are never sent as text.
 func (c *conversation) response(messages []*model.Message) error {
 	c.system = false
 	var blocks []anthropic.ContentBlockParamUnion

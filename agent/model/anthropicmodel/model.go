@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Model is a model behind Anthropic's Messages API, or an endpoint with the same protocol. [New] returns one. It is safe
-// for concurrent use and has no state besides its configuration.
+// Model is a model behind Anthropic's Messages API, or an endpoint with the same protocol. [New]
+// returns one. It is safe for concurrent use and has no state besides its configuration.
 type Model struct {
 	info        model.Info
 	base        *url.URL
@@ -65,15 +65,17 @@ func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 // maxContinuations limits how often a paused turn is continued.
 const maxContinuations = 10
 
-// Generate implements [model.Model]. Failures before the first delta are retried according to [Config.Retry]. If sink is
-// nil, it asks for an unstreamed response, unless the response may be so long that the provider requires a stream.
+// Generate implements [model.Model]. Failures before the first delta are retried according to
+// [Config.Retry]. If sink is nil, it asks for an unstreamed response, unless the response may be so
+// long that the provider requires a stream.
 //
-// A turn that the provider pauses (stop reason "pause_turn", caused by long-running server tools) is continued at once,
-// up to ten times. The message contains the whole turn and the usage of all requests.
+// A turn that the provider pauses (stop reason "pause_turn", caused by long-running server tools)
+// is continued at once, up to ten times. The message contains the whole turn and the usage of all
+// requests.
 //
-// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could not be sent, the
-// error wraps [model.ErrUnsupported] or describes what is wrong with the request. If the context ended, it wraps the
-// context's cause. If the sink failed, it is the sink's error.
+// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could
+// not be sent, the error wraps [model.ErrUnsupported] or describes what is wrong with the request.
+// If the context ended, it wraps the context's cause. If the sink failed, it is the sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

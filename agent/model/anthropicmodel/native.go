@@ -38,9 +38,10 @@ type citations struct {
 	Enabled bool `json:"enabled"`
 }
 
-// nativeTool writes a native tool. The model calls the current versions itself. By default, code of the model would call
-// them in a container of the provider ("dynamic filtering"). A streamed response that waits for one of the program's tools
-// does not name the container, and without its name the conversation is refused
+// nativeTool writes a native tool. The model calls the current versions itself. By default, code of
+// the model would call them in a container of the provider ("dynamic filtering"). A streamed
+// response that waits for one of the program's tools does not name the container, and without its
+// name the conversation is refused
 // (https://github.com/anthropics/anthropic-sdk-python/issues/1801).
 func (m *Model) nativeTool(t *model.NativeTool) serverTool {
 	tool := serverTool{
@@ -72,7 +73,8 @@ func (m *Model) hasServerTool(kind model.NativeKind) bool {
 	return false
 }
 
-// compactionAt returns the context_management that compacts a conversation of at least so many tokens.
+// compactionAt returns the context_management that compacts a conversation of at least so many
+// tokens.
 func compactionAt(tokens int) any {
 	type trigger struct {
 		Type  string `json:"type"`

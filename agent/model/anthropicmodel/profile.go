@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Profile describes what a model supports. To change it, modify the profile that [ProfileFor] returns and set
-// [Config.Profile].
+// Profile describes what a model supports. To change it, modify the profile that [ProfileFor]
+// returns and set [Config.Profile].
 type Profile struct {
 	// MaxTokens is sent as max_tokens, which the API requires, if the settings do not set it.
 	MaxTokens int
@@ -20,11 +20,13 @@ type Profile struct {
 	NativeOutput bool
 	// Strict sends the strict flag of tools. Otherwise it is left out.
 	Strict bool
-	// Thinking maps each level of [model.Settings.Thinking] to what is sent for it. Other levels are errors. The level ""
-	// is used if the settings do not set one. If it is missing, nothing is sent.
+	// Thinking maps each level of [model.Settings.Thinking] to what is sent for it. Other levels
+	// are errors. The level "" is used if the settings do not set one. If it is missing, nothing is
+	// sent.
 	Thinking map[string]Thinking
-	// DropStaleThinking asks the provider to leave out thinking whose preceding conversation has changed, for example
-	// because of other instructions or a shortened history, instead of returning an error.
+	// DropStaleThinking asks the provider to leave out thinking whose preceding conversation has
+	// changed, for example because of other instructions or a shortened history, instead of
+	// returning an error.
 	DropStaleThinking bool
 	// Sampling determines which of temperature and top_p the model supports.
 	Sampling Sampling
@@ -32,23 +34,26 @@ type Profile struct {
 	ForcedTools ForcedTools
 	// SystemMessages reports that a system prompt may occur within the conversation.
 	SystemMessages bool
-	// NativeTools is [model.Info.NativeSearch] and [model.Info.NativeFetch]: the provider has its own web search and
-	// fetches pages itself. NativeCompaction is [model.Info.NativeCompaction].
+	// NativeTools is [model.Info.NativeSearch] and [model.Info.NativeFetch]: the provider has its
+	// own web search and fetches pages itself. NativeCompaction is [model.Info.NativeCompaction].
 	NativeTools, NativeCompaction bool
-	// BasicNativeTools uses the first versions of both tools, web_search_20250305 and web_fetch_20250910. Models before
-	// Claude 4.5 and some platforms, such as Google Cloud, have no others.
+	// BasicNativeTools uses the first versions of both tools, web_search_20250305 and
+	// web_fetch_20250910. Models before Claude 4.5 and some platforms, such as Google Cloud, have
+	// no others.
 	BasicNativeTools bool
-	// Media is [model.Info.Media]. This package supports "image" (PNG, JPEG, GIF, WebP), "application/pdf" and
-	// "text/plain". MediaURLs is [model.Info.MediaURLs].
+	// Media is [model.Info.Media]. This package supports "image" (PNG, JPEG, GIF, WebP),
+	// "application/pdf" and "text/plain". MediaURLs is [model.Info.MediaURLs].
 	Media, MediaURLs []string
 }
 
 // Thinking holds the request parameters for a level of thinking. The zero value sends nothing.
 type Thinking struct {
-	// Type is thinking.type: "adaptive", "enabled", "disabled" or "between_tools". If empty, it is not sent.
+	// Type is thinking.type: "adaptive", "enabled", "disabled" or "between_tools". If empty, it is
+	// not sent.
 	Type string
-	// Budget is thinking.budget_tokens for the type "enabled". It must be at least 1024, and lower than max_tokens. If it
-	// is not lower, half of max_tokens is used. If that is below 1024, the request is an error.
+	// Budget is thinking.budget_tokens for the type "enabled". It must be at least 1024, and lower
+	// than max_tokens. If it is not lower, half of max_tokens is used. If that is below 1024, the
+	// request is an error.
 	Budget int
 	// Display is thinking.display: "summarized" or "omitted".
 	Display string
@@ -62,7 +67,8 @@ func (t Thinking) thinks() bool { return t.Type == "adaptive" || t.Type == "enab
 // minBudget is the minimum for thinking.budget_tokens.
 const minBudget = 1024
 
-// minCompactAt is the minimum of [model.Settings.CompactAt], and compactionBeta the beta that it needs.
+// minCompactAt is the minimum of [model.Settings.CompactAt], and compactionBeta the beta that it
+// needs.
 const (
 	minCompactAt   = 50_000
 	compactionBeta = "compact-2026-01-12"
@@ -71,8 +77,8 @@ const (
 // thinkingBindingBeta is the beta that [Profile.DropStaleThinking] needs.
 const thinkingBindingBeta = "thinking-binding-controls-2026-08-01"
 
-// Sampling determines which sampling settings a model supports. While it thinks with a budget or adaptively, it supports
-// at most top_p from 0.95 to 1.
+// Sampling determines which sampling settings a model supports. While it thinks with a budget or
+// adaptively, it supports at most top_p from 0.95 to 1.
 type Sampling string
 
 const (

@@ -23,8 +23,8 @@ var errNoMessage = errors.New("the response contains no message")
 
 func errorIsEmpty(err error) bool { return errors.Is(err, errNoMessage) }
 
-// wireMessage is an unstreamed response, or the start of a stream. Contents are kept as they are written, because they
-// must be sent back unchanged.
+// wireMessage is an unstreamed response, or the start of a stream. Contents are kept as they are
+// written, because they must be sent back unchanged.
 type wireMessage struct {
 	Type       string            `json:"type"`
 	ID         string            `json:"id"`
@@ -38,8 +38,8 @@ type wireMessage struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// wireEvent has the members of all relevant events. It is decoded by encoding/json, five times faster than the SDK's
-// union.
+// wireEvent has the members of all relevant events. It is decoded by encoding/json, five times
+// faster than the SDK's union.
 type wireEvent struct {
 	Type         string          `json:"type"`
 	Index        int             `json:"index"`
@@ -49,7 +49,8 @@ type wireEvent struct {
 	Usage        *wireUsage      `json:"usage"`
 }
 
-// receive reads a response with status 200. Its first bytes decide whether it is a stream of events or one object.
+// receive reads a response with status 200. Its first bytes decide whether it is a stream of events
+// or one object.
 func (m *Model) receive(ctx context.Context, resp *http.Response, dog *adapter.Watchdog, a *assembly) error {
 	r := bufio.NewReader(resp.Body)
 	first, err := adapter.FirstByte(r)
@@ -130,7 +131,8 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 	}
 }
 
-// isKnown reports whether an event belongs to the response, as opposed to pings and what is newer than this package.
+// isKnown reports whether an event belongs to the response, as opposed to pings and what is newer
+// than this package.
 func isKnown(event string) bool {
 	return strings.HasPrefix(event, "message_") || strings.HasPrefix(event, "content_block_")
 }

@@ -16,11 +16,13 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxUnstreamed is the largest max_tokens for an unstreamed response. The API requires a stream for responses that may
-// take longer than ten minutes. The SDK assumes 128,000 tokens an hour, and less for some models.
+// maxUnstreamed is the largest max_tokens for an unstreamed response. The API requires a stream for
+// responses that may take longer than ten minutes. The SDK assumes 128,000 tokens an hour, and less
+// for some models.
 const maxUnstreamed = 8192
 
-// body returns the body of a request, without the members of ExtraBody, and whether it asks for a stream.
+// body returns the body of a request, without the members of ExtraBody, and whether it asks for a
+// stream.
 func (m *Model) body(req *model.Request, s *model.Settings, stream bool, container string) ([]byte, bool, error) {
 	params, err := m.params(req, s)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// fitSchema returns a schema that the API can enforce for a response or for arguments. The API supports only a part of
-// JSON Schema and returns an error for the rest. What it does not support is moved to descriptions, as in the official
-// SDKs, and objects are closed. The order of members, which the model follows, is kept.
+// fitSchema returns a schema that the API can enforce for a response or for arguments. The API
+// supports only a part of JSON Schema and returns an error for the rest. What it does not support
+// is moved to descriptions, as in the official SDKs, and objects are closed. The order of members,
+// which the model follows, is kept.
 func fitSchema(schema json.RawMessage) json.RawMessage {
 	if !isObject(schema) {
 		return schema
@@ -70,7 +71,8 @@ func fitSchema(schema json.RawMessage) json.RawMessage {
 // formats lists the formats that the API supports, as JSON strings.
 var formats = []string{`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"uri"`, `"ipv4"`, `"ipv6"`, `"uuid"`}
 
-// describe adds unsupported keywords, the members of an object without closing brace, to a description.
+// describe adds unsupported keywords, the members of an object without closing brace, to a
+// description.
 func describe(description json.RawMessage, told []byte) json.RawMessage {
 	if told == nil {
 		return description

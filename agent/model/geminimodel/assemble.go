@@ -27,8 +27,9 @@ var (
 	errNoCandidate     = errors.New("the response contains no candidate")
 )
 
-// assembler builds one message from the chunks of a stream or from an unstreamed response, and calls the sink on the way.
-// Parts keep their order. Consecutive chunks of text become one part, and so do chunks of thinking.
+// assembler builds one message from the chunks of a stream or from an unstreamed response, and
+// calls the sink on the way. Parts keep their order. Consecutive chunks of text become one part,
+// and so do chunks of thinking.
 type assembler struct {
 	info    model.Info
 	sink    model.Sink // may be nil
@@ -36,7 +37,8 @@ type assembler struct {
 
 	parts    []model.Part
 	metadata metadata
-	// growing is the text of the last part if it can still grow. growingAt is its index for the sink.
+	// growing is the text of the last part if it can still grow. growingAt is its index for the
+	// sink.
 	growing   []byte
 	growingAt int
 	open      bool
@@ -124,8 +126,9 @@ func (a *assembler) reserve(n int) error {
 	return nil
 }
 
-// text adds a chunk. A signature belongs to the part that it was sent with. Thinking keeps it, and ends with it. Text
-// with a signature is a separate part, followed by an opaque part with the signature.
+// text adds a chunk. A signature belongs to the part that it was sent with. Thinking keeps it, and
+// ends with it. Text with a signature is a separate part, followed by an opaque part with the
+// signature.
 func (a *assembler) text(text string, thought bool, signature []byte) error {
 	kind := model.PartText
 	if thought {
@@ -261,7 +264,8 @@ func (a *assembler) result() (*model.Message, error) {
 	}, nil
 }
 
-// malformedCallError reports that the model tried to call a tool, but the provider could not parse the call.
+// malformedCallError reports that the model tried to call a tool, but the provider could not parse
+// the call.
 type malformedCallError struct{ why string }
 
 func (e *malformedCallError) Error() string {

@@ -15,8 +15,8 @@ type wireSource struct {
 	Text  string `json:"text"`
 }
 
-// appendCitations appends a part for each source on which the response is grounded or which it quotes. The metadata,
-// which is kept complete, relates them to the text.
+// appendCitations appends a part for each source on which the response is grounded or which it
+// quotes. The metadata, which is kept complete, relates them to the text.
 func (m *metadata) appendCitations(parts []model.Part, provider string) []model.Part {
 	var grounding struct {
 		Chunks []json.RawMessage `json:"groundingChunks"`

@@ -20,45 +20,48 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// DefaultBaseURL is the endpoint of the Gemini API, used if [Config.BaseURL] is empty. On Vertex AI, the endpoint depends
-// on the location.
+// DefaultBaseURL is the endpoint of the Gemini API, used if [Config.BaseURL] is empty. On Vertex
+// AI, the endpoint depends on the location.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // Backend is one of Google's two services.
 type Backend string
 
 const (
-	// GeminiAPI is the Gemini API of Google AI Studio, which uses an API key. It is the empty string.
+	// GeminiAPI is the Gemini API of Google AI Studio, which uses an API key. It is the empty
+	// string.
 	GeminiAPI Backend = ""
 	// VertexAI is Vertex AI on Google Cloud, which uses credentials, or an API key in express mode.
 	VertexAI Backend = "vertex"
 )
 
-// Config describes a model and its endpoint. Name and authentication are required. Apart from Credentials, nothing is
-// read from the environment. Printing or logging a Config does not show the key.
+// Config describes a model and its endpoint. Name and authentication are required. Apart from
+// Credentials, nothing is read from the environment. Printing or logging a Config does not show the
+// key.
 type Config struct {
-	// Name is Google's name for the model, such as "gemini-3.8-flash". On Vertex AI it may include another publisher
-	// ("publisher/model") or be a resource ("projects/…/endpoints/…").
+	// Name is Google's name for the model, such as "gemini-3.8-flash". On Vertex AI it may include
+	// another publisher ("publisher/model") or be a resource ("projects/…/endpoints/…").
 	Name string
 	// Backend is the service to use.
 	Backend Backend
-	// APIKey is sent in a header, never in a URL. It never appears in an error, log or string made by this package. Keys
-	// of eight or more characters are also removed from quoted responses. The Gemini API needs one, unless BaseURL is
-	// set.
+	// APIKey is sent in a header, never in a URL. It never appears in an error, log or string made
+	// by this package. Keys of eight or more characters are also removed from quoted responses. The
+	// Gemini API needs one, unless BaseURL is set.
 	APIKey string
-	// Project and Location determine where Vertex AI runs. The default Location is "global". With an APIKey, both may be
-	// empty.
+	// Project and Location determine where Vertex AI runs. The default Location is "global". With
+	// an APIKey, both may be empty.
 	Project, Location string
-	// Credentials authenticate at Vertex AI instead of a key. If Credentials, APIKey and HTTPClient are all unset,
-	// Application Default Credentials are used: the file named by GOOGLE_APPLICATION_CREDENTIALS, the file written by
-	// "gcloud auth application-default login", or the machine's service account. If only HTTPClient is set, it must
-	// authenticate its requests itself.
+	// Credentials authenticate at Vertex AI instead of a key. If Credentials, APIKey and HTTPClient
+	// are all unset, Application Default Credentials are used: the file named by
+	// GOOGLE_APPLICATION_CREDENTIALS, the file written by "gcloud auth application-default login",
+	// or the machine's service account. If only HTTPClient is set, it must authenticate its
+	// requests itself.
 	Credentials *auth.Credentials
-	// BaseURL overrides Google's endpoint. If it does not end in an API version ("/v1beta"), the version is "v1beta", or
-	// "v1beta1" on Vertex AI.
+	// BaseURL overrides Google's endpoint. If it does not end in an API version ("/v1beta"), the
+	// version is "v1beta", or "v1beta1" on Vertex AI.
 	BaseURL string
-	// Provider is [model.Info.Provider]. The default is "google", or "vertex" on Vertex AI. Signatures are sent back only
-	// to a model with the same name.
+	// Provider is [model.Info.Provider]. The default is "google", or "vertex" on Vertex AI.
+	// Signatures are sent back only to a model with the same name.
 	Provider string
 	// Profile describes what the model supports. If nil, it is [ProfileFor] of Backend and Name.
 	Profile *Profile
@@ -69,14 +72,15 @@ type Config struct {
 	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
-	// cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed to the same scheme,
-	// host and port only.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's
+	// own Timeout would also cut off active streams. Use Timeouts instead. Unless it has a
+	// CheckRedirect, redirects are followed to the same scheme, host and port only.
 	HTTPClient *http.Client
 }
 
-// New returns the model described by config. The error joins all problems with config. New makes no request, but it looks
-// for credentials as described at [Config.Credentials]. If there are none, the error wraps [model.ErrAuth].
+// New returns the model described by config. The error joins all problems with config. New makes no
+// request, but it looks for credentials as described at [Config.Credentials]. If there are none,
+// the error wraps [model.ErrAuth].
 func New(config Config) (*Model, error) {
 	c, base, errs := config.checked()
 	if len(errs) > 0 {

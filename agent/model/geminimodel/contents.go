@@ -15,8 +15,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendContents appends the conversation as an array. Adjacent messages of the same kind become one content. In user
-// content, the results of calls come first. Arguments and opaque parts are copied byte for byte.
+// appendContents appends the conversation as an array. Adjacent messages of the same kind become
+// one content. In user content, the results of calls come first. Arguments and opaque parts are
+// copied byte for byte.
 func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
 	e := contentEncoder{m: m, req: req, dst: append(dst, '['), ids: adapter.WireIDs{Provider: m.info.Provider, Messages: req.Messages}}
 	first := true
@@ -126,7 +127,8 @@ func (e *contentEncoder) requests(turn []*model.Message) error {
 	})
 }
 
-// functionResponse writes the text of a result as a string, because the API's objects cannot hold 64-bit integers.
+// functionResponse writes the text of a result as a string, because the API's objects cannot hold
+// 64-bit integers.
 func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.part()
 	e.dst = append(e.dst, `{"functionResponse":{`...)
@@ -145,7 +147,8 @@ func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.dst = append(adapter.AppendJSONString(e.dst, adapter.Text(p)), "}}}"...)
 }
 
-// toolOf returns the tool of a result, which the API requires. If the result does not name it, the call does.
+// toolOf returns the tool of a result, which the API requires. If the result does not name it, the
+// call does.
 func (e *contentEncoder) toolOf(p *model.Part) string {
 	if p.Tool != "" {
 		return p.Tool
@@ -164,8 +167,8 @@ func (e *contentEncoder) toolOf(p *model.Part) string {
 	return tool
 }
 
-// functionName returns the name of a tool in the history in a form that the API accepts: it must start with a letter or
-// an underscore.
+// functionName returns the name of a tool in the history in a form that the API accepts: it must
+// start with a letter or an underscore.
 func functionName(tool string) string {
 	name := adapter.ToolName(tool)
 	if !beginsName(name) {
@@ -208,8 +211,8 @@ func (e *contentEncoder) inlineData(mediaType string, data []byte) {
 	e.dst = append(e.dst, `"}`...)
 }
 
-// isGoogleFile reports whether a URL is one that only Google can fetch, of any kind: a file of the Files API, or a
-// YouTube video.
+// isGoogleFile reports whether a URL is one that only Google can fetch, of any kind: a file of the
+// Files API, or a YouTube video.
 func isGoogleFile(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" {
@@ -222,8 +225,8 @@ func isGoogleFile(s string) bool {
 	return false
 }
 
-// responses writes adjacent responses as one model content. Provider-specific parts of other providers are left out. A
-// content that is empty, or has thoughts alone, is not written.
+// responses writes adjacent responses as one model content. Provider-specific parts of other
+// providers are left out. A content that is empty, or has thoughts alone, is not written.
 func (e *contentEncoder) responses(turn []*model.Message) error {
 	before := len(e.dst)
 	e.ids.Turn()
@@ -279,7 +282,8 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 	return nil
 }
 
-// signable reports whether the signature of p is in the opaque part after it, because p cannot hold it.
+// signable reports whether the signature of p is in the opaque part after it, because p cannot hold
+// it.
 func (e *contentEncoder) signable(p *model.Part) bool {
 	return p.Kind == model.PartText && p.Text != "" ||
 		p.Kind == model.PartMedia && p.Provider == e.m.info.Provider && len(p.Data) > 0
@@ -296,7 +300,8 @@ func (e *contentEncoder) sign(following []model.Part) {
 	}
 }
 
-// opaque writes what the provider sent, without metadata, and without a signature unless it stands alone.
+// opaque writes what the provider sent, without metadata, and without a signature unless it stands
+// alone.
 func (e *contentEncoder) opaque(data []byte, alone bool) {
 	data = bytes.TrimSpace(data)
 	if len(data) < 3 || data[0] != '{' || bytes.HasPrefix(data, metadataPrefix) || !json.Valid(data) {

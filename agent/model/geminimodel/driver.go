@@ -44,7 +44,8 @@ func (google) OpenModel(_ context.Context, name string, o model.OpenOptions) (mo
 
 type vertex struct{}
 
-// OpenModel uses a key only if it is in the options. Keys in the environment are for the Gemini API.
+// OpenModel uses a key only if it is in the options. Keys in the environment are for the Gemini
+// API.
 func (vertex) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name: name, Backend: VertexAI, APIKey: o.APIKey,

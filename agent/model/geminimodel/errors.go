@@ -33,7 +33,8 @@ type wireError struct {
 	} `json:"details"`
 }
 
-// parseError finds Google's error object in {"error":{…}} and [{"error":{…}}]. Proxies also send {"error":"…"}.
+// parseError finds Google's error object in {"error":{…}} and [{"error":{…}}]. Proxies also send
+// {"error":"…"}.
 func parseError(data []byte) (e wireError, ok bool) {
 	data = bytes.TrimSpace(data)
 	var wrapped []struct {
@@ -68,8 +69,8 @@ var statusOf = map[string]int{
 	"UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504,
 }
 
-// reportedError returns the error that the endpoint reported, in a response with the given status or in the middle of a
-// stream, where the error contains its own status.
+// reportedError returns the error that the endpoint reported, in a response with the given status
+// or in the middle of a stream, where the error contains its own status.
 func (m *Model) reportedError(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	reported, ok := parseError(body)

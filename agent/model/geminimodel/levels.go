@@ -4,5 +4,6 @@ package geminimodel
 
 import "github.com/ponte-go/ponte/internal/adapter"
 
-// ThinkingLevels returns the levels of model.Settings.Thinking that the model's profile has, from none to much.
+// ThinkingLevels returns the levels of model.Settings.Thinking that the model's profile has, from
+// none to much.
 func (m *Model) ThinkingLevels() []string { return adapter.Levels(m.profile.Thinking) }

@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Model is a model of Google's Gemini API or Vertex AI. [New] returns one. It is safe for concurrent use and has no state
-// besides its configuration.
+// Model is a model of Google's Gemini API or Vertex AI. [New] returns one. It is safe for
+// concurrent use and has no state besides its configuration.
 type Model struct {
 	info     model.Info
 	where    string
@@ -55,12 +55,12 @@ func (m Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// Generate implements [model.Model]. If sink is nil, it asks for an unstreamed response. Failures before the first delta
-// are retried according to [Config.Retry].
+// Generate implements [model.Model]. If sink is nil, it asks for an unstreamed response. Failures
+// before the first delta are retried according to [Config.Retry].
 //
-// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could not be sent, the
-// error wraps [model.ErrUnsupported] or describes what is wrong with the request. If the context ended, it wraps the
-// context's cause. If the sink failed, it is the sink's error.
+// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could
+// not be sent, the error wraps [model.ErrUnsupported] or describes what is wrong with the request.
+// If the context ended, it wraps the context's cause. If the sink failed, it is the sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
@@ -77,7 +77,8 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	return e.run(ctx)
 }
 
-// extraHeaders returns the headers of all settings. Later ones override earlier ones, ignoring the case of names.
+// extraHeaders returns the headers of all settings. Later ones override earlier ones, ignoring the
+// case of names.
 func extraHeaders(all ...*model.Settings) http.Header {
 	header := http.Header{}
 	for _, s := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// nativeTools returns the tools that the provider is to run itself. Together with other tools, it sends their calls and
-// results as parts, which have to be sent back.
+// nativeTools returns the tools that the provider is to run itself. Together with other tools, it
+// sends their calls and results as parts, which have to be sent back.
 func (m *Model) nativeTools(req *model.Request, s *model.Settings) ([]*genai.Tool, error) {
 	can := m.info
 	can.NativeSearch, can.NativeFetch = m.profile.NativeTools, m.profile.NativeTools

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// Profile describes what a model supports. To change it, modify the profile that [ProfileFor] returns and set
-// [Config.Profile].
+// Profile describes what a model supports. To change it, modify the profile that [ProfileFor]
+// returns and set [Config.Profile].
 type Profile struct {
 	// ContextWindow is the default of [Config.ContextWindow].
 	ContextWindow int
@@ -21,25 +21,27 @@ type Profile struct {
 	NativeOutput bool
 	// OutputWithTools reports that it can do so in a request that also offers tools.
 	OutputWithTools bool
-	// StrictTools reports that the model supports the mode VALIDATED, in which calls match the tools' schemas. It is used
-	// if every tool of a request is strict and the tool choice is auto.
+	// StrictTools reports that the model supports the mode VALIDATED, in which calls match the
+	// tools' schemas. It is used if every tool of a request is strict and the tool choice is auto.
 	StrictTools bool
-	// NativeTools reports that the model has Google Search and reads URLs itself. NativeWithTools reports that it does so
-	// in requests that also offer tools, which [model.Info.NativeSearch] and [model.Info.NativeFetch] require.
+	// NativeTools reports that the model has Google Search and reads URLs itself. NativeWithTools
+	// reports that it does so in requests that also offer tools, which [model.Info.NativeSearch]
+	// and [model.Info.NativeFetch] require.
 	NativeTools, NativeWithTools bool
-	// RequireSignatures reports that the model returns an error for a history in which the first call of a response has
-	// no signature, as is the case for other providers' calls. They are sent with the marker that Google's documentation
-	// recommends.
+	// RequireSignatures reports that the model returns an error for a history in which the first
+	// call of a response has no signature, as is the case for other providers' calls. They are sent
+	// with the marker that Google's documentation recommends.
 	RequireSignatures bool
-	// Thinking maps each level of [model.Settings.Thinking] to a thinkingConfig. Other levels are errors.
+	// Thinking maps each level of [model.Settings.Thinking] to a thinkingConfig. Other levels are
+	// errors.
 	Thinking map[string]genai.ThinkingConfig
-	// Media is [model.Info.Media]. MediaURLs is [model.Info.MediaURLs]. URLs of YouTube videos and of the Files API can
-	// always be sent.
+	// Media is [model.Info.Media]. MediaURLs is [model.Info.MediaURLs]. URLs of YouTube videos and
+	// of the Files API can always be sent.
 	Media, MediaURLs []string
 }
 
-// ProfileFor returns the profile of a model by its name. An unknown name is treated as one of the newest models. The
-// result shares no memory with other results.
+// ProfileFor returns the profile of a model by its name. An unknown name is treated as one of the
+// newest models. The result shares no memory with other results.
 func ProfileFor(backend Backend, name string) Profile {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	p := Profile{
@@ -75,8 +77,8 @@ func ProfileFor(backend Backend, name string) Profile {
 	return p
 }
 
-// contextWindow returns the documented context window of a text model, or 0. Models for images, speech and audio have
-// others.
+// contextWindow returns the documented context window of a text model, or 0. Models for images,
+// speech and audio have others.
 func contextWindow(name string) int {
 	for _, other := range []string{"image", "tts", "audio", "live"} {
 		if strings.Contains(name, other) {
@@ -94,8 +96,9 @@ func contextWindow(name string) int {
 	return 0
 }
 
-// knowsMinimal reports whether the documented levels of a model of Gemini 3 or later start at "minimal" rather than
-// "low". Those of Pro start at "low", and since 3.7 those of Flash, but not of Flash-Lite.
+// knowsMinimal reports whether the documented levels of a model of Gemini 3 or later start at
+// "minimal" rather than "low". Those of Pro start at "low", and since 3.7 those of Flash, but not
+// of Flash-Lite.
 func knowsMinimal(name string) bool {
 	switch version := flashVersion.FindStringSubmatch(name); {
 	case strings.Contains(name, "-lite"):
@@ -123,8 +126,8 @@ func thinkingLevels() map[string]genai.ThinkingConfig {
 	}
 }
 
-// thinkingBudgets returns the levels of Gemini 2.5, with the budgets in tokens that Google's own OpenAI-compatible
-// endpoint uses.
+// thinkingBudgets returns the levels of Gemini 2.5, with the budgets in tokens that Google's own
+// OpenAI-compatible endpoint uses.
 func thinkingBudgets(canTurnOff bool) map[string]genai.ThinkingConfig {
 	levels := map[string]genai.ThinkingConfig{}
 	for level, tokens := range map[string]int32{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576} {

@@ -36,8 +36,8 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 	return m.take(resp, data, true, a)
 }
 
-// receiveStream reads a stream of events into a. The stream is complete once it has a finish reason. It ends with the
-// connection.
+// receiveStream reads a stream of events into a. The stream is complete once it has a finish
+// reason. It ends with the connection.
 func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembler) error {
 	events := adapter.NewEventReader(body, maxEvent)
 	events.Stray = true

@@ -18,8 +18,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. The bytes depend only on the arguments. The conversation comes last, so
-// the body of a longer one starts with the body of the shorter one, without its closing brackets.
+// appendRequest returns the body of a request. The bytes depend only on the arguments. The
+// conversation comes last, so the body of a longer one starts with the body of the shorter one,
+// without its closing brackets.
 func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}
@@ -124,7 +125,8 @@ func (b *bodyBuilder) member(name string, value any) error {
 	return nil
 }
 
-// systemParts returns the instructions and the system prompts within the conversation. The API has one place for both.
+// systemParts returns the instructions and the system prompts within the conversation. The API has
+// one place for both.
 func systemParts(req *model.Request) []*genai.Part {
 	var parts []*genai.Part
 	if req.Instructions != "" {

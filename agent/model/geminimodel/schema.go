@@ -10,11 +10,12 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// adaptSchema returns a JSON schema in the form that Gemini accepts. What the API accepts is kept byte for byte except
-// for white space: nullable types, anyOf, $ref and $defs are not flattened. The API does not accept, or mishandles, a few
-// keywords. "$schema", "$comment", "title", "examples" and "discriminator" are left out, because they do not constrain
-// values. "const" becomes an "enum" with one value. "exclusiveMinimum", "exclusiveMaximum" and the format of a string are
-// moved to the description. The order of members, which the model follows, is kept.
+// adaptSchema returns a JSON schema in the form that Gemini accepts. What the API accepts is kept
+// byte for byte except for white space: nullable types, anyOf, $ref and $defs are not flattened.
+// The API does not accept, or mishandles, a few keywords. "$schema", "$comment", "title",
+// "examples" and "discriminator" are left out, because they do not constrain values. "const"
+// becomes an "enum" with one value. "exclusiveMinimum", "exclusiveMaximum" and the format of a
+// string are moved to the description. The order of members, which the model follows, is kept.
 func adaptSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if !needsAdapting(schema) {
 		return schema, nil
@@ -188,7 +189,8 @@ func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	return adapter.Object(append(members, adapter.Member{Name: "description", Value: adapter.AppendJSONString(nil, note)}))
 }
 
-// describeSchema adds a description to an output schema without one. The API has no other place for it.
+// describeSchema adds a description to an output schema without one. The API has no other place for
+// it.
 func describeSchema(schema json.RawMessage, description string) json.RawMessage {
 	members, err := adapter.Members(schema)
 	if description == "" || err != nil {

@@ -20,9 +20,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// The SDK addresses and signs a request. The bodies of request and response pass through [carrier] unchanged and are
-// written and read by this package. The SDK would convert integers in arguments to floating-point numbers, drop unknown
-// parts, accept a stream that breaks off as complete, and panic at an event that is not JSON.
+// The SDK addresses and signs a request. The bodies of request and response pass through [carrier]
+// unchanged and are written and read by this package. The SDK would convert integers in arguments
+// to floating-point numbers, drop unknown parts, accept a stream that breaks off as complete, and
+// panic at an event that is not JSON.
 
 // call is one request that is passed through the SDK.
 type call struct {
@@ -38,8 +39,8 @@ type callKey struct{}
 // sender makes one HTTP request. The caller closes the body of the response.
 type sender func(ctx context.Context, c *call, stream bool) (*http.Response, error)
 
-// newSender returns a function that sends requests. Unlike the SDK's client, it shows no key when a struct that contains
-// it is printed or inspected by reflection.
+// newSender returns a function that sends requests. Unlike the SDK's client, it shows no key when a
+// struct that contains it is printed or inspected by reflection.
 func newSender(c *Config, base endpoint) (sender, error) {
 	carry := carrier{client: adapter.Client(c.HTTPClient), credentials: c.Credentials}
 	// The SDK does not use the context if a client is given.
@@ -92,8 +93,8 @@ func sendWithSDK(ctx context.Context, client *genai.Client, name string, stream 
 	return err
 }
 
-// carrier is the transport of the SDK's client. It sends the request with the body of its [call], stores the response
-// there, and returns an empty response to the SDK.
+// carrier is the transport of the SDK's client. It sends the request with the body of its [call],
+// stores the response there, and returns an empty response to the SDK.
 type carrier struct {
 	client      *http.Client
 	credentials *auth.Credentials
@@ -147,7 +148,8 @@ func (e *credentialsError) Error() string {
 }
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// mayPass reports whether getting the token may succeed later, because the token server was busy or unreachable.
+// mayPass reports whether getting the token may succeed later, because the token server was busy or
+// unreachable.
 func (e *credentialsError) mayPass() bool {
 	if refused := (*auth.Error)(nil); errors.As(e.err, &refused) {
 		return refused.Temporary()
@@ -155,8 +157,8 @@ func (e *credentialsError) mayPass() bool {
 	return errors.As(e.err, new(net.Error))
 }
 
-// authorize sets the token and, if the credentials name one, the project to bill. The HTTP client drops the token when it
-// follows a redirect to another host.
+// authorize sets the token and, if the credentials name one, the project to bill. The HTTP client
+// drops the token when it follows a redirect to another host.
 func authorize(req *http.Request, c *auth.Credentials) error {
 	token, err := c.Token(req.Context())
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wireResponse is a response or a chunk of a streamed one. Unlike the SDK's type, it keeps parts and arguments as they
-// were written.
+// wireResponse is a response or a chunk of a streamed one. Unlike the SDK's type, it keeps parts
+// and arguments as they were written.
 type wireResponse struct {
 	Candidates     []wireCandidate `json:"candidates"`
 	PromptFeedback *struct {
@@ -52,8 +52,8 @@ type wirePart struct {
 	raw json.RawMessage
 }
 
-// isOpaque reports whether a part must be sent back as it was written: it is unknown to this package, or is a signature
-// without text.
+// isOpaque reports whether a part must be sent back as it was written: it is unknown to this
+// package, or is a signature without text.
 func (p *wirePart) isOpaque() bool {
 	switch {
 	case p.FunctionCall != nil:
@@ -82,8 +82,8 @@ type wireUsage struct {
 	Total         int64 `json:"totalTokenCount"`
 }
 
-// usage counts thoughts as output. The API counts them beside it, but some proxies count them as part of it: the total
-// tells.
+// usage counts thoughts as output. The API counts them beside it, but some proxies count them as
+// part of it: the total tells.
 func (u *wireUsage) usage() model.Usage {
 	in, out := u.Prompt+u.ToolUsePrompt, u.Candidates
 	if u.Thoughts > u.Candidates || u.Total != in+out {
@@ -152,7 +152,8 @@ func cutShort(data []byte, err error) bool {
 	return false
 }
 
-// metadata is the information about a candidate besides its parts. A stream sends it once, in any chunk.
+// metadata is the information about a candidate besides its parts. A stream sends it once, in any
+// chunk.
 type metadata struct{ grounding, citations, urls json.RawMessage }
 
 func (m *metadata) take(c *wireCandidate) {
@@ -180,8 +181,9 @@ func (m *metadata) data() []byte {
 	return slices.Concat(metadataPrefix, adapter.Object(members), []byte{'}'})
 }
 
-// finishReason maps the finish reason of the protocol. If there are calls, they override a normal or unknown end, because
-// the caller must answer them. They do not override a response that was cut off or withheld.
+// finishReason maps the finish reason of the protocol. If there are calls, they override a normal
+// or unknown end, because the caller must answer them. They do not override a response that was cut
+// off or withheld.
 func finishReason(wire genai.FinishReason, hasCalls bool) model.FinishReason {
 	switch wire {
 	case "", genai.FinishReasonStop:

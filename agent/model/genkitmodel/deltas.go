@@ -13,13 +13,13 @@ import (
 
 // Piece is an addition to a streamed response.
 type Piece struct {
-	// Kind is [model.PartText], [model.PartThinking] or [model.PartToolCall]. The zero value adds nothing, but starts a
-	// new part for the text that follows.
+	// Kind is [model.PartText], [model.PartThinking] or [model.PartToolCall]. The zero value adds
+	// nothing, but starts a new part for the text that follows.
 	Kind model.PartKind
 	// Text is the added text, thinking, or fragment of arguments.
 	Text string
-	// Call distinguishes the calls of a response. The first piece of a call has its Tool, and its CallID if the provider
-	// sent one.
+	// Call distinguishes the calls of a response. The first piece of a call has its Tool, and its
+	// CallID if the provider sent one.
 	Call         int
 	CallID, Tool string
 }
@@ -91,8 +91,9 @@ func (d *deltas) growCall(sink model.Sink, p Piece) error {
 	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
 }
 
-// rest tells the sink the parts of msg that were not streamed, and the usage. If the response differs from what was
-// streamed, msg is changed to match, because the sink cannot be told to forget.
+// rest tells the sink the parts of msg that were not streamed, and the usage. If the response
+// differs from what was streamed, msg is changed to match, because the sink cannot be told to
+// forget.
 func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	for _, kind := range []model.PartKind{model.PartThinking, model.PartText} {
 		streamed, whole := d.joined(kind), joined(msg.Parts, kind)
@@ -115,8 +116,8 @@ func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	return sink(model.Delta{Usage: &usage})
 }
 
-// restOfCalls matches the calls of the response with those that were streamed. Calls may have been streamed late or not
-// at all, so they are matched by content, and the remaining ones by order.
+// restOfCalls matches the calls of the response with those that were streamed. Calls may have been
+// streamed late or not at all, so they are matched by content, and the remaining ones by order.
 func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 	var begun []int
 	for i := range d.parts {
@@ -201,8 +202,8 @@ func joined(parts []model.Part, kind model.PartKind) string {
 	return b.String()
 }
 
-// replace replaces the parts of a kind by the streamed ones, at the place of the first, without signatures, which would
-// not match.
+// replace replaces the parts of a kind by the streamed ones, at the place of the first, without
+// signatures, which would not match.
 func (d *deltas) replace(msg *model.Message, kind model.PartKind) {
 	is := func(p model.Part) bool { return p.Kind == kind }
 	at := max(slices.IndexFunc(msg.Parts, is), 0)

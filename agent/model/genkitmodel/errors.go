@@ -27,12 +27,14 @@ var (
 	errNamelessCall = errors.New("the response has a tool call without a name")
 )
 
-// maxMessage limits what an error quotes of a plugin's error, in bytes. Genkit's errors quote whole requests.
+// maxMessage limits what an error quotes of a plugin's error, in bytes. Genkit's errors quote whole
+// requests.
 const maxMessage = 2000
 
 // PanicError reports that a plugin panicked.
 type PanicError struct {
-	// Value is the value of the panic. It is nil if the plugin ended its goroutine instead of returning.
+	// Value is the value of the panic. It is nil if the plugin ended its goroutine instead of
+	// returning.
 	Value any
 	// Origin is the function that panicked.
 	Origin string
@@ -52,9 +54,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// In reports whether the plugin panicked with a runtime error in its own code, such as a nil dereference or an index out
-// of range. The plugin is named by the path of its package, or a part of it. Use it for plugins that panic on broken
-// responses.
+// In reports whether the plugin panicked with a runtime error in its own code, such as a nil
+// dereference or an index out of range. The plugin is named by the path of its package, or a part
+// of it. Use it for plugins that panic on broken responses.
 func (e *PanicError) In(plugin string) bool {
 	_, mistake := e.Value.(runtime.Error)
 	return mistake && strings.Contains(e.Origin, plugin)
@@ -63,15 +65,16 @@ func (e *PanicError) In(plugin string) bool {
 // panicked makes an error from a panic. It must be called in the deferred function that recovered.
 func panicked(value any) error {
 	e := &PanicError{Value: value, Origin: panicOrigin()}
-	// If a plugin returns neither a response nor an error, for example for a stream that breaks off, Genkit's telemetry
-	// dereferences a nil pointer.
+	// If a plugin returns neither a response nor an error, for example for a stream that breaks
+	// off, Genkit's telemetry dereferences a nil pointer.
 	if _, isRuntime := value.(runtime.Error); isRuntime && strings.Contains(e.Origin, "addAutomaticTelemetry") {
 		return errNoResponse
 	}
 	return e
 }
 
-// panicOrigin returns the function that panicked first. Tracing recovers and panics again, which keeps the stack.
+// panicOrigin returns the function that panicked first. Tracing recovers and panics again, which
+// keeps the stack.
 func panicOrigin() string {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -89,8 +92,8 @@ func panicOrigin() string {
 	return origin
 }
 
-// failure returns the error for an error or an invalid result of the plugin: an [*model.APIError], except for requests
-// that Genkit did not accept.
+// failure returns the error for an error or an invalid result of the plugin: an [*model.APIError],
+// except for requests that Genkit did not accept.
 func (m *Model) failure(err error) error {
 	var inGenkit *core.GenkitError
 	if errors.As(err, &inGenkit) && inGenkit.Status == core.INVALID_ARGUMENT && refusedByGenkit(inGenkit.Message) {
@@ -147,21 +150,22 @@ func (m *Model) classify(err error) *model.APIError {
 	return e
 }
 
-// refusedByGenkit reports whether the message comes from Genkit's own checks of the request, against a schema or against
-// what the plugin declares to support.
+// refusedByGenkit reports whether the message comes from Genkit's own checks of the request,
+// against a schema or against what the plugin declares to support.
 func refusedByGenkit(message string) bool {
 	return strings.HasPrefix(message, "invalid input to action") || strings.HasPrefix(message, "model ") && strings.Contains(message, " does not support ")
 }
 
-// FromHTTP fills e from the response with which a provider reported an error. Its parameters are the fields of every
-// SDK's error type.
+// FromHTTP fills e from the response with which a provider reported an error. Its parameters are
+// the fields of every SDK's error type.
 func FromHTTP(e *model.APIError, status int, header http.Header) {
 	e.Status = status
 	e.RequestID = adapter.RequestID(header)
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 }
 
-// Classify sets [model.APIError.Retryable] from the other fields of e, for errors made in the hooks of a dialect.
+// Classify sets [model.APIError.Retryable] from the other fields of e, for errors made in the hooks
+// of a dialect.
 func Classify(e *model.APIError) {
 	cause := e.Err // not compared, because some SDK errors cannot be
 	e.Err = nil

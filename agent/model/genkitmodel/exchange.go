@@ -29,7 +29,8 @@ type outcome struct {
 	err  error
 }
 
-// run calls the plugin. The goroutine it starts ends before run returns, unless the plugin ignores its context.
+// run calls the plugin. The goroutine it starts ends before run returns, unless the plugin ignores
+// its context.
 func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 	pluginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()

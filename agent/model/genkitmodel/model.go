@@ -19,9 +19,10 @@ import (
 
 // Config adds what Genkit does not know about a model. The zero value is valid.
 type Config struct {
-	// Provider and Name are as in [model.Info]. By default they are the parts of the Genkit model's name before and after
-	// the first slash: "openai/gpt-5" is the model "gpt-5" of "openai". Thinking is sent back only to models with the
-	// same Provider, so it should be the same for all models of a provider.
+	// Provider and Name are as in [model.Info]. By default they are the parts of the Genkit model's
+	// name before and after the first slash: "openai/gpt-5" is the model "gpt-5" of "openai".
+	// Thinking is sent back only to models with the same Provider, so it should be the same for all
+	// models of a provider.
 	Provider, Name string
 	// Dialect describes how to use the plugin. If nil, it is [Generic].
 	Dialect *Dialect
@@ -29,12 +30,13 @@ type Config struct {
 	ContextWindow int
 	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Redact, if not nil, removes secrets from error messages. Plugins quote servers, and servers quote keys.
+	// Redact, if not nil, removes secrets from error messages. Plugins quote servers, and servers
+	// quote keys.
 	Redact func(string) string
 }
 
-// Model is a Genkit model as a [model.Model]. [New] returns one. It is safe for concurrent use if the Genkit model is, as
-// those of Genkit's own plugins are.
+// Model is a Genkit model as a [model.Model]. [New] returns one. It is safe for concurrent use if
+// the Genkit model is, as those of Genkit's own plugins are.
 type Model struct {
 	genkit   ai.Model
 	info     model.Info
@@ -45,8 +47,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns a model that uses m, which comes from a plugin or from [ai.NewModel]. No [genkit.Genkit] is needed. The
-// error joins all problems with config.
+// New returns a model that uses m, which comes from a plugin or from [ai.NewModel]. No
+// [genkit.Genkit] is needed. The error joins all problems with config.
 func New(m ai.Model, config Config) (*Model, error) {
 	if m == nil {
 		return nil, errors.New("genkitmodel: the Genkit model is nil; does the plugin know the name?")
@@ -105,23 +107,25 @@ func (m *Model) Info() model.Info {
 // String names the model.
 func (m *Model) String() string { return m.info.Provider + " " + m.info.Name + " through Genkit" }
 
-// Format implements [fmt.Formatter]. Every verb prints the result of String, because the plugin contains a key.
+// Format implements [fmt.Formatter]. Every verb prints the result of String, because the plugin
+// contains a key.
 func (m Model) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// Generate implements [model.Model]. The plugin runs on a separate goroutine, so Generate returns when its context ends,
-// and after an error of the sink, even if the plugin does not. If the plugin does not return within a quarter of a
-// second, its goroutine is left behind.
+// Generate implements [model.Model]. The plugin runs on a separate goroutine, so Generate returns
+// when its context ends, and after an error of the sink, even if the plugin does not. If the plugin
+// does not return within a quarter of a second, its goroutine is left behind.
 //
-// What the plugin streams is passed to the sink as it arrives, except for fragments of calls: plugins do not tell which
-// call they belong to, so calls are sent when the response is complete, unless the dialect knows better.
+// What the plugin streams is passed to the sink as it arrives, except for fragments of calls:
+// plugins do not tell which call they belong to, so calls are sent when the response is complete,
+// unless the dialect knows better.
 //
-// If the plugin failed or panicked, the error is an [*model.APIError], whose Err is what the plugin returned: errors.As
-// finds the error types of the provider's SDK. If nothing was sent, the error wraps [model.ErrUnsupported] or describes
-// what is wrong with the request. If the context ended, it wraps the context's cause. If the sink failed, it is the
-// sink's error.
+// If the plugin failed or panicked, the error is an [*model.APIError], whose Err is what the plugin
+// returned: errors.As finds the error types of the provider's SDK. If nothing was sent, the error
+// wraps [model.ErrUnsupported] or describes what is wrong with the request. If the context ended,
+// it wraps the context's cause. If the sink failed, it is the sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

@@ -81,9 +81,9 @@ func (m *Model) tools(c *Call) error {
 	return nil
 }
 
-// messages translates instructions and conversation. Adjacent responses become one message. For adjacent requests, the
-// tool results come first, in one message, because they must directly follow the message with the calls. Each run of text
-// and media from the user becomes one message.
+// messages translates instructions and conversation. Adjacent responses become one message. For
+// adjacent requests, the tool results come first, in one message, because they must directly follow
+// the message with the calls. Each run of text and media from the user becomes one message.
 func (m *Model) messages(c *Call) error {
 	b := conversation{m: m, c: c, ids: adapter.WireIDs{
 		Rule: adapter.IDRule{Max: m.dialect.CallIDMax}, Provider: c.Info.Provider, Messages: c.Request.Messages,
@@ -198,8 +198,8 @@ func (b *conversation) result(p *model.Part) *ai.Part {
 	return ai.NewToolResponsePart(&ai.ToolResponse{Name: adapter.ToolName(p.Tool), Ref: b.ids.Result(p.CallID), Output: output})
 }
 
-// said returns the index of the last part of a response that may stand at its end, or -1. Providers refuse messages that
-// are empty or end with thinking.
+// said returns the index of the last part of a response that may stand at its end, or -1. Providers
+// refuse messages that are empty or end with thinking.
 func said(msg *model.Message) int {
 	for i := len(msg.Parts) - 1; i >= 0; i-- {
 		if adapter.Says(&msg.Parts[i]) {
@@ -255,8 +255,8 @@ func mediaPart(p *model.Part) *ai.Part {
 	return ai.NewMediaPart(mediaType, "data:"+mediaType+";base64,"+base64.StdEncoding.EncodeToString(p.Data))
 }
 
-// Decode decodes JSON for a plugin: whole numbers become int64 if they fit, all others float64. Plugins encode values
-// again, some with encoders that treat a [json.Number] as a string.
+// Decode decodes JSON for a plugin: whole numbers become int64 if they fit, all others float64.
+// Plugins encode values again, some with encoders that treat a [json.Number] as a string.
 func Decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -36,7 +36,8 @@ func (m *Model) message(resp *ai.ModelResponse) (*model.Message, error) {
 	return msg, nil
 }
 
-// addPart appends a part. Adjacent text is merged, and so is adjacent thinking unless there is a signature in between.
+// addPart appends a part. Adjacent text is merged, and so is adjacent thinking unless there is a
+// signature in between.
 func (m *Model) addPart(msg *model.Message, p *ai.Part) error {
 	var last *model.Part
 	if n := len(msg.Parts); n > 0 {
@@ -119,8 +120,8 @@ func (m *Model) settle(msg *model.Message) {
 	}
 }
 
-// Signature returns the signature in the metadata of a part, or nil. Plugins set bytes, which become a string if the
-// response is converted to JSON.
+// Signature returns the signature in the metadata of a part, or nil. Plugins set bytes, which
+// become a string if the response is converted to JSON.
 func Signature(p *ai.Part) []byte {
 	for _, name := range []string{"signature", "thoughtSignature"} {
 		switch signature := p.Metadata[name].(type) {

@@ -13,22 +13,24 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Auto returns a model that exercises an agent. It calls every tool it is offered once, with arguments generated from the
-// tool's schema, and then answers:
+// Auto returns a model that exercises an agent. It calls every tool it is offered once, with
+// arguments generated from the tool's schema, and then answers:
 //
 //   - through the output tool if one is offered (see [OutputTool]), with generated arguments;
 //   - with generated JSON text if the request constrains the response to a schema ([model.Request.Output]);
 //   - otherwise with text that contains the results of the tools as a JSON object.
 //
-// All tools are called in one response, unless options or the request's settings say otherwise. Tools offered later are
-// called when they appear. The model has no state: it reads the history since the last user message to find out which
-// tools have been called. It can therefore serve many runs, and resumed runs. It obeys [model.Request.ToolChoice].
+// All tools are called in one response, unless options or the request's settings say otherwise.
+// Tools offered later are called when they appear. The model has no state: it reads the history
+// since the last user message to find out which tools have been called. It can therefore serve many
+// runs, and resumed runs. It obeys [model.Request.ToolChoice].
 //
-// Generated arguments match the schema. Where the schema is that of a Go type, they also keep its validate rules: the model
-// tries values in the place of those that the type refuses. If it finds none, as for rules about files or a type's own
-// decoding, its first response is an error that names the rule and the field. If a tool or the output asks for a retry, the
-// model returns an error that names the problem, because it would generate the same arguments again. Use [Skipping] for
-// such tools.
+// Generated arguments match the schema. Where the schema is that of a Go type, they also keep its
+// validate rules: the model tries values in the place of those that the type refuses. If it finds
+// none, as for rules about files or a type's own decoding, its first response is an error that
+// names the rule and the field. If a tool or the output asks for a retry, the model returns an
+// error that names the problem, because it would generate the same arguments again. Use [Skipping]
+// for such tools.
 func Auto(opts ...AutoOption) model.Model {
 	a := &auto{outputs: isDefaultOutput}
 	for _, o := range opts {
@@ -53,8 +55,8 @@ func Skipping(names ...string) AutoOption {
 	return func(a *auto) { a.skip = append(slices.Clip(a.skip), names...) }
 }
 
-// OutputTool names the tools that return the final answer. The first one offered is used. The default is "final_result",
-// as in package agent, and tools whose names start with "final_result_".
+// OutputTool names the tools that return the final answer. The first one offered is used. The
+// default is "final_result", as in package agent, and tools whose names start with "final_result_".
 func OutputTool(names ...string) AutoOption {
 	return func(a *auto) { a.outputs = func(name string) bool { return slices.Contains(names, name) } }
 }
@@ -62,8 +64,8 @@ func OutputTool(names ...string) AutoOption {
 // Answering sets the text of text answers.
 func Answering(text string) AutoOption { return func(a *auto) { a.text = &text } }
 
-// Seeded varies the generated values: optional properties, longer lists, other choices. The same seed gives the same
-// values. The default is seed 0, which generates the simplest values.
+// Seeded varies the generated values: optional properties, longer lists, other choices. The same
+// seed gives the same values. The default is seed 0, which generates the simplest values.
 func Seeded(seed uint64) AutoOption { return func(a *auto) { a.seed = seed } }
 
 func isDefaultOutput(name string) bool {

@@ -18,7 +18,8 @@ type Captured struct {
 	requests []*model.Request
 }
 
-// Capture returns a model that records requests and passes them on to m. Use it to test what an agent sends.
+// Capture returns a model that records requests and passes them on to m. Use it to test what an
+// agent sends.
 func Capture(m model.Model) *Captured { return &Captured{Model: m} }
 
 // Generate implements [model.Model].

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// args returns arguments in the form in which they are compared: unchanged or, if the provider sends JSON values, as
-// normalised JSON.
+// args returns arguments in the form in which they are compared: unchanged or, if the provider
+// sends JSON values, as normalised JSON.
 func (s *subject) args(args string) string {
 	if !s.h.ArgsAsJSON || !json.Valid([]byte(args)) {
 		return args
@@ -46,7 +46,8 @@ func plainNumbers(v any) any {
 	return v
 }
 
-// testStreamedArguments tests streams only: some protocols cannot express this in an unstreamed response.
+// testStreamedArguments tests streams only: some protocols cannot express this in an unstreamed
+// response.
 func testStreamedArguments(s *subject) {
 	j := s.joined()
 	msg := s.answer(question("How is the weather?"), j.sink)
@@ -54,8 +55,8 @@ func testStreamedArguments(s *subject) {
 	j.agree(msg)
 }
 
-// testLongArguments also measures allocations: if arguments are joined again for every piece, memory grows with the
-// square of their length.
+// testLongArguments also measures allocations: if arguments are joined again for every piece,
+// memory grows with the square of their length.
 func testLongArguments(s *subject) {
 	req := question("How is the weather?")
 	s.saidWhatTheProviderDid(s.answer(req, nil))

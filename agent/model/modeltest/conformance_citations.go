@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// citedText has characters of one to four bytes before the passages, because providers count differently.
+// citedText has characters of one to four bytes before the passages, because providers count
+// differently.
 const (
 	citedText = "Größe 🌧: tea is green.\nIt grows in Assam, too."
 	firstCite = "tea is green."
@@ -40,8 +41,8 @@ func source(url, title, passage string) model.Part {
 		start, start+utf8.RuneCountInString(passage), asJSON(url), asJSON(title))}
 }
 
-// testCitations checks that a response keeps its sources and the passages that each is for, complete and streamed, that a
-// stored history keeps them, and that the conversation goes on.
+// testCitations checks that a response keeps its sources and the passages that each is for,
+// complete and streamed, that a stored history keeps them, and that the conversation goes on.
 func testCitations(s *subject) {
 	if !s.h.Citations {
 		s.t.Skip("the model does not name sources")
@@ -80,7 +81,8 @@ func (s *subject) sameSources(what string, msg *model.Message) {
 	}
 }
 
-// sourcesOf returns the sources of a message with what the suite compares. Not every provider quotes its sources.
+// sourcesOf returns the sources of a message with what the suite compares. Not every provider
+// quotes its sources.
 func sourcesOf(msg *model.Message) []model.NativeSource {
 	sources := model.NativeSources(msg)
 	for i := range sources {
@@ -89,8 +91,9 @@ func sourcesOf(msg *model.Message) []model.NativeSource {
 	return sources
 }
 
-// goesOn continues a conversation after a response with sources: with its own provider, which may want its citations back,
-// and with every part attributed to another provider, whose citations are not sent.
+// goesOn continues a conversation after a response with sources: with its own provider, which may
+// want its citations back, and with every part attributed to another provider, whose citations are
+// not sent.
 func (s *subject) goesOn(req *model.Request, msg *model.Message) {
 	s.t.Helper()
 	next := *req

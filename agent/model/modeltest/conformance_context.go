@@ -57,7 +57,8 @@ func testContextWaiting(s *subject) {
 	}
 }
 
-// testContextStreaming cancels the context at the first delta. The rest of the stream must not hide that.
+// testContextStreaming cancels the context at the first delta. The rest of the stream must not hide
+// that.
 func testContextStreaming(s *subject) {
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	defer cancel(nil)

@@ -49,7 +49,8 @@ func testEmpty(s *subject) {
 	}
 }
 
-// testCompleteAnswer compares both an unstreamed and a streamed response with what the provider sent.
+// testCompleteAnswer compares both an unstreamed and a streamed response with what the provider
+// sent.
 func testCompleteAnswer(s *subject) {
 	req := question("How is the weather?")
 	whole := s.answer(req, nil)

@@ -83,8 +83,8 @@ func (j *joined) agree(msg *model.Message) {
 	}
 }
 
-// beginning checks, after a stream has failed, that the sink got a beginning of the response and nothing else. A call may
-// have been held back until it is complete.
+// beginning checks, after a stream has failed, that the sink got a beginning of the response and
+// nothing else. A call may have been held back until it is complete.
 func (j *joined) beginning(before string) {
 	j.t.Helper()
 	answer := j.scenario.Answer

@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Samples of media. Their lengths are multiples of three, so base64 needs no padding, and their base64 contains no
-// characters in which alphabets differ.
+// Samples of media. Their lengths are multiples of three, so base64 needs no padding, and their
+// base64 contains no characters in which alphabets differ.
 const (
 	pngData = "\x89PNG\r\n\x1a\n drawing of rain"
 	wavData = "RIFF-of-a-length-WAVEfmt rains"

@@ -55,8 +55,8 @@ func testNonsense(s *subject) {
 	}
 }
 
-// testDeterminism sends the same request several times, and then a longer one. The common part must be sent unchanged,
-// for the provider's prompt cache.
+// testDeterminism sends the same request several times, and then a longer one. The common part must
+// be sent unchanged, for the provider's prompt cache.
 func testDeterminism(s *subject) {
 	req := question("")
 	req.Messages = richHistory()

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// testWantedBack continues a conversation whose last response contains something that the provider wants back. The
-// message is first read back from JSON, as in stored histories.
+// testWantedBack continues a conversation whose last response contains something that the provider
+// wants back. The message is first read back from JSON, as in stored histories.
 func testWantedBack(s *subject) {
 	if s.h.Unscripted {
 		s.t.Skip("the model decides its responses itself")
@@ -57,8 +57,8 @@ func (s *subject) hasWanted(msg *model.Message) bool {
 	return found
 }
 
-// goesBack sends a conversation with a response twice: to its own provider, which must get back what it wants, and with
-// every part attributed to another provider.
+// goesBack sends a conversation with a response twice: to its own provider, which must get back
+// what it wants, and with every part attributed to another provider.
 func (s *subject) goesBack(req *model.Request, msg *model.Message) {
 	s.t.Helper()
 	text, err := json.Marshal(msg)

@@ -10,11 +10,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// emptyMessage matches what providers refuse as an empty message, and the role of a message of the model.
+// emptyMessage matches what providers refuse as an empty message, and the role of a message of the
+// model.
 var emptyMessage = regexp.MustCompile(`"(content|parts|text)"\s*:\s*("\s*"|\[\s*\])|"role"\s*:\s*"(assistant|model)"`)
 
-// testEmptyResponses puts responses without words into the history. Nothing of them can be sent in a form that all models
-// of a provider accept.
+// testEmptyResponses puts responses without words into the history. Nothing of them can be sent in
+// a form that all models of a provider accept.
 func testEmptyResponses(s *subject) {
 	thoughts := model.Part{Kind: model.PartThinking, Text: "hm", Provider: s.model().Info().Provider, Signature: []byte("signed")}
 	for name, parts := range map[string][]model.Part{

@@ -64,8 +64,8 @@ var wordsInOrder = []string{
 	"eighth words", "ninth words", "tenth words", "eleventh words", "twelfth words",
 }
 
-// history returns richHistory without requests to retry if the model decides its responses itself, because it may fail
-// then.
+// history returns richHistory without requests to retry if the model decides its responses itself,
+// because it may fail then.
 func (s *subject) history() []*model.Message {
 	messages := richHistory()
 	if s.h.Unscripted {
@@ -153,7 +153,8 @@ func testLongInteger(s *subject) {
 	}
 }
 
-// testRequestUnchanged passes a request to the model that reveals writes to its values and to the space after its slices.
+// testRequestUnchanged passes a request to the model that reveals writes to its values and to the
+// space after its slices.
 func testRequestUnchanged(s *subject) {
 	s.model()
 	sentinel := model.UserText("behind the end")

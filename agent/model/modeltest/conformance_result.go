@@ -24,7 +24,8 @@ type Outcome string
 const (
 	// OutcomePassed means that the model keeps the rule.
 	OutcomePassed Outcome = "passed"
-	// OutcomeSkipped means that the rule does not apply, or that the harness cannot play the scenario.
+	// OutcomeSkipped means that the rule does not apply, or that the harness cannot play the
+	// scenario.
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeKnown means that the model fails as listed in [Harness.Known].
 	OutcomeKnown Outcome = "known"

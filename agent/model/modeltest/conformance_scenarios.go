@@ -112,7 +112,8 @@ func longArguments(size int) *model.Message {
 	return saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", b.String()))
 }
 
-// ours is what the provider wants back. Because it consists of digits, it is a valid string, number and base64.
+// ours is what the provider wants back. Because it consists of digits, it is a valid string, number
+// and base64.
 const ours = "271828182845904523536028"
 
 var wantedBack = []Scenario{

@@ -10,7 +10,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// bothWays tests what is sent for an unstreamed and a streamed response: adapters may have separate code for each.
+// bothWays tests what is sent for an unstreamed and a streamed response: adapters may have separate
+// code for each.
 func bothWays(test func(*subject)) func(*subject) {
 	return func(s *subject) {
 		s.t.Helper()
@@ -62,8 +63,8 @@ func (s *subject) mustSend(req *model.Request) string {
 	return sent
 }
 
-// sentOrRefused makes a request and returns what was sent for it. It returns false if the model returned an error before
-// sending.
+// sentOrRefused makes a request and returns what was sent for it. It returns false if the model
+// returned an error before sending.
 func (s *subject) sentOrRefused(what string, req *model.Request) (string, bool) {
 	s.t.Helper()
 	sent, err := s.wire(req)

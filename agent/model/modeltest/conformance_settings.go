@@ -12,10 +12,11 @@ import (
 // setting is a setting with a value that occurs nowhere else in a request.
 type setting struct {
 	settings model.Settings
-	// value must occur in what is sent. If it is empty, what is sent must differ from what is sent without the setting.
+	// value must occur in what is sent. If it is empty, what is sent must differ from what is sent
+	// without the setting.
 	value string
-	// against, if not nil, is the opposite setting. The provider's default may equal the setting, so nothing need be sent
-	// for it, but it cannot equal both.
+	// against, if not nil, is the opposite setting. The provider's default may equal the setting,
+	// so nothing need be sent for it, but it cannot equal both.
 	against *model.Settings
 	// can, if not nil, reports whether Info says that the model has the setting.
 	can func(*model.Info) bool
@@ -151,7 +152,8 @@ var schemas = []named[string]{
 	{"none", ``},
 }
 
-// testSchema looks for a member of the schema in what was sent. The form of the rest is up to the provider.
+// testSchema looks for a member of the schema in what was sent. The form of the rest is up to the
+// provider.
 func testSchema(s *subject) {
 	schema := find(s, schemas)
 	req := question("How is the weather?")

@@ -46,7 +46,8 @@ func (s *subject) model() model.Model {
 	return s.m
 }
 
-// generate makes a request and checks the rules for all requests: the result is a valid message or an error.
+// generate makes a request and checks the rules for all requests: the result is a valid message or
+// an error.
 func (s *subject) generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	s.t.Helper()
 	msg, err := s.model().Generate(ctx, req, sink)
@@ -114,8 +115,8 @@ func checkMessage(t testing.TB, msg *model.Message) {
 	}
 }
 
-// content formats a message for comparison: without ids of the provider, which differ between responses, and without
-// usage, which has its own rule.
+// content formats a message for comparison: without ids of the provider, which differ between
+// responses, and without usage, which has its own rule.
 func (s *subject) content(msg *model.Message) string {
 	c := struct {
 		Parts  []model.Part
@@ -152,7 +153,8 @@ func question(text string) *model.Request {
 	}
 }
 
-// asJSON returns a value as JSON, without HTML escaping. Its type must be one that can always be encoded.
+// asJSON returns a value as JSON, without HTML escaping. Its type must be one that can always be
+// encoded.
 func asJSON(v any) string {
 	text, err := plainjson.Marshal(v)
 	if err != nil {

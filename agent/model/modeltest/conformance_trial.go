@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// trial is a test that may fail. Failures are only recorded. It runs in its own goroutine, so FailNow ends nothing else.
-// Other methods are those of the real test.
+// trial is a test that may fail. Failures are only recorded. It runs in its own goroutine, so
+// FailNow ends nothing else. Other methods are those of the real test.
 type trial struct {
 	testing.TB
 	name string

@@ -9,7 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// describeRequest describes a request in a few words: the parts after the last response, and the tools offered.
+// describeRequest describes a request in a few words: the parts after the last response, and the
+// tools offered.
 func describeRequest(req *model.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages", len(req.Messages))

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Func returns a model that answers with fn. If a request asks for a stream, the response is streamed word by word (see
-// [Emit]). Fn must be safe for concurrent use if runs are concurrent.
+// Func returns a model that answers with fn. If a request asks for a stream, the response is
+// streamed word by word (see [Emit]). Fn must be safe for concurrent use if runs are concurrent.
 func Func(fn func(ctx context.Context, req *model.Request) (*model.Message, error)) model.Model {
 	return double("func", fn)
 }
@@ -39,8 +39,8 @@ func double(name string, fn func(ctx context.Context, req *model.Request) (*mode
 	})
 }
 
-// Emit passes a complete response to a sink as if it were streamed: text, thinking and tool calls word by word, then the
-// usage. It returns the sink's error, or the cause of ctx.
+// Emit passes a complete response to a sink as if it were streamed: text, thinking and tool calls
+// word by word, then the usage. It returns the sink's error, or the cause of ctx.
 func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
 	part := 0
 	for i := range resp.Parts {

@@ -24,17 +24,19 @@ type Recorder struct {
 	done      map[*exchange]bool
 }
 
-// Record returns a model that passes requests on to m. When closed, it writes all exchanges to a file for [Replay]. Most
-// tests use [Recorded], which does one or the other.
+// Record returns a model that passes requests on to m. When closed, it writes all exchanges to a
+// file for [Replay]. Most tests use [Recorded], which does one or the other.
 //
-// The file is indented JSON. It holds what is sent to the model: instructions, messages, tools and settings, each only if
-// it changed since an earlier request. It also holds the response, the deltas if it was streamed, or the error. It does
-// not hold run ids, times, metadata and other application data, the values of [model.Settings.ExtraHeaders], or media, of
-// which it holds digests. Keys and other headers never reach this package. Instructions, messages, ExtraBody and
+// The file is indented JSON. It holds what is sent to the model: instructions, messages, tools and
+// settings, each only if it changed since an earlier request. It also holds the response, the
+// deltas if it was streamed, or the error. It does not hold run ids, times, metadata and other
+// application data, the values of [model.Settings.ExtraHeaders], or media, of which it holds
+// digests. Keys and other headers never reach this package. Instructions, messages, ExtraBody and
 // responses may still contain secrets, so check a file before committing it.
 //
-// Requests are stored in the order they were made. Requests that did not reach the model are left out, because the
-// context had ended or [model.ForbidRequests] is in effect. A Recorder is safe for concurrent use.
+// Requests are stored in the order they were made. Requests that did not reach the model are left
+// out, because the context had ended or [model.ForbidRequests] is in effect. A Recorder is safe for
+// concurrent use.
 func Record(m model.Model, file string) *Recorder {
 	return &Recorder{m: m, file: file, done: map[*exchange]bool{}}
 }
@@ -85,7 +87,8 @@ func (r *Recorder) Generate(ctx context.Context, req *model.Request, sink model.
 	return resp, err
 }
 
-// Close writes the file and replaces an existing one. It does not close m. Requests still in progress are left out.
+// Close writes the file and replaces an existing one. It does not close m. Requests still in
+// progress are left out.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

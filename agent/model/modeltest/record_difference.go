@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// difference describes where a request first differs from a recorded one. It returns "" if they are equal.
+// difference describes where a request first differs from a recorded one. It returns "" if they are
+// equal.
 func difference(recorded, now *sentRequest) string {
 	if d := differ("", reflect.ValueOf(recorded.Frame), reflect.ValueOf(now.Frame)); d != "" {
 		return d

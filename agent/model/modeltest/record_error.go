@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// recordedError is an error in a file: its message, the sentinels that errors.Is finds in it, and the fields of an
-// [*model.APIError].
+// recordedError is an error in a file: its message, the sentinels that errors.Is finds in it, and
+// the fields of an [*model.APIError].
 type recordedError struct {
 	Message string    `json:"message"`
 	Is      []string  `json:"is,omitempty"`

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// recordingVersion is the version of the files this package writes. It reads all versions up to this one.
+// recordingVersion is the version of the files this package writes. It reads all versions up to
+// this one.
 const recordingVersion = 1
 
 // recording is the content of a file.
@@ -22,7 +23,8 @@ type recordedFile struct {
 	Exchanges []*exchange
 }
 
-// exchange is a request and its outcome: a response, an error, or neither because the caller stopped it.
+// exchange is a request and its outcome: a response, an error, or neither because the caller
+// stopped it.
 type exchange struct {
 	request  *sentRequest
 	deltas   []recordedDelta // nil if not streamed
@@ -51,11 +53,11 @@ type exchangeJSON struct {
 	Stopped  string          `json:"stopped"`
 }
 
-// requestJSON is a request in a file. A request that continues an earlier exchange refers to it and holds only what is
-// new. Otherwise files would grow with the square of the length of a run.
+// requestJSON is a request in a file. A request that continues an earlier exchange refers to it and
+// holds only what is new. Otherwise files would grow with the square of the length of a run.
 type requestJSON struct {
-	// After is the number of an earlier exchange, starting at 1, whose messages and response precede Messages. 0 means
-	// none.
+	// After is the number of an earlier exchange, starting at 1, whose messages and response
+	// precede Messages. 0 means none.
 	After int `json:"after,omitempty"`
 	// Frame is omitted if it equals that of After.
 	Frame    *sentFrame    `json:"frame,omitempty"`
@@ -69,7 +71,8 @@ type recordedDelta struct {
 	CallID string         `json:"call_id,omitempty"`
 	Tool   string         `json:"tool,omitempty"`
 	Text   string         `json:"text,omitempty"`
-	// Bytes is the text if it is not valid UTF-8, for example because a provider split it within a character.
+	// Bytes is the text if it is not valid UTF-8, for example because a provider split it within a
+	// character.
 	Bytes []byte       `json:"bytes,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
 	Whole *model.Part  `json:"whole,omitempty"`

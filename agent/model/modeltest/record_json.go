@@ -27,7 +27,8 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, text...)
 }
 
-// unescapeHTML reverts the escaping of <, > and & by encoding/json, for readability. Data is valid JSON.
+// unescapeHTML reverts the escaping of <, > and & by encoding/json, for readability. Data is valid
+// JSON.
 func unescapeHTML(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\u00`)) {
 		return data

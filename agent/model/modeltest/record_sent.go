@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// sentRequest is the part of a request that reaches a model, in the form in which recordings store and compare it. It has
-// no times, run ids, metadata or other application data, no header values, and digests instead of media.
+// sentRequest is the part of a request that reaches a model, in the form in which recordings store
+// and compare it. It has no times, run ids, metadata or other application data, no header values,
+// and digests instead of media.
 type sentRequest struct {
 	Frame    *sentFrame
 	Messages []sentMessage
@@ -84,8 +85,8 @@ func sent(req *model.Request) (*sentRequest, error) {
 	for _, m := range req.Messages {
 		s.Messages = append(s.Messages, sentMessageOf(m))
 	}
-	// Encode and decode it, so that it compares equal to one read from a file: invalid UTF-8 is replaced, and JSON within
-	// JSON is normalised.
+	// Encode and decode it, so that it compares equal to one read from a file: invalid UTF-8 is
+	// replaced, and JSON within JSON is normalised.
 	return s.normal()
 }
 

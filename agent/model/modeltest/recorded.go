@@ -19,16 +19,17 @@ const recordVariable = "PONTE_RECORD"
 
 const howToRecord = "to record again, run the test with " + recordVariable + "=1"
 
-// Recorded returns a model for a test. Its exchanges with a real model are stored in a file, usually in testdata. By default
-// it answers from the file ([Replay]). If [Recording] returns true, it calls open instead, lets the test talk to that
-// model, and writes the file at the end of the test ([Record]):
+// Recorded returns a model for a test. Its exchanges with a real model are stored in a file,
+// usually in testdata. By default it answers from the file ([Replay]). If [Recording] returns true,
+// it calls open instead, lets the test talk to that model, and writes the file at the end of the
+// test ([Record]):
 //
 //	m := modeltest.Recorded(t, "testdata/forecast.json", func() (model.Model, error) {
 //		return openaimodel.New(openaimodel.Config{Name: "gpt-5", APIKey: os.Getenv("OPENAI_API_KEY")})
 //	})
 //
-// The test fails at once if there is no file, or if open fails. If exchanges are left over at the end, the test logs
-// their number. The recording should then be made again.
+// The test fails at once if there is no file, or if open fails. If exchanges are left over at the
+// end, the test logs their number. The recording should then be made again.
 func Recorded(t testing.TB, file string, open func() (model.Model, error)) model.Model {
 	t.Helper()
 	recording, err := isRecording(file)
@@ -63,8 +64,9 @@ func Recorded(t testing.TB, file string, open func() (model.Model, error)) model
 	return r
 }
 
-// Recording reports whether [Recorded] records a file instead of answering from it. It does if PONTE_RECORD is "1" or a
-// regular expression that matches the file's path, or if the test binary has a boolean flag named "record" that is set:
+// Recording reports whether [Recorded] records a file instead of answering from it. It does if
+// PONTE_RECORD is "1" or a regular expression that matches the file's path, or if the test binary
+// has a boolean flag named "record" that is set:
 //
 //	var _ = flag.Bool("record", false, "record exchanges with real models")
 func Recording(file string) bool {

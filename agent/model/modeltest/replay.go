@@ -25,14 +25,16 @@ type Replayer struct {
 	left map[string][]*exchange
 }
 
-// Replay returns a model that answers from a file written by [Record]: with the recorded response, streamed in the
-// recorded deltas, or with the recorded error, which keeps the sentinels of package model and the fields of
-// [*model.APIError]. It runs in the process, so [model.ForbidRequests] does not apply.
+// Replay returns a model that answers from a file written by [Record]: with the recorded response,
+// streamed in the recorded deltas, or with the recorded error, which keeps the sentinels of package
+// model and the fields of [*model.APIError]. It runs in the process, so [model.ForbidRequests] does
+// not apply.
 //
-// A request is answered by the first unused exchange that sent the same instructions, tools, settings and parts of
-// messages. It need not match in whether it is streamed: an unstreamed response is streamed word by word. A request that
-// is not in the file is an error that describes the difference to the nearest one. An exchange that the caller stopped
-// during recording replays up to that point. A Replayer is safe for concurrent use.
+// A request is answered by the first unused exchange that sent the same instructions, tools,
+// settings and parts of messages. It need not match in whether it is streamed: an unstreamed
+// response is streamed word by word. A request that is not in the file is an error that describes
+// the difference to the nearest one. An exchange that the caller stopped during recording replays
+// up to that point. A Replayer is safe for concurrent use.
 func Replay(file string) (*Replayer, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -132,8 +134,9 @@ func (r *Replayer) take(req *model.Request) (*exchange, error) {
 		nearest+1, difference(r.exchanges[nearest].request, request), howToRecord)
 }
 
-// nearest returns the index of the exchange whose request has most in common with a request that is not in the recording.
-// Among equals it prefers the first unused one. It returns -1 if there is none.
+// nearest returns the index of the exchange whose request has most in common with a request that is
+// not in the recording. Among equals it prefers the first unused one. It returns -1 if there is
+// none.
 func (r *Replayer) nearest(request *sentRequest) int {
 	best, most := -1, -1
 	for i, x := range r.exchanges {

@@ -19,8 +19,8 @@ type Scripted struct {
 // Step answers one request of a [Scripted] model.
 type Step func(ctx context.Context, req *model.Request) (*model.Message, error)
 
-// Script returns a model that takes one step per request, in order. A request after the last step is an error that
-// describes the request.
+// Script returns a model that takes one step per request, in order. A request after the last step
+// is an error that describes the request.
 func Script(steps ...Step) *Scripted {
 	s := &Scripted{steps: steps}
 	s.Model = double("script", s.next)

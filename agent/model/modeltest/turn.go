@@ -15,8 +15,8 @@ import (
 // turn is the part of a history that starts with the last user message.
 type turn []*model.Message
 
-// lastTurn returns the last turn of a history. User content returned by tools, next to tool results, does not start a
-// turn.
+// lastTurn returns the last turn of a history. User content returned by tools, next to tool
+// results, does not start a turn.
 func lastTurn(messages []*model.Message) turn {
 	for i, m := range slices.Backward(messages) {
 		if m.Kind == model.KindRequest && has(m, model.PartUser) && !has(m, model.PartToolReturn) {

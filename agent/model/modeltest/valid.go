@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// valid returns a value of a schema. If the schema is that of a Go type, the value also keeps the validate rules that no
-// schema can express: values are tried in the place of those that the type refuses.
+// valid returns a value of a schema. If the schema is that of a Go type, the value also keeps the
+// validate rules that no schema can express: values are tried in the place of those that the type
+// refuses.
 func valid(text json.RawMessage, seed uint64) (json.RawMessage, error) {
 	value, err := generate.Seeded(text, seed)
 	for _, t := range schema.Known(text) {
@@ -61,7 +62,8 @@ func (m *mender) problems(text []byte) ([]schema.Problem, error) {
 	return nil, err
 }
 
-// better returns the first document without one of the problems, and without others in its place; nil if it finds none.
+// better returns the first document without one of the problems, and without others in its place;
+// nil if it finds none.
 func (m *mender) better(text []byte, problems []schema.Problem) json.RawMessage {
 	document := exact(text)
 	for _, p := range problems {
@@ -85,7 +87,8 @@ func (m *mender) better(text []byte, problems []schema.Problem) json.RawMessage 
 	return nil
 }
 
-// changed returns a document with a change, if that leaves no problem where one was, and not too many elsewhere.
+// changed returns a document with a change, if that leaves no problem where one was, and not too
+// many elsewhere.
 func (m *mender) changed(change func(any, string, any) (any, bool), document any, path string, to any, p schema.Problem, most int) json.RawMessage {
 	changed, ok := change(document, path, to)
 	if !ok {
@@ -172,7 +175,8 @@ func (m *mender) candidates(document any, p schema.Problem, path string) (list [
 	return append(list, true, false, []any{}, map[string]any{})
 }
 
-// beside returns a value and others near it: the next numbers, longer and shorter text, earlier and later times.
+// beside returns a value and others near it: the next numbers, longer and shorter text, earlier and
+// later times.
 func beside(v any) []any {
 	switch v := v.(type) {
 	case json.Number:
@@ -231,7 +235,8 @@ func set(v any, path string, to any) (any, bool) {
 	return walk(v, path, func(any, bool) any { return to })
 }
 
-// rename returns a copy of a document in which the value at a path, an entry of a map, has another key.
+// rename returns a copy of a document in which the value at a path, an entry of a map, has another
+// key.
 func rename(document any, path string, key any) (any, bool) {
 	start := strings.LastIndexByte(path, '[')
 	name, isText := key.(string)
@@ -253,7 +258,8 @@ func rename(document any, path string, key any) (any, bool) {
 	return set(document, path[:start], entries)
 }
 
-// walk copies a document along the path to a value, which f replaces. It reports whether the path leads somewhere.
+// walk copies a document along the path to a value, which f replaces. It reports whether the path
+// leads somewhere.
 func walk(v any, path string, f func(at any, there bool) any) (any, bool) {
 	if path == "" {
 		return f(v, true), true

@@ -14,17 +14,18 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// BreakPolicy determines when [Break] stops sending requests to a model. The zero value is usable: fields that are 0 have
-// the defaults given below.
+// BreakPolicy determines when [Break] stops sending requests to a model. The zero value is usable:
+// fields that are 0 have the defaults given below.
 type BreakPolicy struct {
 	// Failures is the number of consecutive failures that opens the breaker. The default is 5.
 	Failures int
-	// CoolDown is how long no requests are sent after that. The default is 30 seconds, or longer if the provider asks for
-	// more ([model.APIError.RetryAfter]). It doubles each time the first request after a cool-down fails too, up to
-	// MaxCoolDown, which is 10 minutes by default.
+	// CoolDown is how long no requests are sent after that. The default is 30 seconds, or longer if
+	// the provider asks for more ([model.APIError.RetryAfter]). It doubles each time the first
+	// request after a cool-down fails too, up to MaxCoolDown, which is 10 minutes by default.
 	CoolDown, MaxCoolDown time.Duration
-	// AuthCoolDown is how long no requests are sent after a single response that the key is invalid ([model.ErrAuth]) or
-	// that the account has no credit. The default is 10 minutes. Someone has to fix such a failure.
+	// AuthCoolDown is how long no requests are sent after a single response that the key is invalid
+	// ([model.ErrAuth]) or that the account has no credit. The default is 10 minutes. Someone has
+	// to fix such a failure.
 	AuthCoolDown time.Duration
 	// Observe, if not nil, is called after every change of state.
 	Observe func(ctx context.Context, m model.Info, s BreakerStatus)
@@ -38,7 +39,8 @@ const (
 	BreakerClosed BreakerState = "closed"
 	// BreakerOpen means that no requests are sent until the cool-down is over.
 	BreakerOpen BreakerState = "open"
-	// BreakerHalfOpen means that the cool-down is over. One request is sent. Others fail until it has ended.
+	// BreakerHalfOpen means that the cool-down is over. One request is sent. Others fail until it
+	// has ended.
 	BreakerHalfOpen BreakerState = "half-open"
 )
 
@@ -62,7 +64,8 @@ type Breaker struct {
 
 	mu     sync.Mutex
 	status BreakerStatus
-	// coolDown is the next cool-down. era counts changes of state: results of requests from an earlier era are ignored.
+	// coolDown is the next cool-down. era counts changes of state: results of requests from an
+	// earlier era are ignored.
 	coolDown time.Duration
 	era      int
 	trying   bool // half-open: a trial request is in progress
@@ -70,22 +73,24 @@ type Breaker struct {
 
 var _ model.Model = (*Breaker)(nil)
 
-// Break returns a model that fails at once with an [*OpenError] while m keeps failing. Within a [Fallback], the next
-// model is then asked without waiting for one that does not work:
+// Break returns a model that fails at once with an [*OpenError] while m keeps failing. Within a
+// [Fallback], the next model is then asked without waiting for one that does not work:
 //
 //	modelwrap.Fallback([]model.Model{
 //		modelwrap.Break(large, modelwrap.BreakPolicy{}),
 //		modelwrap.Break(small, modelwrap.BreakPolicy{}),
 //	}, modelwrap.FallbackPolicy{})
 //
-// A failure is a [*model.APIError] that is not caused by the request: a failed connection, a timeout, a response that
-// breaks off, or HTTP 401, 402, 403, 404, 408, 429 or 5xx. Errors caused by the request (HTTP 400, a conversation that is
-// too long, something the model does not support), errors of the sink and the end of the context do not count as failures
-// and do not reset the count. After a cool-down one request is sent. If it succeeds, all are sent again. An error that
+// A failure is a [*model.APIError] that is not caused by the request: a failed connection, a
+// timeout, a response that breaks off, or HTTP 401, 402, 403, 404, 408, 429 or 5xx. Errors caused
+// by the request (HTTP 400, a conversation that is too long, something the model does not support),
+// errors of the sink and the end of the context do not count as failures and do not reset the
+// count. After a cool-down one request is sent. If it succeeds, all are sent again. An error that
 // joins those of several models, such as a [*FallbackError], is a failure if all of them are.
 //
-// Put [Retry] inside it, so that only the failures left after retrying count. The state belongs to the returned value.
-// Wrap a model once, and share the result. Break panics if m is nil or a number in the policy is negative.
+// Put [Retry] inside it, so that only the failures left after retrying count. The state belongs to
+// the returned value. Wrap a model once, and share the result. Break panics if m is nil or a number
+// in the policy is negative.
 func Break(m model.Model, policy BreakPolicy) *Breaker {
 	mustWrap("Break", m)
 	p := policy
@@ -99,8 +104,8 @@ func Break(m model.Model, policy BreakPolicy) *Breaker {
 	return &Breaker{Model: m, policy: p, status: BreakerStatus{State: BreakerClosed}, coolDown: p.CoolDown}
 }
 
-// Status returns the current status. A breaker whose cool-down is over is [BreakerHalfOpen], even if there was no request
-// since.
+// Status returns the current status. A breaker whose cool-down is over is [BreakerHalfOpen], even
+// if there was no request since.
 func (b *Breaker) Status() BreakerStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -235,7 +240,8 @@ func judgeOne(e *model.APIError) outcome {
 	return neutral
 }
 
-// OpenError reports that [Break] did not send a request, because the model kept failing. It wraps the last failure.
+// OpenError reports that [Break] did not send a request, because the model kept failing. It wraps
+// the last failure.
 type OpenError struct {
 	// Until is when the next request will be sent. It is zero if a trial request is in progress.
 	Until time.Time
@@ -256,8 +262,8 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("modelwrap: circuit breaker is open %s (consecutive failures: %d): %v", when, e.Failures, e.Err)
 }
 
-// Unwrap returns the last failure. If it is a single retryable [*model.APIError], its RetryAfter is the time until the
-// next request will be sent, so that [Retry] waits for it.
+// Unwrap returns the last failure. If it is a single retryable [*model.APIError], its RetryAfter is
+// the time until the next request will be sent, so that [Retry] waits for it.
 func (e *OpenError) Unwrap() error {
 	var last *model.APIError
 	for found := range apiErrors(e.Err) {

@@ -14,26 +14,30 @@ import (
 type Store interface {
 	// Get returns the response stored under key, or false. The caller does not modify it.
 	Get(ctx context.Context, key Key) (*model.Message, bool)
-	// Put stores a response under key and replaces any other. The store owns the message and may drop it at any time.
-	// Stores outside of the process can use the JSON form of messages.
+	// Put stores a response under key and replaces any other. The store owns the message and may
+	// drop it at any time. Stores outside of the process can use the JSON form of messages.
 	//
-	// Both methods are called on the goroutine of a request. They must be safe for concurrent use and return when ctx is
-	// done. They return no error: a store that fails returns and stores nothing, and reports the failure itself.
+	// Both methods are called on the goroutine of a request. They must be safe for concurrent use
+	// and return when ctx is done. They return no error: a store that fails returns and stores
+	// nothing, and reports the failure itself.
 	Put(ctx context.Context, key Key, response *model.Message)
 }
 
 // CachePolicy determines what [Cache] keeps and shares. The zero value is usable.
 type CachePolicy struct {
-	// Keep reports whether a response may be kept. If nil, complete responses are kept: those that were not interrupted
-	// and whose Finish is neither [model.FinishError] nor [model.FinishLength].
+	// Keep reports whether a response may be kept. If nil, complete responses are kept: those that
+	// were not interrupted and whose Finish is neither [model.FinishError] nor
+	// [model.FinishLength].
 	Keep func(*model.Message) bool
-	// Coalesce merges identical requests that are in progress at the same time. The first is sent, and streamed if its
-	// caller asked for it. The others wait for its complete response. If it fails with a [*model.APIError], they fail
-	// too. If it ends for a reason of its own caller, another one is sent.
+	// Coalesce merges identical requests that are in progress at the same time. The first is sent,
+	// and streamed if its caller asked for it. The others wait for its complete response. If it
+	// fails with a [*model.APIError], they fail too. If it ends for a reason of its own caller,
+	// another one is sent.
 	Coalesce bool
-	// Name tells models apart that have the same Info. It is needed to share a store with other processes and other
-	// [Cached] values if the model does not tell what its responses depend on ([model.Identifier]), as those of
-	// [model.Func] and of wrappers of your own do not: without a name, their responses are not shared.
+	// Name tells models apart that have the same Info. It is needed to share a store with other
+	// processes and other [Cached] values if the model does not tell what its responses depend on
+	// ([model.Identifier]), as those of [model.Func] and of wrappers of your own do not: without a
+	// name, their responses are not shared.
 	Name string
 }
 
@@ -60,20 +64,23 @@ var _ model.Model = (*Cached)(nil)
 // flight is a request in progress that others may wait for.
 type flight struct {
 	done chan struct{}
-	// Either resp or err is set when done is closed. Both are nil if the request ended for a reason of its own caller.
+	// Either resp or err is set when done is closed. Both are nil if the request ended for a reason
+	// of its own caller.
 	resp *model.Message
 	err  error
 }
 
-// Cache returns a model that answers a request from the store if an identical one was answered before, by the same model:
-// one with the same Info, address, profile, default settings and wrappers, and the same [CachePolicy.Name]. Keys do not
-// matter. Requests are identical if the provider could not tell them apart. Ids of tool calls and messages, run
-// ids, times, metadata and the recorded instructions of earlier requests are ignored. Everything else is compared:
-// instructions, messages, tools and their order, tool choice, output schema and settings. See [Cached.Key].
+// Cache returns a model that answers a request from the store if an identical one was answered
+// before, by the same model: one with the same Info, address, profile, default settings and
+// wrappers, and the same [CachePolicy.Name]. Keys do not matter. Requests are identical if the
+// provider could not tell them apart. Ids of tool calls and messages, run ids, times, metadata and
+// the recorded instructions of earlier requests are ignored. Everything else is compared:
+// instructions, messages, tools and their order, tool choice, output schema and settings. See
+// [Cached.Key].
 //
-// A stored response is the same message each time. It includes its usage, although no tokens were used again, so put
-// [Cost] inside the cache. If a stream is requested, each part is sent as one delta, followed by the usage. Errors are
-// never stored.
+// A stored response is the same message each time. It includes its usage, although no tokens were
+// used again, so put [Cost] inside the cache. If a stream is requested, each part is sent as one
+// delta, followed by the usage. Errors are never stored.
 //
 // Cache panics if m or store is nil.
 func Cache(m model.Model, store Store, policy CachePolicy) *Cached {

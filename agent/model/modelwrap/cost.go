@@ -13,8 +13,8 @@ import (
 
 // Charge is the cost of one response.
 type Charge struct {
-	// Provider and Model identify the model that answered. If the response does not name them, they are those of the
-	// wrapped model.
+	// Provider and Model identify the model that answered. If the response does not name them, they
+	// are those of the wrapped model.
 	Provider, Model string
 	// Usage is the usage of the response. Price is the price applied to it.
 	Usage model.Usage
@@ -32,7 +32,8 @@ type CostTotal struct {
 	Priced int64
 	// Usage is the usage of all responses, priced or not.
 	Usage model.Usage
-	// Unpriced holds the usage of each "provider/model" without a price. It is nil if there is none.
+	// Unpriced holds the usage of each "provider/model" without a price. It is nil if there is
+	// none.
 	Unpriced map[string]model.Usage
 	// Unreported is the number of responses without usage.
 	Unreported int64
@@ -55,12 +56,13 @@ type Costed struct {
 
 var _ model.Model = (*Costed)(nil)
 
-// Cost returns a model that calculates the cost of each response and adds it to [Costed.Total]. If observe is not nil, it
-// is called with the charge before Generate returns. It gets the context of the request, so it can tell whom to bill. If
-// the cost is unknown, [Charge.Err] and the total say so. A free model must have a price of zero in the table.
+// Cost returns a model that calculates the cost of each response and adds it to [Costed.Total]. If
+// observe is not nil, it is called with the charge before Generate returns. It gets the context of
+// the request, so it can tell whom to bill. If the cost is unknown, [Charge.Err] and the total say
+// so. A free model must have a price of zero in the table.
 //
-// The price is that of the model that answered, so Cost can wrap a [Fallback]. Failed requests are not counted, even if
-// the provider charges for them. Cost panics if m or prices is nil.
+// The price is that of the model that answered, so Cost can wrap a [Fallback]. Failed requests are
+// not counted, even if the provider charges for them. Cost panics if m or prices is nil.
 func Cost(m model.Model, prices model.PriceTable, observe func(context.Context, Charge)) *Costed {
 	mustWrap("Cost", m)
 	if prices == nil {

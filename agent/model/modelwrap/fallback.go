@@ -15,32 +15,37 @@ import (
 
 // FallbackPolicy determines when [Fallback] asks the next model. The zero value is usable.
 type FallbackPolicy struct {
-	// On reports whether to ask the next model after an error. If nil, it does for every error that is or wraps a
-	// [*model.APIError]. Include [model.ErrUnsupported] if the models differ in what they support. On is not called when
-	// the context has ended, or for errors after the first delta.
+	// On reports whether to ask the next model after an error. If nil, it does for every error that
+	// is or wraps a [*model.APIError]. Include [model.ErrUnsupported] if the models differ in what
+	// they support. On is not called when the context has ended, or for errors after the first
+	// delta.
 	On func(error) bool
-	// Check, if not nil, checks a response. If it returns an error, the next model is asked. [Usable] is such a function.
-	// Responses that have been streamed to the caller are not checked, unless Buffered is set.
+	// Check, if not nil, checks a response. If it returns an error, the next model is asked.
+	// [Usable] is such a function. Responses that have been streamed to the caller are not checked,
+	// unless Buffered is set.
 	Check func(*model.Message) error
-	// Buffered holds back the deltas of a response until it is complete and has passed Check, so that a model that fails
-	// in mid-stream can be replaced. The caller gets all deltas at the end.
+	// Buffered holds back the deltas of a response until it is complete and has passed Check, so
+	// that a model that fails in mid-stream can be replaced. The caller gets all deltas at the end.
 	Buffered bool
-	// Observe, if not nil, is called for every failure after which Fallback asks the next model, or gives up after the
-	// last one.
+	// Observe, if not nil, is called for every failure after which Fallback asks the next model, or
+	// gives up after the last one.
 	Observe func(ctx context.Context, failed model.Info, err error)
 }
 
-// Fallback returns a model that asks models in order until one answers. It asks the next model if one fails with an API
-// error, including when a stream cannot be opened. Once a delta has reached the caller's sink, errors are returned
-// unchanged, unless [FallbackPolicy.Buffered] is set. Usage and white space are held back until something else comes. If
-// all models have failed, the error is a [*FallbackError]. After ctx has ended, no other model is asked.
+// Fallback returns a model that asks models in order until one answers. It asks the next model if
+// one fails with an API error, including when a stream cannot be opened. Once a delta has reached
+// the caller's sink, errors are returned unchanged, unless [FallbackPolicy.Buffered] is set. Usage
+// and white space are held back until something else comes. If all models have failed, the error is
+// a [*FallbackError]. After ctx has ended, no other model is asked.
 //
-// [model.Message.Provider] and Model identify the model that answered. Fallback sets them if the model does not. Info is
-// that of the first model, except that NativeOutput is set only if all models have it, and NoForcedCalls if any has it: a
-// request must suit every model. Adapters leave out signatures and opaque parts of other providers.
+// [model.Message.Provider] and Model identify the model that answered. Fallback sets them if the
+// model does not. Info is that of the first model, except that NativeOutput is set only if all
+// models have it, and NoForcedCalls if any has it: a request must suit every model. Adapters leave
+// out signatures and opaque parts of other providers.
 //
-// Every model gets the same request, including its settings. Put [model.Settings] that suit only one model into that
-// model's own configuration. Fallback panics if there is no model, or a nil one.
+// Every model gets the same request, including its settings. Put [model.Settings] that suit only
+// one model into that model's own configuration. Fallback panics if there is no model, or a nil
+// one.
 func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 	if len(models) == 0 {
 		panic("modelwrap: Fallback: no models")
@@ -68,7 +73,8 @@ type fallback struct {
 	policy FallbackPolicy
 	// chooses reports that a function of the policy decides which model answers.
 	chooses bool
-	// can has what all models can do: NativeOutput and the like, and NoForcedCalls if one of them cannot be forced.
+	// can has what all models can do: NativeOutput and the like, and NoForcedCalls if one of them
+	// cannot be forced.
 	can model.Info
 }
 
@@ -109,8 +115,8 @@ func (f *fallback) Generate(ctx context.Context, req *model.Request, sink model.
 	return nil, &FallbackError{Errs: failed}
 }
 
-// showing passes deltas on, but keeps those that show nothing, usage and white space, until something else comes: another
-// model may still be asked. Its methods may be called on nil.
+// showing passes deltas on, but keeps those that show nothing, usage and white space, until
+// something else comes: another model may still be asked. Its methods may be called on nil.
 type showing struct {
 	sink  model.Sink
 	held  []model.Delta
@@ -235,7 +241,8 @@ func (f *fallback) check(resp *model.Message) error {
 	return nil
 }
 
-// failed adds a failure to the list. It returns nil if the next model may be asked, otherwise the error to return.
+// failed adds a failure to the list. It returns nil if the next model may be asked, otherwise the
+// error to return.
 func (f *fallback) failed(ctx context.Context, m model.Model, err error, list *[]error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, err)
@@ -274,10 +281,11 @@ func signed(resp *model.Message, m model.Model) *model.Message {
 	return &c
 }
 
-// FallbackError is returned by [Fallback] if every model failed, or if a later model failed with an error that does not
-// lead to the next. It wraps the errors of all models that were asked.
+// FallbackError is returned by [Fallback] if every model failed, or if a later model failed with an
+// error that does not lead to the next. It wraps the errors of all models that were asked.
 type FallbackError struct {
-	// Errs holds an error for each model that was asked, in order. Each starts with the provider and name of the model.
+	// Errs holds an error for each model that was asked, in order. Each starts with the provider
+	// and name of the model.
 	Errs []error
 }
 
@@ -295,7 +303,8 @@ func (e *FallbackError) Error() string {
 // Unwrap returns the errors of the models.
 func (e *FallbackError) Unwrap() []error { return e.Errs }
 
-// ResponseError reports that [FallbackPolicy.Check] returned an error. It holds the response, which was paid for.
+// ResponseError reports that [FallbackPolicy.Check] returned an error. It holds the response, which
+// was paid for.
 type ResponseError struct {
 	// Response is the model's response.
 	Response *model.Message
@@ -313,7 +322,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 
 // Errors returned by [Usable].
 var (
-	// ErrFiltered means that the provider withheld the response, or that the model refused to answer.
+	// ErrFiltered means that the provider withheld the response, or that the model refused to
+	// answer.
 	ErrFiltered = errors.New("response withheld by a content filter or refused by the model")
 	// ErrFailed means that the provider failed in the middle of the response.
 	ErrFailed = errors.New("response failed at the provider")
@@ -321,8 +331,8 @@ var (
 	ErrEmpty = errors.New("response is empty")
 )
 
-// Usable is a [FallbackPolicy.Check]. It returns [ErrEmpty] for an empty response, [ErrFiltered] for one that was withheld or
-// refused, and [ErrFailed] for one that failed.
+// Usable is a [FallbackPolicy.Check]. It returns [ErrEmpty] for an empty response, [ErrFiltered]
+// for one that was withheld or refused, and [ErrFailed] for one that failed.
 func Usable(resp *model.Message) error {
 	switch resp.Finish {
 	case model.FinishContentFilter, model.FinishRefusal:

@@ -19,50 +19,55 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// FetchPolicy determines what [FetchMedia] may download. The zero value allows public addresses only.
+// FetchPolicy determines what [FetchMedia] may download. The zero value allows public addresses
+// only.
 type FetchPolicy struct {
-	// Hosts, if not empty, lists the allowed hosts: "cdn.example.com", or ".example.com" for a domain and its subdomains.
-	// It applies to redirects too.
+	// Hosts, if not empty, lists the allowed hosts: "cdn.example.com", or ".example.com" for a
+	// domain and its subdomains. It applies to redirects too.
 	Hosts []string
-	// AllowPrivate lists address ranges that are allowed although they are not public, for example those of an intranet.
-	// An IPv6 address that contains an IPv4 address (NAT64, 6to4, Teredo, ISATAP) is allowed only if the IPv4 address is
-	// public or allowed as well.
+	// AllowPrivate lists address ranges that are allowed although they are not public, for example
+	// those of an intranet. An IPv6 address that contains an IPv4 address (NAT64, 6to4, Teredo,
+	// ISATAP) is allowed only if the IPv4 address is public or allowed as well.
 	AllowPrivate []netip.Prefix
 	// Always downloads media even if the provider could fetch it itself ([model.Info.MediaURLs]).
 	Always bool
 	// MaxBytes limits the size of one download. The default is 20 MiB.
 	MaxBytes int64
-	// MaxTotalBytes limits the total size of the media of one request given by URL. The default is 100 MiB.
+	// MaxTotalBytes limits the total size of the media of one request given by URL. The default is
+	// 100 MiB.
 	MaxTotalBytes int64
 	// Timeout limits the duration of one download. The default is 30 seconds.
 	Timeout time.Duration
-	// CacheBytes limits the cache of downloads. A conversation contains the same media in every request. The default is
-	// 64 MiB. A negative value disables the cache.
+	// CacheBytes limits the cache of downloads. A conversation contains the same media in every
+	// request. The default is 64 MiB. A negative value disables the cache.
 	CacheBytes int64
-	// Header is sent with every download, with a User-Agent added if it has none. After a redirect it is sent to
-	// the same scheme, host and port only.
+	// Header is sent with every download, with a User-Agent added if it has none. After a redirect
+	// it is sent to the same scheme, host and port only.
 	Header http.Header
 }
 
-// FetchMedia returns a model that accepts media given by URL even if the provider of m does not fetch URLs. It downloads
-// them and sends the data. Without it, adapters return an error for such parts. Data URLs are decoded without the
-// network.
+// FetchMedia returns a model that accepts media given by URL even if the provider of m does not
+// fetch URLs. It downloads them and sends the data. Without it, adapters return an error for such
+// parts. Data URLs are decoded without the network.
 //
-// A URL may come from anywhere, for example from a web page that a tool has read, so downloads are restricted. Only HTTP
-// and HTTPS are used, without a proxy and cookies. URLs with credentials and compressed responses are errors. Addresses
-// must be public. They are checked after the name has been resolved, and again for every redirect. At most five redirects
-// are followed, and none from HTTPS to HTTP. Size and time are limited. If a download is not allowed or fails, the
-// request fails with a [*FetchError] before anything is sent to the provider.
+// A URL may come from anywhere, for example from a web page that a tool has read, so downloads are
+// restricted. Only HTTP and HTTPS are used, without a proxy and cookies. URLs with credentials and
+// compressed responses are errors. Addresses must be public. They are checked after the name has
+// been resolved, and again for every redirect. At most five redirects are followed, and none from
+// HTTPS to HTTP. Size and time are limited. If a download is not allowed or fails, the request
+// fails with a [*FetchError] before anything is sent to the provider.
 //
-// All IPv4 addresses are public, and all IPv6 addresses within 2000::/3, except for the ranges in IANA's registries of
-// special-purpose addresses, 168.63.129.16 (used by Azure for its virtual machines), and IPv6 addresses that contain an
-// IPv4 address. If IPv4 is reached through NAT64, allow 64:ff9b::/96. A network-specific NAT64 prefix looks like any
-// other public range, so that network's gateway must block private addresses itself.
+// All IPv4 addresses are public, and all IPv6 addresses within 2000::/3, except for the ranges in
+// IANA's registries of special-purpose addresses, 168.63.129.16 (used by Azure for its virtual
+// machines), and IPv6 addresses that contain an IPv4 address. If IPv4 is reached through NAT64,
+// allow 64:ff9b::/96. A network-specific NAT64 prefix looks like any other public range, so that
+// network's gateway must block private addresses itself.
 //
-// The media type is that of the part if the data can be of that type, otherwise the one sent by the server. For images it
-// is determined from the data. Media that the model does not support is not downloaded: the model reports the error.
-// Downloaded data replaces the URL only in the request, never in the history. While [model.ForbidRequests] is in effect,
-// nothing is downloaded. FetchMedia panics if m is nil or a limit in the policy is negative.
+// The media type is that of the part if the data can be of that type, otherwise the one sent by the
+// server. For images it is determined from the data. Media that the model does not support is not
+// downloaded: the model reports the error. Downloaded data replaces the URL only in the request,
+// never in the history. While [model.ForbidRequests] is in effect, nothing is downloaded.
+// FetchMedia panics if m is nil or a limit in the policy is negative.
 func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	mustWrap("FetchMedia", m)
 	if p.MaxBytes < 0 || p.MaxTotalBytes < 0 || p.Timeout < 0 {

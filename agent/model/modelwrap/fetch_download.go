@@ -20,7 +20,8 @@ import (
 var (
 	// ErrPrivateAddress means that a URL leads to an address that is not public.
 	ErrPrivateAddress = fetch.ErrPrivateAddress
-	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that is not listed in the policy.
+	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that is not listed in the
+	// policy.
 	ErrHostNotAllowed = fetch.ErrHostNotAllowed
 	// ErrMediaTooLarge means that the size exceeds a limit of the policy.
 	ErrMediaTooLarge = fetch.ErrTooLarge
@@ -70,9 +71,9 @@ func (f *fetcher) fetch(ctx context.Context, w want) (download, error) {
 	return agreed(d, w.mediaType, fetch.Shown(w.url), http.StatusOK)
 }
 
-// agreed determines the media type: that of the message if it has one and the data can be of that type, otherwise the
-// server's. For images it is determined from the data, because providers do the same. A web page, such as a login page,
-// is not media.
+// agreed determines the media type: that of the message if it has one and the data can be of that
+// type, otherwise the server's. For images it is determined from the data, because providers do the
+// same. A web page, such as a login page, is not media.
 func agreed(d download, wanted, from string, status int) (download, error) {
 	sniffed := plainType(http.DetectContentType(d.data))
 	if d.mediaType == "" || d.mediaType == "application/octet-stream" || d.mediaType == "binary/octet-stream" {
@@ -117,8 +118,8 @@ func topType(mediaType string) string {
 
 func isDataURL(from string) bool { return len(from) >= 5 && strings.EqualFold(from[:5], "data:") }
 
-// readDataURL decodes a data URL (RFC 2397) as browsers do: base64 may be percent-encoded, contain white space and lack
-// padding.
+// readDataURL decodes a data URL (RFC 2397) as browsers do: base64 may be percent-encoded, contain
+// white space and lack padding.
 func readDataURL(from string, limit int64) (download, error) {
 	head, content, ok := strings.Cut(from[len("data:"):], ",")
 	if !ok {

@@ -22,8 +22,8 @@ func (w *watched) take(d model.Delta) error {
 	return w.sink(d)
 }
 
-// watch returns the sink to pass to a model in place of sink, and a value that tells whether it was used. Both are nil if
-// sink is nil.
+// watch returns the sink to pass to a model in place of sink, and a value that tells whether it was
+// used. Both are nil if sink is nil.
 func watch(sink model.Sink) (*watched, model.Sink) {
 	if sink == nil {
 		return nil, nil
@@ -35,7 +35,8 @@ func watch(sink model.Sink) (*watched, model.Sink) {
 // saw reports whether a delta has reached the sink. After that, the request must not be sent again.
 func (w *watched) saw() bool { return w != nil && w.emitted }
 
-// ended returns the error for a request whose context has ended: last if it says so, otherwise the cause.
+// ended returns the error for a request whose context has ended: last if it says so, otherwise the
+// cause.
 func ended(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
 	if last != nil && errors.Is(last, cause) {

@@ -23,12 +23,12 @@ type Key [sha256.Size]byte
 // String returns the key in hexadecimal, for stores that need a name.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// keyVersion is part of each key. It changes with the canonical form, so that a store never returns a response stored
-// under an older form.
+// keyVersion is part of each key. It changes with the canonical form, so that a store never returns
+// a response stored under an older form.
 const keyVersion = "ponte request 1"
 
-// digester writes the canonical form of requests into a hash. Every item is preceded by its length or number, so that no
-// two requests have the same form.
+// digester writes the canonical form of requests into a hash. Every item is preceded by its length
+// or number, so that no two requests have the same form.
 type digester struct {
 	hash hash.Hash
 	buf  []byte

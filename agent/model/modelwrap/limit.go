@@ -9,9 +9,10 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Limit returns a model that passes on at most n requests at a time. Others wait, first come first served, until their
-// context ends. The limit belongs to the returned value and is shared by all agents that use it. It is held while a
-// response is streamed, including the time spent in the caller's sink. It is not held while an agent executes tools.
+// Limit returns a model that passes on at most n requests at a time. Others wait, first come first
+// served, until their context ends. The limit belongs to the returned value and is shared by all
+// agents that use it. It is held while a response is streamed, including the time spent in the
+// caller's sink. It is not held while an agent executes tools.
 //
 // Limit panics if m is nil or n is less than 1.
 func Limit(m model.Model, n int) model.Model {
@@ -25,7 +26,8 @@ func Limit(m model.Model, n int) model.Model {
 type limit struct {
 	model.Model
 
-	// places has an element for each request in progress. Goroutines that wait to send on a channel are served in order.
+	// places has an element for each request in progress. Goroutines that wait to send on a channel
+	// are served in order.
 	places chan struct{}
 }
 

@@ -36,7 +36,8 @@ func (l *lru[K, V]) get(key K) (V, bool) {
 	return e.Value.(kept[K, V]).value, true
 }
 
-// put stores a value of the given size under key and replaces any other. A value larger than the limit is not stored.
+// put stores a value of the given size under key and replaces any other. A value larger than the
+// limit is not stored.
 func (l *lru[K, V]) put(key K, value V, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,12 +13,13 @@ import (
 type MemoryLimits struct {
 	// Entries is the maximum number of responses. The default is 1,000.
 	Entries int
-	// Bytes is the approximate maximum size in memory. The default is 64 MiB. A single response larger than this is not
-	// stored.
+	// Bytes is the approximate maximum size in memory. The default is 64 MiB. A single response
+	// larger than this is not stored.
 	Bytes int64
 }
 
-// Memory is a [Store] in memory that drops the least recently used responses. It is safe for concurrent use.
+// Memory is a [Store] in memory that drops the least recently used responses. It is safe for
+// concurrent use.
 type Memory struct{ responses lru[Key, *model.Message] }
 
 var _ Store = (*Memory)(nil)

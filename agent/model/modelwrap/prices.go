@@ -23,8 +23,8 @@ const (
 //go:embed prices.jsonl
 var data []byte
 
-// ListPrices returns the table of this package. It ignores the case of names. The data is read at the first lookup, which
-// takes about 30 milliseconds.
+// ListPrices returns the table of this package. It ignores the case of names. The data is read at
+// the first lookup, which takes about 30 milliseconds.
 func ListPrices() model.PriceTable { return pricesTable{} }
 
 type pricesTable struct{}
@@ -71,7 +71,8 @@ type entry struct {
 	prices []conditional
 }
 
-// conditional is a price that applies always, from a certain day on, or between two times of each day.
+// conditional is a price that applies always, from a certain day on, or between two times of each
+// day.
 type conditional struct {
 	model.Price
 

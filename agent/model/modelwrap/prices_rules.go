@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// clause is a rule for matching names. In the data, a string is a name, a list matches if any of its rules does, and an
-// object has one field, whose name is the kind of rule.
+// clause is a rule for matching names. In the data, a string is a name, a list matches if any of
+// its rules does, and an object has one field, whose name is the kind of rule.
 type clause struct {
 	kind  kind
 	text  string
@@ -96,7 +96,8 @@ func (c *clause) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("an unknown rule: %s", data)
 }
 
-// parse reads the data: a line about its origin, then a line for each provider, each followed by lines for its models.
+// parse reads the data: a line about its origin, then a line for each provider, each followed by
+// lines for its models.
 func parse(data []byte) ([]provider, error) {
 	var list []provider
 	_, data, _ = bytes.Cut(data, []byte("\n"))

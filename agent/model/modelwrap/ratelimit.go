@@ -13,25 +13,27 @@ import (
 
 // Rate is the rate of a [RateLimit]. At least one of Requests and Tokens must be set.
 type Rate struct {
-	// Requests is the number of requests that may start in an interval. 0 means no limit. Retries of the inner model are
-	// not counted.
+	// Requests is the number of requests that may start in an interval. 0 means no limit. Retries
+	// of the inner model are not counted.
 	Requests int
-	// Tokens is the number of input and output tokens that responses may use in an interval. 0 means no limit. The usage
-	// of a request is known only afterwards. It is then subtracted, which may leave a debt, and the next request waits
-	// until the debt is paid. Concurrent requests can therefore exceed the rate for a while. A failed request uses no
-	// tokens.
+	// Tokens is the number of input and output tokens that responses may use in an interval. 0
+	// means no limit. The usage of a request is known only afterwards. It is then subtracted, which
+	// may leave a debt, and the next request waits until the debt is paid. Concurrent requests can
+	// therefore exceed the rate for a while. A failed request uses no tokens.
 	Tokens int64
 	// Per is the interval. The default is a minute.
 	Per time.Duration
-	// Burst is the number of requests that may start at once after a pause. The default is Requests. Places become free
-	// one by one over the interval, so up to Burst plus Requests requests may start within one interval. Providers that
-	// count in fixed windows need a smaller Burst.
+	// Burst is the number of requests that may start at once after a pause. The default is
+	// Requests. Places become free one by one over the interval, so up to Burst plus Requests
+	// requests may start within one interval. Providers that count in fixed windows need a smaller
+	// Burst.
 	Burst int
 }
 
-// RateLimit returns a model that limits the rate of requests and tokens with a token bucket for each, which is full at
-// first. Requests that must wait are served in order, until their context ends. A request that gives up uses nothing. The
-// buckets belong to the returned value and are shared by all agents that use it.
+// RateLimit returns a model that limits the rate of requests and tokens with a token bucket for
+// each, which is full at first. Requests that must wait are served in order, until their context
+// ends. A request that gives up uses nothing. The buckets belong to the returned value and are
+// shared by all agents that use it.
 //
 // RateLimit panics if m is nil, or if the rate has a negative value or no limit.
 func RateLimit(m model.Model, rate Rate) model.Model {
@@ -55,7 +57,8 @@ func RateLimit(m model.Model, rate Rate) model.Model {
 type rateLimit struct {
 	model.Model
 
-	// turn is held by the next request. Goroutines that wait to send on a channel are served in order.
+	// turn is held by the next request. Goroutines that wait to send on a channel are served in
+	// order.
 	turn chan struct{}
 
 	mu               sync.Mutex // guards the buckets
@@ -108,7 +111,8 @@ func (l *rateLimit) take() time.Duration {
 	return wait
 }
 
-// bucket is a token bucket, measured in time: taking something moves the time at which the bucket is full again.
+// bucket is a token bucket, measured in time: taking something moves the time at which the bucket
+// is full again.
 type bucket struct {
 	unit float64       // nanoseconds per token; 0 means no limit
 	span time.Duration // time in which an empty bucket becomes full

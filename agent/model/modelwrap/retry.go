@@ -11,12 +11,13 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Retry returns a model that retries requests after errors that may pass, according to policy. It retries only while no
-// delta has reached the caller's sink. A wait ends at once when ctx does. After several attempts the error states their
-// number.
+// Retry returns a model that retries requests after errors that may pass, according to policy. It
+// retries only while no delta has reached the caller's sink. A wait ends at once when ctx does.
+// After several attempts the error states their number.
 //
-// Inside Retry, every model makes a single attempt, including adapters and an inner Retry, because Retry passes on a
-// context made by [model.WithoutRetries]. Attempts therefore never multiply: the outermost policy is used.
+// Inside Retry, every model makes a single attempt, including adapters and an inner Retry, because
+// Retry passes on a context made by [model.WithoutRetries]. Attempts therefore never multiply: the
+// outermost policy is used.
 //
 // Retry panics if m is nil or a number in the policy is negative.
 func Retry(m model.Model, policy model.RetryPolicy) model.Model {

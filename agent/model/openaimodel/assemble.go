@@ -13,9 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// assembler builds one message from the chunks of a stream or from an unstreamed response, and calls the sink on the way.
-// Both use the same code, so both give the same message: thinking, opaque reasoning details, text, then calls in the
-// order they started.
+// assembler builds one message from the chunks of a stream or from an unstreamed response, and
+// calls the sink on the way. Both use the same code, so both give the same message: thinking,
+// opaque reasoning details, text, then calls in the order they started.
 type assembler struct {
 	deltas
 	provider string
@@ -108,7 +108,8 @@ func (a *assembler) add(w *wireResponse) error {
 			}
 		}
 		if c.FinishReason != "" {
-			// A choice without a message is not a response, unless a filter withheld the message (Azure).
+			// A choice without a message is not a response, unless a filter withheld the message
+			// (Azure).
 			a.sawChoice = a.sawChoice || a.streamed || c.FinishReason == "content_filter"
 			a.finish, a.ended = c.FinishReason, true
 		}
@@ -194,7 +195,8 @@ func (a *assembler) mediaOf(msg *wireMessage) error {
 
 var errNoChoice = fmt.Errorf("%w (empty choices, or a null message)", errNoResponse)
 
-// result returns the complete message. It announces calls that the sink has not been told about yet.
+// result returns the complete message. It announces calls that the sink has not been told about
+// yet.
 func (a *assembler) result() (*model.Message, error) {
 	if !a.sawChoice {
 		return nil, errNoChoice

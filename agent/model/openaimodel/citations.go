@@ -11,8 +11,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wireSource describes a source, with the names of all endpoints: an annotation of Chat Completions, which uses
-// url_citation, an annotation of Responses, or a search result of Perplexity or Groq.
+// wireSource describes a source, with the names of all endpoints: an annotation of Chat
+// Completions, which uses url_citation, an annotation of Responses, or a search result of
+// Perplexity or Groq.
 type wireSource struct {
 	URL         text        `json:"url"`
 	Title       text        `json:"title"`
@@ -43,7 +44,8 @@ func citation(provider string, raw json.RawMessage) model.Part {
 // sources collects the sources in a response of Chat Completions.
 type sources struct {
 	annotations []json.RawMessage
-	// results and urls are sent by Perplexity, the same in every chunk. The URLs are those of the results.
+	// results and urls are sent by Perplexity, the same in every chunk. The URLs are those of the
+	// results.
 	results, urls []json.RawMessage
 	// executed holds the tools that Groq ran, by index.
 	executed []*detail
@@ -120,8 +122,8 @@ func (s *sources) appendParts(parts []model.Part, provider string) []model.Part 
 }
 
 const (
-	// extraPrefix starts an opaque part that holds what Google wants back with the message, or the signature of a call
-	// that holds what LiteLLM wants back.
+	// extraPrefix starts an opaque part that holds what Google wants back with the message, or the
+	// signature of a call that holds what LiteLLM wants back.
 	extraPrefix    = `{"extra_content":`
 	specificPrefix = `{"provider_specific_fields":`
 )
@@ -139,7 +141,8 @@ func inside(data []byte, prefixes ...string) []byte {
 	return nil
 }
 
-// namespaced returns, as an object, what must be sent back with a call in the Responses protocol, or nil.
+// namespaced returns, as an object, what must be sent back with a call in the Responses protocol,
+// or nil.
 func namespaced(w *outputItem) []byte {
 	var members []adapter.Member
 	for _, m := range []adapter.Member{{Name: "namespace", Value: json.RawMessage(w.Namespace)}, {Name: "caller", Value: json.RawMessage(w.Caller)}} {

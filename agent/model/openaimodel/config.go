@@ -20,25 +20,25 @@ import (
 // DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config does not show the key,
-// or the user and query of the URL.
+// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config
+// does not show the key, or the user and query of the URL.
 type Config struct {
 	// Name is the endpoint's name for the model, such as "gpt-5" or "qwen3:8b".
 	Name string
-	// BaseURL is the URL of the endpoint, without "/chat/completions". If empty, it is [DefaultBaseURL]. A URL without a
-	// path gets "/v1"; any other path is used as is. A trailing slash and "/chat/completions" itself are removed. A query
-	// is kept.
+	// BaseURL is the URL of the endpoint, without "/chat/completions". If empty, it is
+	// [DefaultBaseURL]. A URL without a path gets "/v1"; any other path is used as is. A trailing
+	// slash and "/chat/completions" itself are removed. A query is kept.
 	BaseURL string
-	// APIKey is sent as a bearer token, or in the header [Profile.KeyHeader]. Local servers need none. It never appears
-	// in an error, log or string made by this package. Keys of eight or more characters are also removed from quoted
-	// responses.
+	// APIKey is sent as a bearer token, or in the header [Profile.KeyHeader]. Local servers need
+	// none. It never appears in an error, log or string made by this package. Keys of eight or more
+	// characters are also removed from quoted responses.
 	APIKey string
 	// Organization and Project are sent in the corresponding OpenAI headers if set.
 	Organization, Project string
 	// Provider is [model.Info.Provider]. The default is the profile's, or else the host of BaseURL.
 	Provider string
-	// Profile describes the endpoint's variety of the protocol. If nil, it is [ProfileFor] of Provider and BaseURL,
-	// narrowed by [Profile.ForModel] of Name.
+	// Profile describes the endpoint's variety of the protocol. If nil, it is [ProfileFor] of
+	// Provider and BaseURL, narrowed by [Profile.ForModel] of Name.
 	Profile *Profile
 	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
@@ -47,13 +47,14 @@ type Config struct {
 	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
-	// cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed to the same scheme,
-	// host and port only.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's
+	// own Timeout would also cut off active streams. Use Timeouts instead. Unless it has a
+	// CheckRedirect, redirects are followed to the same scheme, host and port only.
 	HTTPClient *http.Client
 }
 
-// New returns the model described by config. The error joins all problems with config. New does no I/O.
+// New returns the model described by config. The error joins all problems with config. New does no
+// I/O.
 func New(config Config) (*Model, error) {
 	e, err := newEndpoint(config, "chat completion")
 	if err != nil {

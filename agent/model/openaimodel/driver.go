@@ -64,8 +64,8 @@ func (p *provider) config(of string, o model.OpenOptions) (Config, error) {
 		return Config{}, fmt.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
 	}
 	if config.BaseURL != "" && name == "openai" && !isOpenAIs(of) {
-		// OPENAI_BASE_URL is often set to other compatible servers, so the address decides the provider, unless the model
-		// does.
+		// OPENAI_BASE_URL is often set to other compatible servers, so the address decides the
+		// provider, unless the model does.
 		config.Provider = ""
 	}
 	if config.BaseURL == "" {
@@ -117,8 +117,8 @@ func bedrockAddress(getenv func(string) string) (string, error) {
 	return "https://bedrock-runtime." + region + ".amazonaws.com/openai/v1", nil
 }
 
-// ollamaAddress interprets OLLAMA_HOST as Ollama does: scheme and port are optional. An address for listening on all
-// interfaces is replaced by one to connect to.
+// ollamaAddress interprets OLLAMA_HOST as Ollama does: scheme and port are optional. An address for
+// listening on all interfaces is replaced by one to connect to.
 func ollamaAddress(getenv func(string) string) (string, error) {
 	host := strings.TrimSpace(getenv("OLLAMA_HOST"))
 	if host == "" {

@@ -61,7 +61,8 @@ func (m *endpoint) unsupported(what string) error {
 	return fmt.Errorf("openaimodel: %w", adapter.Unsupported(m.info, what))
 }
 
-// supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not support the field.
+// supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not support the
+// field.
 func (m *endpoint) supports(field string) error {
 	if slices.Contains(m.profile.Unsupported, field) {
 		return m.unsupported("the setting " + field)
@@ -69,7 +70,8 @@ func (m *endpoint) supports(field string) error {
 	return nil
 }
 
-// send sends a request with the model's headers. The extra headers, which have been checked, override them.
+// send sends a request with the model's headers. The extra headers, which have been checked,
+// override them.
 func (m *endpoint) send(ctx context.Context, method, path string, body []byte, extra map[string]string) (*http.Response, error) {
 	u := *m.base
 	u.Path += path

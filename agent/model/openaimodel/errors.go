@@ -121,7 +121,8 @@ func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bo
 	return "", "", "", false
 }
 
-// errorOf returns the error that a server reported, in a response with the given status or in the middle of a stream.
+// errorOf returns the error that a server reported, in a response with the given status or in the
+// middle of a stream.
 func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
@@ -135,8 +136,8 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 	if message == "" { // a code or a type at most
 		message = string(bytes.TrimSpace(body))
 	}
-	// In a stream, and from servers that always send status 200, a number in the code, type or status of the error is the
-	// intended HTTP status.
+	// In a stream, and from servers that always send status 200, a number in the code, type or
+	// status of the error is the intended HTTP status.
 	for _, name := range []*string{&code, &kind} {
 		if n, err := strconv.Atoi(*name); err == nil && n >= 400 && n < 600 {
 			if status < 400 {

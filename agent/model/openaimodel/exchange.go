@@ -14,15 +14,18 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// collector builds a message from the response to one attempt, in one of the protocols, and calls the sink on the way. An
-// error reported in the response is a reportedError. An error of the sink is marked by [adapter.FromSink].
+// collector builds a message from the response to one attempt, in one of the protocols, and calls
+// the sink on the way. An error reported in the response is a reportedError. An error of the sink
+// is marked by [adapter.FromSink].
 type collector interface {
 	// object processes an unstreamed response.
 	object(data []byte) error
-	// event processes an event of a stream. Its data is not empty and valid only during the call. It returns io.EOF for
-	// the event that ends the stream, and errKeepAlive for one that adds nothing to the response.
+	// event processes an event of a stream. Its data is not empty and valid only during the call.
+	// It returns io.EOF for the event that ends the stream, and errKeepAlive for one that adds
+	// nothing to the response.
 	event(name string, data []byte) error
-	// finished reports that the response is complete. The rest of the stream, if any, is not waited for.
+	// finished reports that the response is complete. The rest of the stream, if any, is not waited
+	// for.
 	finished() bool
 	// emitted reports that the sink has been called.
 	emitted() bool
@@ -115,7 +118,8 @@ func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, er
 	return nil, e.explain(ctx, attemptCtx, dog, resp, err)
 }
 
-// explain converts a failure, before or during a response with status 200, to the error of the attempt.
+// explain converts a failure, before or during a response with status 200, to the error of the
+// attempt.
 func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
 	var reported *reportedError

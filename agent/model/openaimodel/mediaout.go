@@ -21,7 +21,8 @@ type mediaOut struct {
 	audioID string
 }
 
-// wireImage is an image in a response, from "images" as OpenRouter and LiteLLM send it, or from an element of content.
+// wireImage is an image in a response, from "images" as OpenRouter and LiteLLM send it, or from an
+// element of content.
 type wireImage struct {
 	URL imageURL `json:"image_url"`
 }
@@ -56,7 +57,8 @@ const maxImages = 1024
 
 var errTooManyImages = exceeds("the response has more than %d images", maxImages)
 
-// addImage adds an image, only once if the endpoint repeats it. What is neither a URL nor data is ignored.
+// addImage adds an image, only once if the endpoint repeats it. What is neither a URL nor data is
+// ignored.
 func (m *mediaOut) addImage(url imageURL) error {
 	p := model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: string(url)}
 	if rest, ok := strings.CutPrefix(string(url), "data:"); ok {
@@ -107,8 +109,8 @@ func (m *mediaOut) appendParts(parts []model.Part, provider string) []model.Part
 	return parts
 }
 
-// audioType determines the type of audio, which responses do not state, from its first bytes. Data without a header is
-// assumed to be raw samples, as OpenAI streams them (pcm16).
+// audioType determines the type of audio, which responses do not state, from its first bytes. Data
+// without a header is assumed to be raw samples, as OpenAI streams them (pcm16).
 func audioType(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("RIFF")):

@@ -12,10 +12,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendMessages appends the conversation as an array. The encoding of a message depends only on the message and on its
-// neighbours of the same kind. Responses with nothing to send are left out. Adjacent responses become one assistant
-// message. For adjacent requests, the tool results come first, because they must directly follow the message with the
-// calls. The other parts become one user message for each run of user, media and retry parts.
+// appendMessages appends the conversation as an array. The encoding of a message depends only on
+// the message and on its neighbours of the same kind. Responses with nothing to send are left out.
+// Adjacent responses become one assistant message. For adjacent requests, the tool results come
+// first, because they must directly follow the message with the calls. The other parts become one
+// user message for each run of user, media and retry parts.
 func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
 	e := messageEncoder{m: m, dst: append(dst, '['), sep: "", ids: adapter.WireIDs{Rule: m.profile.callIDs(), Provider: m.info.Provider, Messages: req.Messages}}
 	if req.Instructions != "" {
@@ -36,8 +37,8 @@ func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
 	return append(e.dst, ']'), nil
 }
 
-// says reports whether a response has something to send. Thoughts alone are nothing: "Assistant message must have either
-// content or tool_calls" (Mistral).
+// says reports whether a response has something to send. Thoughts alone are nothing: "Assistant
+// message must have either content or tool_calls" (Mistral).
 func says(msg *model.Message) bool {
 	for i := range msg.Parts {
 		if adapter.Says(&msg.Parts[i]) {
@@ -97,8 +98,9 @@ func (e *messageEncoder) user(parts []*model.Part, hasMedia bool) error {
 	return err
 }
 
-// assistant writes adjacent responses as one message. Media is replaced by a note, unless the provider takes it back. Thinking and opaque parts are sent
-// only to the provider that made them, and only if the profile says so. They are never sent as text.
+// assistant writes adjacent responses as one message. Media is replaced by a note, unless the
+// provider takes it back. Thinking and opaque parts are sent only to the provider that made them,
+// and only if the profile says so. They are never sent as text.
 func (e *messageEncoder) assistant(messages []*model.Message) error {
 	var hasText, hasCalls, hasThinking, hasDetails, hasImages bool
 	for _, msg := range messages {
@@ -223,7 +225,8 @@ func (e *messageEncoder) reasoningDetails(messages []*model.Message) {
 	e.dst = append(e.dst, ']')
 }
 
-// extraContent writes what Google wants back with a message. If there are several, the last one is used.
+// extraContent writes what Google wants back with a message. If there are several, the last one is
+// used.
 func (e *messageEncoder) extraContent(messages []*model.Message) {
 	var extra []byte
 	for _, msg := range messages {

@@ -13,9 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Models returns the names of the models that the endpoint offers, in its order. It makes one request without retries, so
-// it is also a quick test whether a server is available. Use ctx to limit the time. It uses the address, key and headers
-// of m, but not its model name.
+// Models returns the names of the models that the endpoint offers, in its order. It makes one
+// request without retries, so it is also a quick test whether a server is available. Use ctx to
+// limit the time. It uses the address, key and headers of m, but not its model name.
 func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

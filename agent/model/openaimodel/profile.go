@@ -16,13 +16,14 @@ import (
 	"github.com/ponte-go/ponte/internal/header"
 )
 
-// Profile describes one variety of the Chat Completions protocol. To change it, modify the profile that [ProfileFor]
-// returns and set [Config.Profile]. Variations that a profile does not describe, such as the forms of streamed tool
-// calls, errors and reasoning, are always understood.
+// Profile describes one variety of the Chat Completions protocol. To change it, modify the profile
+// that [ProfileFor] returns and set [Config.Profile]. Variations that a profile does not describe,
+// such as the forms of streamed tool calls, errors and reasoning, are always understood.
 type Profile struct {
 	// Provider is the default of [Config.Provider]. If empty, it is the host of the base URL.
 	Provider string
-	// MaxTokensField is the field for [model.Settings.MaxTokens]: "max_tokens" or "max_completion_tokens".
+	// MaxTokensField is the field for [model.Settings.MaxTokens]: "max_tokens" or
+	// "max_completion_tokens".
 	MaxTokensField string
 	// SeedField is the field for [model.Settings.Seed]: "seed" or "random_seed".
 	SeedField string
@@ -34,45 +35,52 @@ type Profile struct {
 	NativeOutput bool
 	// Strict sends the strict flag of tools and output schemas. Otherwise it is left out.
 	Strict bool
-	// NamedToolChoice reports that tool_choice may name a tool. Otherwise, naming a tool works only if it is the only one
-	// offered.
+	// NamedToolChoice reports that tool_choice may name a tool. Otherwise, naming a tool works only
+	// if it is the only one offered.
 	NamedToolChoice bool
-	// RequiredToolChoice is the value of tool_choice that requires a call of some tool: "required" or "any". If empty,
-	// the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice that requires a call is an error, and tools
-	// that must not be called are not sent.
+	// RequiredToolChoice is the value of tool_choice that requires a call of some tool: "required"
+	// or "any". If empty, the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice
+	// that requires a call is an error, and tools that must not be called are not sent.
 	RequiredToolChoice string
-	// CallIDLength is the exact number of letters and digits in a call id in the history. 0 allows any length up to
-	// CallIDMax. Other ids are replaced, consistently for a call and its result, and always by the same id.
+	// CallIDLength is the exact number of letters and digits in a call id in the history. 0 allows
+	// any length up to CallIDMax. Other ids are replaced, consistently for a call and its result,
+	// and always by the same id.
 	CallIDLength int
-	// CallIDMax is the maximum number of letters, digits, underscores and hyphens in a call id in the history. 0 means
-	// that no limit is known: the provider's own ids are sent back unchanged, and others are limited to 40.
-	// [NewResponses] has its own limit, 64.
+	// CallIDMax is the maximum number of letters, digits, underscores and hyphens in a call id in
+	// the history. 0 means that no limit is known: the provider's own ids are sent back unchanged,
+	// and others are limited to 40. [NewResponses] has its own limit, 64.
 	CallIDMax int
-	// AssistantAfterTools adds a short assistant message between tool results and a user or system message, for endpoints
-	// that accept only an assistant message after results.
+	// AssistantAfterTools adds a short assistant message between tool results and a user or system
+	// message, for endpoints that accept only an assistant message after results.
 	AssistantAfterTools bool
-	// ReasoningField is the field for sending thinking back: "reasoning_content" or "reasoning". Both are read.
+	// ReasoningField is the field for sending thinking back: "reasoning_content" or "reasoning".
+	// Both are read.
 	ReasoningField string
 	// SendReasoning determines when thinking is sent back to the provider that made it.
 	SendReasoning SendReasoning
 	// ReasoningDetails sends opaque reasoning_details back to the provider that made them.
 	ReasoningDetails bool
-	// ResponseImages sends images in a response back to the provider that made them, in the field "images". Otherwise the
-	// response has a note in their place.
+	// ResponseImages sends images in a response back to the provider that made them, in the field
+	// "images". Otherwise the response has a note in their place.
 	ResponseImages bool
-	// Thinking maps each level of [model.Settings.Thinking] that the provider supports to a JSON object, whose members
-	// are added to the request's body. The object may be empty. Other levels are errors.
+	// Thinking maps each level of [model.Settings.Thinking] that the provider supports to a JSON
+	// object, whose members are added to the request's body. The object may be empty. Other levels
+	// are errors.
 	Thinking map[string]json.RawMessage
-	// Unsupported lists fields that the endpoint does not support: "seed", "parallel_tool_calls", "service_tier", "stop",
-	// "temperature", "top_p". Settings that need them are errors.
+	// Unsupported lists fields that the endpoint does not support: "seed", "parallel_tool_calls",
+	// "service_tier", "stop", "temperature", "top_p". Settings that need them are errors.
 	Unsupported []string
-	// Media is [model.Info.Media]. This package supports "image", "audio" (WAV and MP3) and "application/pdf".
+	// Media is [model.Info.Media]. This package supports "image", "audio" (WAV and MP3) and
+	// "application/pdf".
 	Media []string
-	// MediaURLs lists the kinds in Media that may be sent as a URL instead of data: "image", "application/pdf".
+	// MediaURLs lists the kinds in Media that may be sent as a URL instead of data: "image",
+	// "application/pdf".
 	MediaURLs []string
-	// Native reports that the endpoint searches the web and compacts conversations itself. It applies to [NewResponses].
+	// Native reports that the endpoint searches the web and compacts conversations itself. It
+	// applies to [NewResponses].
 	Native bool
-	// KeyHeader is the header for [Config.APIKey]. If empty, the key is sent in Authorization, as a bearer token.
+	// KeyHeader is the header for [Config.APIKey]. If empty, the key is sent in Authorization, as a
+	// bearer token.
 	KeyHeader string
 }
 
@@ -82,17 +90,18 @@ type SendReasoning string
 const (
 	// SendReasoningNever never sends thinking. It is the empty string.
 	SendReasoningNever SendReasoning = ""
-	// SendReasoningWithCalls sends it with messages that call tools, as an empty string if there was none. DeepSeek
-	// returns an error for a history without it.
+	// SendReasoningWithCalls sends it with messages that call tools, as an empty string if there
+	// was none. DeepSeek returns an error for a history without it.
 	SendReasoningWithCalls SendReasoning = "with_calls"
 	// SendReasoningAlways sends it with every message that has any.
 	SendReasoningAlways SendReasoning = "always"
 )
 
-// ProfileFor returns the profile of a provider. The name is one of those in the table of the package documentation. For
-// any other name, the host of baseURL decides: its domain, the name of a local server, or the usual port of Ollama or LM
-// Studio. Otherwise ProfileFor returns the generic profile, which allows everything in the protocol. The result shares no
-// memory with other results. See [Profile.ForModel] for the limitations of individual models.
+// ProfileFor returns the profile of a provider. The name is one of those in the table of the
+// package documentation. For any other name, the host of baseURL decides: its domain, the name of a
+// local server, or the usual port of Ollama or LM Studio. Otherwise ProfileFor returns the generic
+// profile, which allows everything in the protocol. The result shares no memory with other results.
+// See [Profile.ForModel] for the limitations of individual models.
 func ProfileFor(provider, baseURL string) Profile {
 	name := provider
 	if providerOf(name) == nil {
@@ -122,7 +131,8 @@ func ProfileFor(provider, baseURL string) Profile {
 // thinkingLevels are the levels in the order of effort's arguments.
 var thinkingLevels = [...]string{"off", "minimal", "low", "medium", "high"}
 
-// effort maps levels to values of the field reasoning_effort. Levels with an empty value are left out.
+// effort maps levels to values of the field reasoning_effort. Levels with an empty value are left
+// out.
 func effort(off, minimal, low, medium, high string) map[string]json.RawMessage {
 	levels := map[string]json.RawMessage{}
 	for i, value := range [...]string{off, minimal, low, medium, high} {
@@ -208,7 +218,8 @@ func (p *Profile) check() error {
 	return nil
 }
 
-// An invalid call id is replaced by a hash of 32 characters, which is useless if it is cut too short.
+// An invalid call id is replaced by a hash of 32 characters, which is useless if it is cut too
+// short.
 const minCallID, maxExactCallID = 8, 32
 
 // callIDs returns the rule for call ids in Chat Completions.

@@ -8,25 +8,27 @@ import (
 	"slices"
 )
 
-// modelFact describes what models do not support although other models of their provider do. The first fact that matches
-// a name is used.
+// modelFact describes what models do not support although other models of their provider do. The
+// first fact that matches a name is used.
 type modelFact struct {
 	provider string
 	// pattern is a pattern for [path.Match].
 	pattern string
 	// unsupported lists fields in addition to the provider's.
 	unsupported []string
-	// thinking lists the supported levels. Other levels are errors, which is better than a setting that a server ignores.
+	// thinking lists the supported levels. Other levels are errors, which is better than a setting
+	// that a server ignores.
 	thinking []string
 	// never reports that the model cannot think. To turn thinking off, nothing is sent.
 	never bool
 }
 
-// modelFacts holds what providers document, or report in errors, about common models. Sources: OpenAI's guides
-// "Reasoning" and "Using GPT-5" and its reference "Create chat completion"; pydantic-ai, profiles/openai.py, a matrix of
-// measurements; LiteLLM, which lists stop for GPT-5; @ai-sdk/openai for GPT-6; xAI's "Reasoning" and @ai-sdk/xai.
-// Limitations that depend on other settings are left to the server: since GPT-5.1, temperature and top_p are accepted
-// only if the model does not think.
+// modelFacts holds what providers document, or report in errors, about common models. Sources:
+// OpenAI's guides "Reasoning" and "Using GPT-5" and its reference "Create chat completion";
+// pydantic-ai, profiles/openai.py, a matrix of measurements; LiteLLM, which lists stop for GPT-5;
+// @ai-sdk/openai for GPT-6; xAI's "Reasoning" and @ai-sdk/xai. Limitations that depend on other
+// settings are left to the server: since GPT-5.1, temperature and top_p are accepted only if the
+// model does not think.
 var modelFacts = []modelFact{
 	{provider: "openai", pattern: "gpt-5-chat*", never: true},
 	{provider: "openai", pattern: "gpt-5.*-chat*", unsupported: []string{"temperature", "top_p", "stop"}, thinking: []string{"medium"}},
@@ -50,9 +52,10 @@ var modelFacts = []modelFact{
 	{provider: "xai", pattern: "grok-build*", unsupported: []string{"stop"}, thinking: []string{}},
 }
 
-// ForModel returns the profile with the known limitations of a model of OpenAI or xAI. For example, OpenAI's reasoning
-// models do not accept a temperature. For other models and providers it returns the profile unchanged. [New] calls it for
-// a profile that it selected itself. A [Config.Profile] is used as is.
+// ForModel returns the profile with the known limitations of a model of OpenAI or xAI. For example,
+// OpenAI's reasoning models do not accept a temperature. For other models and providers it returns
+// the profile unchanged. [New] calls it for a profile that it selected itself. A [Config.Profile]
+// is used as is.
 func (p Profile) ForModel(name string) Profile {
 	p = p.clone()
 	for _, fact := range modelFacts {

@@ -4,8 +4,9 @@ package openaimodel
 
 import "encoding/json"
 
-// provider describes an endpoint that speaks Chat Completions: its address, its authentication, and how its protocol
-// differs. The source is the provider's API reference unless a comment names another one.
+// provider describes an endpoint that speaks Chat Completions: its address, its authentication, and
+// how its protocol differs. The source is the provider's API reference unless a comment names
+// another one.
 type provider struct {
 	// name is valid in ProfileFor and, before a colon, in model.Open.
 	name string
@@ -25,7 +26,8 @@ type provider struct {
 	differs func(*Profile)
 }
 
-// providers is a list of constants and not a map, so that the linker lays it out and a program does not have to build it.
+// providers is a list of constants and not a map, so that the linker lays it out and a program does
+// not have to build it.
 var providers = [...]provider{
 	{
 		name: "openai", base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
@@ -36,8 +38,8 @@ var providers = [...]provider{
 			p.CallIDMax = 40 // "Expected a string with maximum length 40"
 		},
 	},
-	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not accepted in
-	// chat (pydantic-ai, providers/azure.py).
+	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment.
+	// Files are not accepted in chat (pydantic-ai, providers/azure.py).
 	{
 		name: "azure", keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
 		domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
@@ -48,8 +50,8 @@ var providers = [...]provider{
 			p.Media = []string{"image", "audio"}
 		},
 	},
-	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of Amazon Bedrock. Written
-	// from the documentation, never tested with the service.
+	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of
+	// Amazon Bedrock. Written from the documentation, never tested with the service.
 	{
 		name: "bedrock", keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
 		differs: func(p *Profile) {
@@ -59,8 +61,8 @@ var providers = [...]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
-	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two settings). Thinking can
-	// be turned off only for GLM.
+	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two
+	// settings). Thinking can be turned off only for GLM.
 	{
 		name: "cerebras", base: "https://api.cerebras.ai/v1", baseEnv: "CEREBRAS_BASE_URL", keyEnv: []string{"CEREBRAS_API_KEY"}, needsKey: true,
 		domains: []string{"cerebras.ai"},
@@ -96,7 +98,8 @@ var providers = [...]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	// "Reasoning": none for the Qwen models, levels for gpt-oss. The server checks which model supports which.
+	// "Reasoning": none for the Qwen models, levels for gpt-oss. The server checks which model
+	// supports which.
 	{
 		name: "groq", base: "https://api.groq.com/openai/v1", baseEnv: "GROQ_BASE_URL", keyEnv: []string{"GROQ_API_KEY"}, needsKey: true,
 		domains: []string{"groq.com"},
@@ -138,10 +141,11 @@ var providers = [...]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
-	// "Chat completion": random_seed, tool_choice any. The rest is from error messages: unknown fields ("Extra inputs are
-	// not permitted", including stream_options, but usage is sent anyway), "Tool call id was … but must be a-z, A-Z, 0-9,
-	// with a length of 9", "Unexpected role 'user' after role 'tool'". There is one level of thinking (@ai-sdk/mistral).
-	// A PDF would need another kind of part.
+	// "Chat completion": random_seed, tool_choice any. The rest is from error messages: unknown
+	// fields ("Extra inputs are not permitted", including stream_options, but usage is sent
+	// anyway), "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9", "Unexpected role
+	// 'user' after role 'tool'". There is one level of thinking (@ai-sdk/mistral). A PDF would need
+	// another kind of part.
 	{
 		name: "mistral", base: "https://api.mistral.ai/v1", baseEnv: "MISTRAL_BASE_URL", keyEnv: []string{"MISTRAL_API_KEY"}, needsKey: true,
 		domains: []string{"mistral.ai"},
@@ -196,7 +200,8 @@ var providers = [...]provider{
 			p.MediaURLs = []string{"image", "application/pdf"}
 		},
 	},
-	// "Chat Completions" and "Reasoning": thinking can be turned off for hybrid models, gpt-oss has levels.
+	// "Chat Completions" and "Reasoning": thinking can be turned off for hybrid models, gpt-oss has
+	// levels.
 	{
 		name: "together", base: "https://api.together.xyz/v1", baseEnv: "TOGETHER_BASE_URL", keyEnv: []string{"TOGETHER_API_KEY"}, needsKey: true,
 		domains: []string{"together.xyz", "together.ai"},
@@ -218,7 +223,8 @@ var providers = [...]provider{
 			p.Media = []string{"image", "audio"}
 		},
 	},
-	// "Chat completions" and "Reasoning" of the xAI API. The limitations of reasoning models are in modelFacts.
+	// "Chat completions" and "Reasoning" of the xAI API. The limitations of reasoning models are in
+	// modelFacts.
 	{
 		name: "xai", base: "https://api.x.ai/v1", baseEnv: "XAI_BASE_URL", keyEnv: []string{"XAI_API_KEY"}, needsKey: true,
 		domains: []string{"x.ai"},

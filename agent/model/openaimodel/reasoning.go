@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back unchanged. In a stream they
-// arrive in pieces: objects of the same type and index, whose texts must be joined.
+// reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back
+// unchanged. In a stream they arrive in pieces: objects of the same type and index, whose texts
+// must be joined.
 type reasoningDetails struct {
 	items []*detail
 	lists int // number of lists so far

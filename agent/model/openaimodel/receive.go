@@ -17,8 +17,9 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// receive reads a response with status 200 into c. Its first bytes decide whether it is a stream of events or one object,
-// because some servers stream unasked, do not stream when asked, or send a wrong content type.
+// receive reads a response with status 200 into c. Its first bytes decide whether it is a stream of
+// events or one object, because some servers stream unasked, do not stream when asked, or send a
+// wrong content type.
 func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, c collector) error {
 	r := bufio.NewReader(body)
 	first, err := adapter.FirstByte(r)
@@ -56,7 +57,8 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 // maxEvent limits the size of one event of a stream, in bytes.
 const maxEvent = 16 << 20
 
-// tailTime limits the wait for what may follow the end of a streamed response: usage and the end marker.
+// tailTime limits the wait for what may follow the end of a streamed response: usage and the end
+// marker.
 const tailTime = 5 * time.Second
 
 func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapter.Watchdog, c collector) error {
@@ -100,8 +102,8 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 	}
 }
 
-// streamEnd checks a stream that ended, with err, without saying so. If the finish reason has been received, only usage
-// can be missing.
+// streamEnd checks a stream that ended, with err, without saying so. If the finish reason has been
+// received, only usage can be missing.
 func streamEnd(err error, c collector) error {
 	if c.finished() {
 		return nil

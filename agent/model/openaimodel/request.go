@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. The bytes depend only on the arguments. The messages come last, so the
-// body of a longer conversation starts with the body of the shorter one, without its closing brackets.
+// appendRequest returns the body of a request. The bytes depend only on the arguments. The messages
+// come last, so the body of a longer conversation starts with the body of the shorter one, without
+// its closing brackets.
 func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}
@@ -73,7 +74,8 @@ type bodyBuilder struct {
 	over map[string]json.RawMessage
 }
 
-// beginBody makes the checks that apply to every endpoint, and starts the body with the model's name.
+// beginBody makes the checks that apply to every endpoint, and starts the body with the model's
+// name.
 func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (bodyBuilder, error) {
 	for _, err := range []error{adapter.CheckTools(req), settings.Check(), adapter.CheckNative(&m.info, req, settings)} {
 		if err != nil {
@@ -169,8 +171,8 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 	return nil
 }
 
-// offersTools reports whether tools are sent. They are left out if they must not be called and the endpoint has no other
-// way to prevent it.
+// offersTools reports whether tools are sent. They are left out if they must not be called and the
+// endpoint has no other way to prevent it.
 func (m *endpoint) offersTools(req *model.Request) bool {
 	return len(req.Tools) > 0 && (req.ToolChoice.Mode != model.ToolChoiceNone || m.profile.RequiredToolChoice != "")
 }
@@ -221,8 +223,8 @@ func appendSchema(dst []byte, out *model.OutputSchema) []byte {
 	return append(dst, out.Schema...)
 }
 
-// appendSettings writes the settings in the order of [model.Settings]. The profile of the endpoint decides which are
-// errors.
+// appendSettings writes the settings in the order of [model.Settings]. The profile of the endpoint
+// decides which are errors.
 func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
 	if s.MaxTokens > 0 && b.field(m.profile.MaxTokensField) {
 		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)
@@ -316,7 +318,8 @@ type bodyMember struct {
 	value json.RawMessage
 }
 
-// thinkingMembers returns the members of the profile's objects, sorted by name. The profile has been checked.
+// thinkingMembers returns the members of the profile's objects, sorted by name. The profile has
+// been checked.
 func thinkingMembers(levels map[string]json.RawMessage) map[string][]bodyMember {
 	byLevel := make(map[string][]bodyMember, len(levels))
 	for level, object := range levels {

@@ -15,9 +15,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// itemCollector builds one message from the events of a stream or from an unstreamed response. The message contains what
-// the events say. The complete items, which are repeated at their end and at the end of the response, only add what
-// events left out.
+// itemCollector builds one message from the events of a stream or from an unstreamed response. The
+// message contains what the events say. The complete items, which are repeated at their end and at
+// the end of the response, only add what events left out.
 type itemCollector struct {
 	deltas
 	provider string
@@ -37,7 +37,8 @@ const maxItems = 4096
 
 var errTooManyItems = exceeds("the response has more than %d items", maxItems)
 
-// event processes an event of a stream. Its type is in the data. Servers need not repeat it as the event's name.
+// event processes an event of a stream. Its type is in the data. Servers need not repeat it as the
+// event's name.
 func (c *itemCollector) event(name string, data []byte) error {
 	if string(data) == "[DONE]" { // sent by servers based on Chat Completions, not by OpenAI
 		return nil
@@ -156,8 +157,8 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 
 func (c *itemCollector) finished() bool { return c.ended }
 
-// itemOf returns the item that an event belongs to, which is the last one at the event's index: some servers count
-// wrongly, but none interleaves two items.
+// itemOf returns the item that an event belongs to, which is the last one at the event's index:
+// some servers count wrongly, but none interleaves two items.
 func (c *itemCollector) itemOf(ev *itemEvent, kind string) (*item, error) {
 	for i := len(c.items) - 1; i >= 0; i-- {
 		switch it := c.items[i]; {
@@ -229,7 +230,8 @@ func (c *itemCollector) growArguments(ev *itemEvent) error {
 	return c.arguments(it, string(ev.Delta))
 }
 
-// arguments appends to the arguments of a call. The sink is told about a call when its name is known.
+// arguments appends to the arguments of a call. The sink is told about a call when its name is
+// known.
 func (c *itemCollector) arguments(it *item, more string) error {
 	if err := c.reserve(len(more)); err != nil {
 		return err

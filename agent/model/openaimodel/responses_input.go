@@ -11,11 +11,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendInput appends the conversation as an array of items. The parts of a response become items in the same order:
-// reasoning precedes the calls that follow from it. Only reasoning is sent with its id, because the two belong together.
-// If all items had ids, the endpoint would look for stored items, but was told not to store them. The text of a message
-// is sent as a string: vLLM does not accept a list of "output_text" without an id. llama.cpp does not accept a message
-// without "type".
+// appendInput appends the conversation as an array of items. The parts of a response become items
+// in the same order: reasoning precedes the calls that follow from it. Only reasoning is sent with
+// its id, because the two belong together. If all items had ids, the endpoint would look for stored
+// items, but was told not to store them. The text of a message is sent as a string: vLLM does not
+// accept a list of "output_text" without an id. llama.cpp does not accept a message without "type".
 func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
 	e := itemEncoder{m: m, dst: append(dst, '['), ids: adapter.WireIDs{Rule: responseCallIDs, Provider: m.info.Provider, Messages: messages}}
 	for turn := range adapter.Turns(adapter.Without(messages, func(msg *model.Message) bool { return e.said(msg) >= 0 })) {
@@ -29,7 +29,8 @@ func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, 
 	return append(e.dst, ']'), nil
 }
 
-// responseCallIDs is the rule for call ids: "string too long. Expected a string with maximum length 64".
+// responseCallIDs is the rule for call ids: "string too long. Expected a string with maximum length
+// 64".
 var responseCallIDs = adapter.IDRule{Max: 64}
 
 type itemEncoder struct {
@@ -43,8 +44,8 @@ type itemEncoder struct {
 	run     []*model.Part
 }
 
-// said returns the index of the last part of a response that may stand at its end, or -1. Reasoning may not: "Item of
-// type 'reasoning' was provided without its required following item".
+// said returns the index of the last part of a response that may stand at its end, or -1. Reasoning
+// may not: "Item of type 'reasoning' was provided without its required following item".
 func (e *itemEncoder) said(msg *model.Message) int {
 	for i := len(msg.Parts) - 1; i >= 0; i-- {
 		p := &msg.Parts[i]
@@ -182,7 +183,8 @@ func (e *itemEncoder) text(text, phase string) {
 	e.dst = adapter.AppendJSONChars(e.dst, text)
 }
 
-// image writes an image that the model has generated, as the complete item, because nothing is stored at the endpoint.
+// image writes an image that the model has generated, as the complete item, because nothing is
+// stored at the endpoint.
 func (e *itemEncoder) image(p *model.Part) {
 	e.endText()
 	e.item(`{"type":"image_generation_call","status":"completed","id":`)
@@ -198,7 +200,8 @@ func (e *itemEncoder) endText() {
 	}
 }
 
-// reasoning writes the parts of one reasoning item. The first part has the encrypted content, all have summaries.
+// reasoning writes the parts of one reasoning item. The first part has the encrypted content, all
+// have summaries.
 func (e *itemEncoder) reasoning(parts []model.Part) {
 	e.item(`{"type":"reasoning"`)
 	if parts[0].ID != "" {
@@ -234,7 +237,8 @@ func (e *itemEncoder) phaseOf(p *model.Part) string {
 	return ""
 }
 
-// isItem reports whether data is an item. Opaque parts of Chat Completions are arrays or objects without a type.
+// isItem reports whether data is an item. Opaque parts of Chat Completions are arrays or objects
+// without a type.
 func isItem(data []byte) bool {
 	return isObject(data) && inside(data, `{"executed_tools":`, extraPrefix) == nil
 }

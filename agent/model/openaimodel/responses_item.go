@@ -78,9 +78,10 @@ func (it *item) begin(w *outputItem) {
 
 // appendParts appends the parts that represent the item in a message.
 //
-// For reasoning, there is a thinking part for each summary. All have the item's id, and the first has the encrypted
-// content as its signature, so the item can be restored from them. If the reasoning itself is readable, an opaque part
-// holds the whole item, and the thinking parts are only for people.
+// For reasoning, there is a thinking part for each summary. All have the item's id, and the first
+// has the encrypted content as its signature, so the item can be restored from them. If the
+// reasoning itself is readable, an opaque part holds the whole item, and the thinking parts are
+// only for people.
 func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 	switch it.kind {
 	case "message":

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. As in Chat Completions, the bytes depend only on the arguments, and the
-// conversation comes last.
+// appendRequest returns the body of a request. As in Chat Completions, the bytes depend only on the
+// arguments, and the conversation comes last.
 func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}

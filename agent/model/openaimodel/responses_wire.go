@@ -61,7 +61,8 @@ type outputItem struct {
 	OutputFormat     text      `json:"output_format"`
 }
 
-// lenient decodes data into v. Fields of a wrong type are left out, because the rest may be sufficient.
+// lenient decodes data into v. Fields of a wrong type are left out, because the rest may be
+// sufficient.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrongType := (*json.UnmarshalTypeError)(nil); errs.As(err, &wrongType) {
@@ -70,8 +71,8 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// withoutStatus returns an item on one line, without the status that the endpoint adds to reasoning items but does not
-// accept.
+// withoutStatus returns an item on one line, without the status that the endpoint adds to reasoning
+// items but does not accept.
 func withoutStatus(item []byte) []byte {
 	d := parseDetail(item)
 	if d == nil {

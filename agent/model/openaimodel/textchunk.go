@@ -4,8 +4,8 @@ package openaimodel
 
 import "bytes"
 
-// textChunk is a chunk of a stream that only adds text, thinking, or arguments of one call, as nearly all chunks do. Its
-// fields are string literals of the chunk, or nil.
+// textChunk is a chunk of a stream that only adds text, thinking, or arguments of one call, as
+// nearly all chunks do. Its fields are string literals of the chunk, or nil.
 type textChunk struct {
 	id, model                           []byte
 	content, reasoningContent, thinking []byte
@@ -22,8 +22,8 @@ type scratch struct {
 	index   int
 }
 
-// addTextChunk processes a chunk that only adds text, thinking or arguments, much faster than encoding/json. For every
-// other chunk, including invalid ones, it does nothing and returns false.
+// addTextChunk processes a chunk that only adds text, thinking or arguments, much faster than
+// encoding/json. For every other chunk, including invalid ones, it does nothing and returns false.
 func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 	s := chunkScanner{data: data}
 	if !s.object(inChunk) || !s.ended() || !s.chunk.hasDelta {
@@ -61,7 +61,8 @@ func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 	return true, a.message(msg)
 }
 
-// chunkScanner reads a chunk. It gives up at the first unknown thing, so that the general decoder can try.
+// chunkScanner reads a chunk. It gives up at the first unknown thing, so that the general decoder
+// can try.
 type chunkScanner struct {
 	data  []byte
 	pos   int
@@ -210,7 +211,8 @@ func (s *chunkScanner) value(in place, key []byte) bool {
 	return ok
 }
 
-// skip skips a member that is irrelevant to this package. It returns false for unknown members, which may be relevant.
+// skip skips a member that is irrelevant to this package. It returns false for unknown members,
+// which may be relevant.
 func (s *chunkScanner) skip(in place, key []byte) bool {
 	switch {
 	case in == inChunk && string(key) == "created":
@@ -289,8 +291,8 @@ func (s *chunkScanner) null() bool {
 	return false
 }
 
-// key reads the name of a member. encoding/json ignores the case of names, so names with upper-case letters are left to
-// it.
+// key reads the name of a member. encoding/json ignores the case of names, so names with upper-case
+// letters are left to it.
 func (s *chunkScanner) key() ([]byte, bool) {
 	if !s.token('"') {
 		return nil, false

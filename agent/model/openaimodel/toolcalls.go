@@ -37,8 +37,8 @@ type call struct {
 	id        string
 }
 
-// toolCall adds a fragment. The fragment belongs to the call with its index, or else with its id, or else to the last
-// call. [assembler.beginsCall] decides whether it starts a new call instead.
+// toolCall adds a fragment. The fragment belongs to the call with its index, or else with its id,
+// or else to the last call. [assembler.beginsCall] decides whether it starts a new call instead.
 func (a *assembler) toolCall(f *wireToolCall) error {
 	if err := a.reserve(len(f.Function.Arguments) + len(f.Function.Name) + len(f.ID) + len(f.ExtraContent) + len(f.SpecificFields)); err != nil {
 		return err
@@ -98,8 +98,9 @@ func (s *callAssembler) find(f *wireToolCall) *call {
 	return nil
 }
 
-// beginsCall reports whether f starts a new call, rather than continuing c, which has the same index or id. A new id or a
-// new name starts a call. But some servers generate an id for every fragment, repeat the name in each, or split the name.
+// beginsCall reports whether f starts a new call, rather than continuing c, which has the same
+// index or id. A new id or a new name starts a call. But some servers generate an id for every
+// fragment, repeat the name in each, or split the name.
 func (a *assembler) beginsCall(c *call, f *wireToolCall) bool {
 	name := string(f.Function.Name)
 	if name == "" || c.name == "" {
@@ -118,8 +119,8 @@ func (a *assembler) beginsCall(c *call, f *wireToolCall) bool {
 	return !a.splitName(c.name, name)
 }
 
-// splitName reports whether rest continues a name that starts with first. The names of the offered tools decide. If they
-// do not help, a name that matches no tool is taken for a piece.
+// splitName reports whether rest continues a name that starts with first. The names of the offered
+// tools decide. If they do not help, a name that matches no tool is taken for a piece.
 func (a *assembler) splitName(first, rest string) bool {
 	known := false
 	for i := range a.tools {
@@ -140,7 +141,8 @@ func (a *assembler) announce(c *call) error {
 	return a.emit(model.Delta{Part: c.part, Kind: model.PartToolCall, CallID: c.id, Tool: c.name, Text: string(c.args)})
 }
 
-// announceAll announces the calls without arguments. A call with neither name nor arguments is dropped.
+// announceAll announces the calls without arguments. A call with neither name nor arguments is
+// dropped.
 func (a *assembler) announceAll() error {
 	for _, c := range a.calls.calls {
 		if !c.announced && (c.name != "" || len(c.args) > 0) {
@@ -160,7 +162,8 @@ func (c *call) toPart(provider string) model.Part {
 	return p
 }
 
-// objectScanner detects whether bytes form one complete JSON object. It looks at each byte only once.
+// objectScanner detects whether bytes form one complete JSON object. It looks at each byte only
+// once.
 type objectScanner struct {
 	scanned              int
 	depth                int

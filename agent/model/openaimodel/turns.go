@@ -14,12 +14,13 @@ type requestEncoder interface {
 	// answer writes the result of a call.
 	answer(p *model.Part)
 	system(text string)
-	// user writes user content as one message. hasMedia reports whether there are parts other than text.
+	// user writes user content as one message. hasMedia reports whether there are parts other than
+	// text.
 	user(parts []*model.Part, hasMedia bool) error
 }
 
-// eachOfRequests writes adjacent requests: first the results of calls, then system prompts and runs of user content, in
-// order. run is reused memory.
+// eachOfRequests writes adjacent requests: first the results of calls, then system prompts and runs
+// of user content, in order. run is reused memory.
 func eachOfRequests(messages []*model.Message, run *[]*model.Part, e requestEncoder) error {
 	for _, msg := range messages {
 		for i := range msg.Parts {
@@ -68,13 +69,13 @@ func appendText(dst []byte, p *model.Part) []byte {
 
 // mediaEncoder writes media in one of the protocols.
 type mediaEncoder interface {
-	// appendMedia appends a media part as an element of a user message's content, or returns an error if it cannot be
-	// sent.
+	// appendMedia appends a media part as an element of a user message's content, or returns an
+	// error if it cannot be sent.
 	appendMedia(dst []byte, p *model.Part) ([]byte, error)
 }
 
-// appendContent appends user content. Text alone is one string, which every server accepts. With media it is a list, in
-// which texts have type textType.
+// appendContent appends user content. Text alone is one string, which every server accepts. With
+// media it is a list, in which texts have type textType.
 func appendContent(dst []byte, parts []*model.Part, hasMedia bool, textType string, m mediaEncoder) ([]byte, error) {
 	if !hasMedia {
 		return appendTexts(dst, parts), nil

@@ -17,8 +17,8 @@ type wireUsage struct {
 	PromptDetail      inputDetails  `json:"prompt_token_details"`
 	CompletionDetails outputDetails `json:"completion_tokens_details"`
 
-	// CachedTokens counts cached tokens for Moonshot and Together, NumCachedTokens for Mistral, CacheHitTokens for
-	// DeepSeek.
+	// CachedTokens counts cached tokens for Moonshot and Together, NumCachedTokens for Mistral,
+	// CacheHitTokens for DeepSeek.
 	CachedTokens    int64 `json:"cached_tokens"`
 	NumCachedTokens int64 `json:"num_cached_tokens"`
 	CacheHitTokens  int64 `json:"prompt_cache_hit_tokens"`

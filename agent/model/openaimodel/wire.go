@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/internal/errs"
 )
 
-// wireResponse is a response or a chunk of a streamed one. Fields that servers often get wrong have lenient types.
+// wireResponse is a response or a chunk of a streamed one. Fields that servers often get wrong have
+// lenient types.
 type wireResponse struct {
 	ID      text         `json:"id"`
 	Model   text         `json:"model"`
@@ -114,7 +115,8 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// arguments is what the model wrote: usually a string that contains JSON, from some servers the JSON itself.
+// arguments is what the model wrote: usually a string that contains JSON, from some servers the
+// JSON itself.
 type arguments []byte
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
@@ -139,8 +141,8 @@ func (r *rawValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// content is a string or, from some servers, a list of text, thinking and images. Other elements, such as references, are
-// left out.
+// content is a string or, from some servers, a list of text, thinking and images. Other elements,
+// such as references, are left out.
 type content struct {
 	text     string
 	thinking string

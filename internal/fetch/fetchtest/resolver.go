@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Resolver returns a resolver that answers with what addresses returns for a name, without the network.
+// Resolver returns a resolver that answers with what addresses returns for a name, without the
+// network.
 func Resolver(addresses func(name string) []netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()

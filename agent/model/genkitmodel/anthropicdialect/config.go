@@ -20,14 +20,15 @@ import (
 // defaultBaseURL is used if Config.BaseURL is empty, whatever the environment contains.
 const defaultBaseURL = "https://api.anthropic.com/"
 
-// Config describes a model. Name and APIKey are required. Printing or logging a Config does not show the key.
+// Config describes a model. Name and APIKey are required. Printing or logging a Config does not
+// show the key.
 type Config struct {
 	// Name is the provider's name for the model.
 	Name string
 	// APIKey is sent as X-Api-Key.
 	APIKey string
-	// BaseURL is the URL before "v1/messages". The default is Anthropic's. The plugin has its own HTTP client, which follows
-	// redirects: use a URL whose server is trusted with the key.
+	// BaseURL is the URL before "v1/messages". The default is Anthropic's. The plugin has its own
+	// HTTP client, which follows redirects: use a URL whose server is trusted with the key.
 	BaseURL string
 	// Provider is [model.Info.Provider]. The default is "anthropic".
 	Provider string
@@ -37,8 +38,8 @@ type Config struct {
 	Settings *model.Settings
 }
 
-// New makes a plugin, and returns the model described by config. It makes no request. If the key is missing, the error
-// wraps [model.ErrAuth].
+// New makes a plugin, and returns the model described by config. It makes no request. If the key is
+// missing, the error wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
 	m, err := open(config)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// defaultMaxTokens is used if the settings do not set a limit, because the API requires one. All current models support
-// it.
+// defaultMaxTokens is used if the settings do not set a limit, because the API requires one. All
+// current models support it.
 const defaultMaxTokens = 8192
 
 // minBudget is the API's minimum budget for thinking, in tokens.
@@ -87,8 +87,8 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	return ctx, nil
 }
 
-// finish takes an end that the plugin does not know for a failure: it is a refusal, a pause, or something new, so the response is
-// not whole.
+// finish takes an end that the plugin does not know for a failure: it is a refusal, a pause, or
+// something new, so the response is not whole.
 func finish(resp *ai.ModelResponse, msg *model.Message) error {
 	if resp != nil && resp.FinishReason == ai.FinishReasonUnknown {
 		msg.Finish = model.FinishError

@@ -4,8 +4,8 @@
 //
 //	m, err := anthropicdialect.New(anthropicdialect.Config{Name: "claude-sonnet-4-5", APIKey: key})
 //
-// Use package anthropicmodel instead unless a program depends on the plugin, because this dialect cannot fix all of its
-// problems:
+// Use package anthropicmodel instead unless a program depends on the plugin, because this dialect
+// cannot fix all of its problems:
 //
 //   - A response with redacted thinking, or with one of the provider's own tools, fails. So does a response whose
 //     arguments are not valid JSON, for example because they were cut off.
@@ -21,5 +21,6 @@
 //   - The plugin has its own client, which follows redirects to any host with key and conversation.
 //   - A key, profile or token that the SDK finds in the environment is overridden, but not ignored.
 //
-// Requests are always streamed, because the SDK does not allow unstreamed requests that may take long.
+// Requests are always streamed, because the SDK does not allow unstreamed requests that may take
+// long.
 package anthropicdialect

@@ -11,15 +11,15 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Limits on what references may add to a schema: their nesting, and the number of values and bytes of text. Two
-// references in each of thirty definitions make a billion.
+// Limits on what references may add to a schema: their nesting, and the number of values and bytes
+// of text. Two references in each of thirty definitions make a billion.
 const (
 	maxChain = 64
 	maxAdded = 1 << 20
 )
 
-// schema replaces references by what they refer to, because the plugin keeps only type, properties and required of a
-// schema. A recursive reference becomes a schema that allows everything.
+// schema replaces references by what they refer to, because the plugin keeps only type, properties
+// and required of a schema. A recursive reference becomes a schema that allows everything.
 func schema(_ *genkitmodel.Call, root map[string]any) (map[string]any, error) {
 	kept := maps.Clone(root)
 	delete(kept, "$defs")

@@ -12,8 +12,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// maxMedia is the largest media part shown, in bytes. Larger ones are only named, because a trace contains them in every
-// request.
+// maxMedia is the largest media part shown, in bytes. Larger ones are only named, because a trace
+// contains them in every request.
 const maxMedia = 256 << 10
 
 // requestOf returns a request in Genkit's form, which its tools can show.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package genkitdev shows agents in Genkit's developer tools. The developer UI and the command genkit list an agent as a
-// flow, run it and stream it, and show its requests and tool calls as a trace. It is for programs that already use
-// Genkit, or to use its tools while developing an agent. Nothing else in Ponte needs it.
+// Package genkitdev shows agents in Genkit's developer tools. The developer UI and the command
+// genkit list an agent as a flow, run it and stream it, and show its requests and tool calls as a
+// trace. It is for programs that already use Genkit, or to use its tools while developing an agent.
+// Nothing else in Ponte needs it.
 //
 //	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 //	defer stop()
@@ -25,21 +26,23 @@
 //
 // # Input, stream and output
 //
-// A flow takes an [Input], a JSON object with a prompt and, to continue a conversation, a history. It streams [Chunk]
-// values: text, thinking, tool calls, results, retries and values emitted by tools. It returns an [Output]: the agent's
-// output, usage and the messages, which are the history for the next run. Genkit derives the schema of the output from
-// the agent's output type, and checks every output against it. A type with a method MarshalJSON is shown as unknown,
-// unless it also has a method JSONSchema, as described in package github.com/invopop/jsonschema.
+// A flow takes an [Input], a JSON object with a prompt and, to continue a conversation, a history.
+// It streams [Chunk] values: text, thinking, tool calls, results, retries and values emitted by
+// tools. It returns an [Output]: the agent's output, usage and the messages, which are the history
+// for the next run. Genkit derives the schema of the output from the agent's output type, and
+// checks every output against it. A type with a method MarshalJSON is shown as unknown, unless it
+// also has a method JSONSchema, as described in package github.com/invopop/jsonschema.
 //
 // # Traces
 //
-// [Hooks] adds the attributes to runs, requests and tool calls by which Genkit's tools recognise the parts of a trace:
-// type, name, input, output and state. Inputs and outputs are complete, and the input of a request is the whole
-// conversation, so that the tools can repeat it. A trace therefore grows with the square of a conversation's length, as
-// Genkit's own traces do. Media of more than 256 KiB, signatures, opaque data and extra headers are left out. But Genkit
-// itself records the input and the output of the flow unchanged, including the messages. The tools store traces as files
-// in the project's directory .genkit. Runs outside of a flow, and programs outside of Genkit's development environment,
-// are not affected.
+// [Hooks] adds the attributes to runs, requests and tool calls by which Genkit's tools recognise
+// the parts of a trace: type, name, input, output and state. Inputs and outputs are complete, and
+// the input of a request is the whole conversation, so that the tools can repeat it. A trace
+// therefore grows with the square of a conversation's length, as Genkit's own traces do. Media of
+// more than 256 KiB, signatures, opaque data and extra headers are left out. But Genkit itself
+// records the input and the output of the flow unchanged, including the messages. The tools store
+// traces as files in the project's directory .genkit. Runs outside of a flow, and programs outside
+// of Genkit's development environment, are not affected.
 //
 // # What genkit.Init does to a program
 //

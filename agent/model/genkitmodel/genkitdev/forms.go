@@ -11,13 +11,15 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Input is the input of a flow, a JSON object. All fields are optional, unless the agent needs them.
+// Input is the input of a flow, a JSON object. All fields are optional, unless the agent needs
+// them.
 type Input struct {
 	// Prompt is the user's message. If empty, the conversation is resumed where the history ends.
 	Prompt string `json:"prompt,omitempty"`
 	// History continues a conversation. It is [Output.Messages] of an earlier run.
 	History []*model.Message `json:"history,omitempty"`
-	// Results answers the pending calls at the end of the history, which an earlier run returned in [Output.Pending].
+	// Results answers the pending calls at the end of the history, which an earlier run returned in
+	// [Output.Pending].
 	Results *agent.DeferredResults `json:"results,omitempty"`
 }
 
@@ -37,8 +39,8 @@ func (in *Input) options(always []agent.RunOption) []agent.RunOption {
 type Output[O any] struct {
 	// Output is the agent's output. It is nil if the run is pending.
 	Output *O `json:"output,omitempty"`
-	// Pending lists the calls that the run waits for. To resume, pass Messages as [Input.History], with [Input.Results]
-	// and no prompt.
+	// Pending lists the calls that the run waits for. To resume, pass Messages as [Input.History],
+	// with [Input.Results] and no prompt.
 	Pending []agent.PendingCall `json:"pending,omitempty"`
 	// Usage is the usage of the run.
 	Usage Usage `json:"usage"`
@@ -55,8 +57,8 @@ type Usage struct {
 	Requests  int `json:"requests"`
 	ToolCalls int `json:"tool_calls"`
 	model.Usage
-	// Cost is in the currency of the agent's prices. It does not include responses without a price, which Unpriced
-	// counts.
+	// Cost is in the currency of the agent's prices. It does not include responses without a price,
+	// which Unpriced counts.
 	Cost     float64 `json:"cost,omitempty"`
 	Unpriced int     `json:"unpriced,omitempty"`
 }
@@ -80,8 +82,8 @@ func outputOf[O any](res *agent.Result[O], err error) (Output[O], error) {
 	}, nil
 }
 
-// Chunk is an event of a run, as streamed by a flow. Its fields are those of the JSON object. Type determines which are
-// set.
+// Chunk is an event of a run, as streamed by a flow. Its fields are those of the JSON object. Type
+// determines which are set.
 type Chunk struct {
 	// Type is one of the constants below.
 	Type ChunkType `json:"type"`
@@ -92,7 +94,8 @@ type Chunk struct {
 	// CallID and Tool identify a call.
 	CallID string `json:"call_id,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Args holds the arguments of a call as the model wrote them, or a JSON string if they are not valid JSON.
+	// Args holds the arguments of a call as the model wrote them, or a JSON string if they are not
+	// valid JSON.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Outcome tells how a call ended. It is omitted for success.
 	Outcome model.Outcome `json:"outcome,omitempty"`
@@ -110,12 +113,14 @@ const (
 	ChunkThinking ChunkType = "thinking"
 	// ChunkToolCall is a tool call: CallID, Tool, Args. Calls of output tools are left out.
 	ChunkToolCall ChunkType = "tool_call"
-	// ChunkToolResult is the result of a call, as shown to the model: CallID, Tool, Text, Outcome. A call that must be
-	// repeated has a retry instead.
+	// ChunkToolResult is the result of a call, as shown to the model: CallID, Tool, Text, Outcome.
+	// A call that must be repeated has a retry instead.
 	ChunkToolResult ChunkType = "tool_result"
-	// ChunkRetry asks the model to try again: Text is the reason. CallID and Tool are set if it refers to a call.
+	// ChunkRetry asks the model to try again: Text is the reason. CallID and Tool are set if it
+	// refers to a call.
 	ChunkRetry ChunkType = "retry"
-	// ChunkCustom is a value emitted by a tool: CallID, Tool, Value. Values that cannot be encoded as JSON are left out.
+	// ChunkCustom is a value emitted by a tool: CallID, Tool, Value. Values that cannot be encoded
+	// as JSON are left out.
 	ChunkCustom ChunkType = "custom"
 )
 

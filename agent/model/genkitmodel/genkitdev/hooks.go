@@ -15,13 +15,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, and within it model requests and
-// tool calls, each with input and output. Put them last in [agent.Config.Hooks]. If package otelagent is installed and
-// uses the global tracer provider, its spans are shown, with their attributes. Otherwise these hooks make spans.
+// Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, and within
+// it model requests and tool calls, each with input and output. Put them last in
+// [agent.Config.Hooks]. If package otelagent is installed and uses the global tracer provider, its
+// spans are shown, with their attributes. Otherwise these hooks make spans.
 //
-// They work only within Genkit flows, made by [Register] or not, and only if Genkit is in its development environment
-// when Hooks is called: the variable GENKIT_ENV must be "dev", which the command genkit start sets. Otherwise they do
-// nothing, so conversations do not appear in the traces of a program in production.
+// They work only within Genkit flows, made by [Register] or not, and only if Genkit is in its
+// development environment when Hooks is called: the variable GENKIT_ENV must be "dev", which the
+// command genkit start sets. Otherwise they do nothing, so conversations do not appear in the
+// traces of a program in production.
 func Hooks[D any]() agent.Hooks[D] {
 	if api.CurrentEnvironment() != api.EnvironmentDev {
 		return agent.Hooks[D]{}

@@ -15,9 +15,11 @@ import (
 	"github.com/ponte-go/ponte/agent"
 )
 
-// Options determines how Genkit's tools run an agent. The zero value suits agents without dependencies.
+// Options determines how Genkit's tools run an agent. The zero value suits agents without
+// dependencies.
 type Options[D any] struct {
-	// Deps returns the dependencies of a run. If nil, the zero value of D is used. It must be safe for concurrent use.
+	// Deps returns the dependencies of a run. If nil, the zero value of D is used. It must be safe
+	// for concurrent use.
 	Deps func(ctx context.Context) (D, error)
 	// Prompt is an example prompt, which the tools offer as the default.
 	Prompt string
@@ -25,15 +27,18 @@ type Options[D any] struct {
 	Run []agent.RunOption
 }
 
-// Flow is an agent as a Genkit flow. Programs may also run it themselves, or serve it with [genkit.Handler].
+// Flow is an agent as a Genkit flow. Programs may also run it themselves, or serve it with
+// [genkit.Handler].
 type Flow[O any] = core.Flow[Input, Output[O], Chunk]
 
-// Register defines an agent as a streaming flow of g. Genkit's developer tools list it, run it and show what it streams.
-// Name must be unique among the flows of g. The input is an [Input], the flow streams [Chunk] values, and the output is
-// an [Output]. The model always streams, even if nobody observes.
+// Register defines an agent as a streaming flow of g. Genkit's developer tools list it, run it and
+// show what it streams. Name must be unique among the flows of g. The input is an [Input], the flow
+// streams [Chunk] values, and the output is an [Output]. The model always streams, even if nobody
+// observes.
 //
-// Register returns an error if an argument is missing, if the name is taken, or if there is no JSON schema of O. Errors
-// of runs are those of the agent, each an [*agent.RunError]. A pending run is not an error. See [Output.Pending].
+// Register returns an error if an argument is missing, if the name is taken, or if there is no JSON
+// schema of O. Errors of runs are those of the agent, each an [*agent.RunError]. A pending run is
+// not an error. See [Output.Pending].
 func Register[D, O any](g *genkit.Genkit, name string, a *agent.Agent[D, O], options Options[D]) (_ *Flow[O], err error) {
 	switch {
 	case g == nil:
@@ -49,8 +54,8 @@ func Register[D, O any](g *genkit.Genkit, name string, a *agent.Agent[D, O], opt
 		}
 	}()
 	r := &runner[D, O]{name, a, options}
-	// The flow is first defined outside of the registry, because its schemas must be corrected before others can see
-	// them.
+	// The flow is first defined outside of the registry, because its schemas must be corrected
+	// before others can see them.
 	flow := core.DefineStreamingFlow(aside{}, name, r.run)
 	describe(flow.Desc(), options.Prompt, reflect.TypeFor[O]())
 	genkit.RegisterAction(g, flow)
@@ -87,7 +92,8 @@ func (r *runner[D, O]) run(ctx context.Context, in Input, send core.StreamCallba
 	return outputOf(res, err)
 }
 
-// deps returns the dependencies of a run. A panic becomes an error, because the tools show only errors.
+// deps returns the dependencies of a run. A panic becomes an error, because the tools show only
+// errors.
 func (r *runner[D, O]) deps(ctx context.Context) (deps D, err error) {
 	if r.options.Deps == nil {
 		return deps, nil

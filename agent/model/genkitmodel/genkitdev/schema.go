@@ -18,8 +18,8 @@ import (
 // object is a JSON schema or a part of one.
 type object = map[string]any
 
-// describe replaces the schemas that Genkit has derived from the types of a flow. Genkit checks inputs and outputs
-// against them, so they must not be stricter than the JSON of the types.
+// describe replaces the schemas that Genkit has derived from the types of a flow. Genkit checks
+// inputs and outputs against them, so they must not be stricter than the JSON of the types.
 func describe(desc api.ActionDesc, prompt string, output reflect.Type) {
 	text := object{"type": "string", "description": "The user's message. Leave it out to resume where the history ends."}
 	if prompt != "" {
@@ -53,8 +53,9 @@ func messages(description string) object {
 	return object{"type": "array", "items": object{"type": "object"}, "description": description}
 }
 
-// fit changes the schema that Genkit has derived from a type, so that it accepts what the type is encoded as: null for
-// nil pointers, slices and maps, and the JSON of types with their own encoding. It modifies and returns the schema.
+// fit changes the schema that Genkit has derived from a type, so that it accepts what the type is
+// encoded as: null for nil pointers, slices and maps, and the JSON of types with their own
+// encoding. It modifies and returns the schema.
 func fit(schema any, t reflect.Type) any {
 	s, ok := schema.(object)
 	if !ok {
@@ -119,8 +120,8 @@ var (
 	knownWriters = []reflect.Type{reflect.TypeFor[time.Time](), reflect.TypeFor[json.RawMessage]()}
 )
 
-// written returns the schema of a type with its own encoding, if it can be determined. It returns nil for other and
-// well-known types.
+// written returns the schema of a type with its own encoding, if it can be determined. It returns
+// nil for other and well-known types.
 func written(t reflect.Type) object {
 	p := reflect.PointerTo(t)
 	switch {

@@ -15,7 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The attributes by which Genkit's tools recognise a span. Genkit's package core/tracing sets them on its own spans.
+// The attributes by which Genkit's tools recognise a span. Genkit's package core/tracing sets them
+// on its own spans.
 const (
 	keyType    = attribute.Key("genkit:type")
 	keySubtype = attribute.Key("genkit:metadata:subtype")
@@ -38,7 +39,8 @@ type shown struct {
 	own  bool // made here, not by otelagent
 }
 
-// place is the position of a context in Genkit's trace: the innermost shown span, and Genkit's own span around it.
+// place is the position of a context in Genkit's trace: the innermost shown span, and Genkit's own
+// span around it.
 type place struct {
 	span   trace.SpanContext
 	genkit tracing.TraceInfo
@@ -58,8 +60,8 @@ func placeOf(ctx context.Context) place {
 	return place{trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: flags}), info}
 }
 
-// show starts to describe a span: the one that otelagent has just started, or else a new one. It returns nil if the trace
-// is not recorded.
+// show starts to describe a span: the one that otelagent has just started, or else a new one. It
+// returns nil if the trace is not recorded.
 func show(ctx context.Context, subtype, name string) (context.Context, *shown) {
 	if !inFlow(ctx) {
 		return ctx, nil
@@ -79,8 +81,8 @@ func show(ctx context.Context, subtype, name string) (context.Context, *shown) {
 	return context.WithValue(ctx, placeKey{}, place{s.span.SpanContext(), here.genkit}), s
 }
 
-// isNew reports whether a span was made by otelagent, has not been described yet, and is exported like Genkit's own
-// spans.
+// isNew reports whether a span was made by otelagent, has not been described yet, and is exported
+// like Genkit's own spans.
 func isNew(span trace.Span, provider *sdktrace.TracerProvider, last trace.SpanContext) bool {
 	known, ok := span.(sdktrace.ReadOnlySpan)
 	return ok && known.InstrumentationScope().Name == scopeOtelagent && span.TracerProvider() == provider &&
@@ -107,7 +109,8 @@ func (s *shown) end(output any, err error) {
 	}
 }
 
-// encode encodes a value as JSON without HTML escaping. If that fails, it returns a string that says so.
+// encode encodes a value as JSON without HTML escaping. If that fails, it returns a string that
+// says so.
 func encode(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

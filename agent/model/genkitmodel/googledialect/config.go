@@ -20,18 +20,20 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Config describes a model. Name is required, and either APIKey or Project. Printing or logging a Config does not show
-// the key.
+// Config describes a model. Name is required, and either APIKey or Project. Printing or logging a
+// Config does not show the key.
 type Config struct {
 	// Name is Google's name for the model, such as "gemini-2.5-flash".
 	Name string
 	// APIKey is the key for the Gemini API.
 	APIKey string
-	// Project and Location identify a project of Google Cloud, to use Vertex AI instead of the Gemini API. The plugin
-	// looks for credentials where Google's libraries do. Both or neither must be set.
+	// Project and Location identify a project of Google Cloud, to use Vertex AI instead of the
+	// Gemini API. The plugin looks for credentials where Google's libraries do. Both or neither
+	// must be set.
 	Project, Location string
-	// BaseURL is the endpoint without the API version. The default is Google's, or what the SDK finds in the environment.
-	// The plugin has its own HTTP client, which follows redirects: use a URL whose server is trusted with the key.
+	// BaseURL is the endpoint without the API version. The default is Google's, or what the SDK
+	// finds in the environment. The plugin has its own HTTP client, which follows redirects: use a
+	// URL whose server is trusted with the key.
 	BaseURL string
 	// Provider is [model.Info.Provider]. The default is "google" or "vertex".
 	Provider string
@@ -41,9 +43,9 @@ type Config struct {
 	Settings *model.Settings
 }
 
-// New makes a plugin, and returns the model described by config. It makes no request to the model. For Vertex AI, the
-// plugin looks for credentials, which ctx does not limit. If the key or credentials are missing, the error wraps
-// [model.ErrAuth].
+// New makes a plugin, and returns the model described by config. It makes no request to the model.
+// For Vertex AI, the plugin looks for credentials, which ctx does not limit. If the key or
+// credentials are missing, the error wraps [model.ErrAuth].
 func New(ctx context.Context, config Config) (*genkitmodel.Model, error) {
 	m, err := open(ctx, config)
 	if err != nil {

@@ -156,8 +156,8 @@ func (g *gemini) config(c *genkitmodel.Call) (*genai.GenerateContentConfig, erro
 	return config, nil
 }
 
-// exact returns a function that puts the arguments of the history into the body of a request, because the SDK converts
-// every number to float64.
+// exact returns a function that puts the arguments of the history into the body of a request,
+// because the SDK converts every number to float64.
 func exact(messages []*ai.Message) func(map[string]any) map[string]any {
 	var args []any
 	for _, msg := range messages {
@@ -198,7 +198,8 @@ func objects(list any) []map[string]any {
 	return nil
 }
 
-// part adds signatures to calls, sends the model's own media back, and marks failures in the way that Google documents.
+// part adds signatures to calls, sends the model's own media back, and marks failures in the way
+// that Google documents.
 func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 	switch {
 	case in.Kind == model.PartToolCall && len(in.Signature) > 0 && in.Provider == c.Info.Provider:
@@ -228,8 +229,9 @@ func sign(messages []*ai.Message) {
 	}
 }
 
-// finish counts thinking as output, as it is billed. A response without finish reason is an error, because it broke off. The plugin
-// reports malformed calls and the like as "other", and reasons that it does not know as "unknown".
+// finish counts thinking as output, as it is billed. A response without finish reason is an error,
+// because it broke off. The plugin reports malformed calls and the like as "other", and reasons
+// that it does not know as "unknown".
 func finish(resp *ai.ModelResponse, msg *model.Message) error {
 	if resp.FinishReason == "" {
 		return &model.APIError{Message: "the response has no finish reason", Retryable: true, Err: io.ErrUnexpectedEOF}

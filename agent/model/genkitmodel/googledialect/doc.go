@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package googledialect supports Genkit's plugin googlegenai, whose models become Ponte models, through the Gemini API or
-// Vertex AI:
+// Package googledialect supports Genkit's plugin googlegenai, whose models become Ponte models,
+// through the Gemini API or Vertex AI:
 //
 //	m, err := googledialect.New(ctx, googledialect.Config{Name: "gemini-2.5-flash", APIKey: key})
 //
-// Use package geminimodel instead unless a program depends on the plugin. It uses the same SDK, and this dialect cannot
-// fix all of the plugin's problems. It fixes these: signatures of thinking and calls are sent back as bytes, and calls of
-// other models get one if the model requires it. Whole numbers in the history stay whole. Schemas are rewritten to what
-// plugin and API support. Thinking is counted as output. A response that breaks off is an error, and so is a panic of the
-// plugin. These remain:
+// Use package geminimodel instead unless a program depends on the plugin. It uses the same SDK, and
+// this dialect cannot fix all of the plugin's problems. It fixes these: signatures of thinking and
+// calls are sent back as bytes, and calls of other models get one if the model requires it. Whole
+// numbers in the history stay whole. Schemas are rewritten to what plugin and API support. Thinking
+// is counted as output. A response that breaks off is an error, and so is a panic of the plugin.
+// These remain:
 //
 //   - Call ids are not sent in either direction: new ones are generated. Whole numbers over 2^53 in arguments from the
 //     model are rounded. A response with arguments that are not a JSON object fails.

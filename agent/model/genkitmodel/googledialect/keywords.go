@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// kindOf returns a single type for a schema: the first of several, or the one that its other keywords imply.
+// kindOf returns a single type for a schema: the first of several, or the one that its other
+// keywords imply.
 func kindOf(schema map[string]any) (kind string, notes []string) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -119,8 +120,8 @@ func valuesOf(schema map[string]any) []any {
 	return nil
 }
 
-// literals returns the values of all options, or nil if an option is more than a list of values. It also returns notes
-// about them.
+// literals returns the values of all options, or nil if an option is more than a list of values. It
+// also returns notes about them.
 func literals(options []map[string]any) (all []any, notes []string) {
 	for _, option := range options {
 		values := valuesOf(option)

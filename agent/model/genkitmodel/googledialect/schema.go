@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxDepth and maxSize limit the nesting and the size of a schema after resolving references, in keywords and bytes of
-// text. Two references in each of thirty definitions make a billion.
+// maxDepth and maxSize limit the nesting and the size of a schema after resolving references, in
+// keywords and bytes of text. Two references in each of thirty definitions make a billion.
 const (
 	maxDepth = 64
 	maxSize  = 1 << 20
@@ -20,16 +20,17 @@ const (
 
 var errTooLarge = fmt.Errorf("a schema that is too large after resolving references: %w", model.ErrUnsupported)
 
-// flatten rewrites a JSON schema for the plugin and the API. The plugin requires a type everywhere, follows references
-// endlessly, and drops unknown keywords. The API does not accept unknown keywords. What cannot be expressed is added to
-// the description for the model. Ponte checks the arguments against the original schema in any case.
+// flatten rewrites a JSON schema for the plugin and the API. The plugin requires a type everywhere,
+// follows references endlessly, and drops unknown keywords. The API does not accept unknown
+// keywords. What cannot be expressed is added to the description for the model. Ponte checks the
+// arguments against the original schema in any case.
 func flatten(schema map[string]any) (map[string]any, error) {
 	f := flattener{root: schema}
 	return f.node(schema, nil, 0)
 }
 
-// arguments is like flatten, for the arguments of a tool. The API does not accept an object without members, but accepts
-// no schema.
+// arguments is like flatten, for the arguments of a tool. The API does not accept an object without
+// members, but accepts no schema.
 func arguments(schema map[string]any) (map[string]any, error) {
 	out, err := flatten(schema)
 	if members, _ := out["properties"].(map[string]any); err == nil && out["type"] == "object" && len(members) == 0 {
@@ -76,7 +77,8 @@ func (f *flattener) node(schema map[string]any, via []string, depth int) (map[st
 	return out, f.describe(out, schema, slices.Concat(notes, keep(out, schema), f.enumOf(out, schema), f.unsaid(schema)))
 }
 
-// follow returns the schema that a reference refers to, merged with the keywords next to the reference.
+// follow returns the schema that a reference refers to, merged with the keywords next to the
+// reference.
 func (f *flattener) follow(schema map[string]any, via []string) (map[string]any, []string, error) {
 	for {
 		ref, ok := schema["$ref"].(string)
@@ -103,7 +105,8 @@ func (f *flattener) follow(schema map[string]any, via []string) (map[string]any,
 	}
 }
 
-// isRecursive reports whether the target of a reference contains the reference, other than next to it in allOf.
+// isRecursive reports whether the target of a reference contains the reference, other than next to
+// it in allOf.
 func (f *flattener) isRecursive(ref string) bool {
 	if is, known := f.recursive[ref]; known {
 		return is
@@ -137,8 +140,8 @@ func (f *flattener) isRecursive(ref string) bool {
 	return f.recursive[ref]
 }
 
-// choice uses the first of several schemas that is not null, and describes the others. For allOf, all of them are used.
-// Lists of values are merged.
+// choice uses the first of several schemas that is not null, and describes the others. For allOf,
+// all of them are used. Lists of values are merged.
 func (f *flattener) choice(schema map[string]any, keyword string, list []any, via []string, depth int) (map[string]any, error) {
 	if err := f.spend(len(list)); err != nil {
 		return nil, err
@@ -190,7 +193,8 @@ func (f *flattener) choice(schema map[string]any, keyword string, list []any, vi
 	return out, f.describe(out, out, notes)
 }
 
-// options returns the schemas of a list without null. It follows references to find null and values.
+// options returns the schemas of a list without null. It follows references to find null and
+// values.
 func (f *flattener) options(list []any) (options []map[string]any, notes []string) {
 	for _, element := range list {
 		option, ok := element.(map[string]any)

@@ -13,8 +13,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// askAgain sets the hooks of a call to find out why a stream was empty. The plugin ignores the status of a streamed
-// response, but not of an unstreamed one. So the request is sent once more, unless something has already been emitted.
+// askAgain sets the hooks of a call to find out why a stream was empty. The plugin ignores the
+// status of a streamed response, but not of an unstreamed one. So the request is sent once more,
+// unless something has already been emitted.
 func askAgain(ctx context.Context, m ai.Model, c *genkitmodel.Call) {
 	seen := false // set by the plugin's goroutine until it has ended
 	c.OnChunk = func(chunk *ai.ModelResponseChunk) error {
@@ -43,8 +44,8 @@ func askAgain(ctx context.Context, m ai.Model, c *genkitmodel.Call) {
 	}
 }
 
-// inOnePiece asks for an unstreamed response. A response is used, and so is an error, unless it says no more than the
-// first one.
+// inOnePiece asks for an unstreamed response. A response is used, and so is an error, unless it
+// says no more than the first one.
 func inOnePiece(ctx context.Context, m ai.Model, c *genkitmodel.Call, first error) (msg *model.Message, err error) {
 	defer func() {
 		if recover() != nil { // how the plugin reports a response that is not JSON

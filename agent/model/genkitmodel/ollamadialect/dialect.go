@@ -34,8 +34,9 @@ type Config struct {
 	ContextWindow int
 }
 
-// New returns a chat model of the plugin, which must have been passed to genkit.Init. The model is defined in g if it is
-// not there yet. If it is, its capabilities for tools and media are those the program defined. New makes no request.
+// New returns a chat model of the plugin, which must have been passed to genkit.Init. The model is
+// defined in g if it is not there yet. If it is, its capabilities for tools and media are those the
+// program defined. New makes no request.
 func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.Model, error) {
 	m, err := open(g, plugin, config)
 	if err != nil {
@@ -78,8 +79,8 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 	}), nil
 }
 
-// Dialect returns the dialect of a chat model that the plugin has defined. It accepts no media. Set Media to "image" if
-// the model accepts images and was defined accordingly.
+// Dialect returns the dialect of a chat model that the plugin has defined. It accepts no media. Set
+// Media to "image" if the model accepts images and was defined accordingly.
 func Dialect(m ai.Model) *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
 		NoForcedCalls: true,
@@ -115,8 +116,8 @@ func prepare(c *genkitmodel.Call) error {
 	return nil
 }
 
-// apart puts every part of a request into a separate message, because the plugin joins the text of a message and puts the
-// images after it.
+// apart puts every part of a request into a separate message, because the plugin joins the text of
+// a message and puts the images after it.
 func apart(messages []*ai.Message) []*ai.Message {
 	var single []*ai.Message
 	for _, msg := range messages {

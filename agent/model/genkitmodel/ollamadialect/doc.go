@@ -5,8 +5,8 @@
 //	g := genkit.Init(ctx, genkit.WithPlugins(plugin))
 //	m, err := ollamadialect.New(g, plugin, ollamadialect.Config{Name: "qwen3:8b"})
 //
-// Use package openaimodel instead unless a program depends on the plugin. It works with the same server. The plugin has
-// these restrictions:
+// Use package openaimodel instead unless a program depends on the plugin. It works with the same
+// server. The plugin has these restrictions:
 //
 //   - It needs a [genkit.Genkit] to make models, so the program must call genkit.Init. Init handles SIGINT and SIGTERM
 //     (call signal.Reset after it), and panics if it is called twice.

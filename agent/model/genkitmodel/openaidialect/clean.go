@@ -12,8 +12,8 @@ import (
 // maxEvent limits the size of one event of a stream, in bytes.
 const maxEvent = 16 << 20
 
-// cleanStream is a stream of events without what the SDK takes for chunks or cannot read: events without data, pings of
-// proxies, other ends of lines.
+// cleanStream is a stream of events without what the SDK takes for chunks or cannot read: events
+// without data, pings of proxies, other ends of lines.
 type cleanStream struct {
 	io.Closer
 	events *adapter.EventReader

@@ -22,31 +22,32 @@ import (
 // defaultBaseURL is used if Config.BaseURL is empty.
 const defaultBaseURL = "https://api.openai.com/v1/"
 
-// Config describes a model and its endpoint. Name is required, and for OpenAI itself APIKey. Printing or logging a Config
-// does not show the key. Nothing is read from the environment.
+// Config describes a model and its endpoint. Name is required, and for OpenAI itself APIKey.
+// Printing or logging a Config does not show the key. Nothing is read from the environment.
 type Config struct {
 	// Name is the provider's name for the model.
 	Name string
 	// APIKey is sent as a bearer token.
 	APIKey string
-	// BaseURL is the URL before "chat/completions". The default is OpenAI's. A URL without a path gets "/v1".
+	// BaseURL is the URL before "chat/completions". The default is OpenAI's. A URL without a path
+	// gets "/v1".
 	BaseURL string
-	// Provider is [model.Info.Provider]. The default is "openai". Other providers are sent max_tokens instead of
-	// max_completion_tokens.
+	// Provider is [model.Info.Provider]. The default is "openai". Other providers are sent
+	// max_tokens instead of max_completion_tokens.
 	Provider string
 	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
 	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// HTTPClient sends the requests. If nil, all models of the process share a client. Unless it has a
-	// CheckRedirect, redirects are followed to the same scheme, host and port only.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. Unless it
+	// has a CheckRedirect, redirects are followed to the same scheme, host and port only.
 	HTTPClient *http.Client
 	// Options are added to the plugin's.
 	Options []option.RequestOption
 }
 
-// New makes a plugin, and returns the model described by config. It makes no request. If the key is missing, the error
-// wraps [model.ErrAuth].
+// New makes a plugin, and returns the model described by config. It makes no request. If the key is
+// missing, the error wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
 	m, err := open(config)
 	if err != nil {

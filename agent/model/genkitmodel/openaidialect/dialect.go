@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// Dialect returns the dialect of the plugins compat_oai and openai. The plugin should have been made with [Options].
+// Dialect returns the dialect of the plugins compat_oai and openai. The plugin should have been
+// made with [Options].
 func Dialect() *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
 		NativeOutput: true,

@@ -19,15 +19,16 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// Options returns the options that a plugin must be made with, so that the dialect sees what the plugin loses. They add a
-// middleware that, for models with this package's dialect, adds headers to requests and reads responses together with the
-// SDK. Other requests of the plugin are passed through.
+// Options returns the options that a plugin must be made with, so that the dialect sees what the
+// plugin loses. They add a middleware that, for models with this package's dialect, adds headers to
+// requests and reads responses together with the SDK. Other requests of the plugin are passed
+// through.
 func Options() []option.RequestOption {
 	return []option.RequestOption{option.WithMiddleware(tapped)}
 }
 
-// tap reads what the provider sends in response to one request. It belongs to the plugin's goroutine until that has
-// passed on its result.
+// tap reads what the provider sends in response to one request. It belongs to the plugin's
+// goroutine until that has passed on its result.
 type tap struct {
 	call   *genkitmodel.Call
 	header map[string]string // to add to the request
@@ -69,7 +70,8 @@ type tappedBody struct {
 	t *tap
 }
 
-// Read reads and records. A stream that ends without saying so was cut off. The SDK would take it for complete.
+// Read reads and records. A stream that ends without saying so was cut off. The SDK would take it
+// for complete.
 func (b *tappedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	t := b.t
@@ -165,8 +167,8 @@ func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 	return nil
 }
 
-// recover makes a message from a complete response that the plugin could not read, or a better error from an error
-// response that the SDK could not read.
+// recover makes a message from a complete response that the plugin could not read, or a better
+// error from an error response that the SDK could not read.
 func (t *tap) recover(err error) (*model.Message, error) {
 	if known := (*openai.Error)(nil); errors.As(err, &known) && known.RawJSON() != "" || t.status == 0 {
 		return nil, nil

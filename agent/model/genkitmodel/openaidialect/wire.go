@@ -62,8 +62,8 @@ type wireMessage struct {
 	} `json:"tool_calls"`
 }
 
-// wireIndex is the index of a choice or a call. The SDK allocates as many as an index says, so it must not see
-// unreasonable indexes.
+// wireIndex is the index of a choice or a call. The SDK allocates as many as an index says, so it
+// must not see unreasonable indexes.
 type wireIndex int
 
 const maxIndex = 1024

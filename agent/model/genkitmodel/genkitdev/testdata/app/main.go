@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command app is a program as one that uses genkitdev: an agent with a tool, in Genkit's developer tools, with a model that needs
-// no network. The interop tests run it with Genkit's own command line.
+// Command app is a program as one that uses genkitdev: an agent with a tool, in Genkit's developer
+// tools, with a model that needs no network. The interop tests run it with Genkit's own command
+// line.
 package main
 
 import (
