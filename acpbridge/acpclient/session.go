@@ -20,22 +20,21 @@ import (
 
 // SessionConfig configures a session.
 type SessionConfig struct {
-	// Cwd is the absolute path of the session's directory. The default is the first root of the
-	// workspace, or else the current directory.
+	// Cwd is the absolute path of the session's directory. The default is the first root of the workspace, or else
+	// the current directory.
 	Cwd string
-	// AdditionalDirectories are the absolute paths of further directories. If the agent does not
-	// support them, that is an error. The default is the further roots of the workspace, if the
-	// agent supports them.
+	// AdditionalDirectories are the absolute paths of further directories. If the agent does not support them, that
+	// is an error. The default is the further roots of the workspace, if the agent supports them.
 	AdditionalDirectories []string
 	// MCPServers are MCP servers for the agent to connect to.
 	MCPServers []acp.MCPServer
-	// Workspace replaces [Config.Workspace] for this session. It must not have more features,
-	// because the agent was told of them when it was started.
+	// Workspace replaces [Config.Workspace] for this session. It must not have more features, because the agent was
+	// told of them when it was started.
 	Workspace workspace.Workspace
 	// Permission replaces [Config.Permission] for this session.
 	Permission PermissionFunc
-	// Elicitation replaces [Config.Elicitation] for this session. It is used only if that one is
-	// set too, because agents are told about it when they are started.
+	// Elicitation replaces [Config.Elicitation] for this session. It is used only if that one is set too, because
+	// agents are told about it when they are started.
 	Elicitation ElicitationFunc
 	// Policy remembers "always" decisions. The default is an empty one for each session.
 	Policy *approval.Policy
@@ -124,8 +123,7 @@ func (c *Client) LoadSession(ctx context.Context, id acp.SessionID, config Sessi
 	return s, nil
 }
 
-// ResumeSession opens an earlier session without a replay, so the earlier conversation is not
-// shown.
+// ResumeSession opens an earlier session without a replay, so the earlier conversation is not shown.
 func (c *Client) ResumeSession(ctx context.Context, id acp.SessionID, config SessionConfig) (*Session, error) {
 	if c.hello.AgentCapabilities.SessionCapabilities.Resume == nil {
 		return nil, c.unsupported(acp.MethodResumeSession)
@@ -149,8 +147,8 @@ func (c *Client) ResumeSession(ctx context.Context, id acp.SessionID, config Ses
 	return s, nil
 }
 
-// Sessions lists the agent's sessions in a directory, or all of them if dir is empty. It requests
-// page after page. An error is yielded last.
+// Sessions lists the agent's sessions in a directory, or all of them if dir is empty. It requests page after page. An
+// error is yielded last.
 func (c *Client) Sessions(ctx context.Context, dir string) iter.Seq2[acp.SessionInfo, error] {
 	return func(yield func(acp.SessionInfo, error) bool) {
 		if c.hello.AgentCapabilities.SessionCapabilities.List == nil {
@@ -254,8 +252,7 @@ func servers(all []acp.MCPServer) []acp.MCPServer {
 	return all
 }
 
-// register makes a session known to the handlers, and applies the updates that arrived before its
-// id did.
+// register makes a session known to the handlers, and applies the updates that arrived before its id did.
 func (c *Client) register(s *Session, method string) error {
 	c.mu.Lock()
 	if c.closed {
@@ -327,8 +324,8 @@ func (s *Session) Workspace() workspace.Workspace { return s.workspace }
 // Snapshot returns what the session shows now.
 func (s *Session) Snapshot() *view.Snapshot { return s.fold.view.Snapshot() }
 
-// Cursor follows what the session shows: all of it if known is nil, otherwise the changes since
-// that snapshot. It ends when the session is closed or the connection ends.
+// Cursor follows what the session shows: all of it if known is nil, otherwise the changes since that
+// snapshot. It ends when the session is closed or the connection ends.
 func (s *Session) Cursor(known *view.Snapshot) *view.Cursor {
 	return s.fold.view.Cursor(known)
 }
@@ -353,8 +350,7 @@ func (s *Session) SetMode(ctx context.Context, mode acp.SessionModeID) error {
 	return nil
 }
 
-// SetOption sets an option of [Session.Options] to one of its values, or a switch to "true" or
-// "false".
+// SetOption sets an option of [Session.Options] to one of its values, or a switch to "true" or "false".
 func (s *Session) SetOption(ctx context.Context, id acp.SessionConfigID, value string) error {
 	s.mu.Lock()
 	option := s.fold.option(string(id))
@@ -392,8 +388,8 @@ func (s *Session) options(modes *acp.SessionModeState, options []acp.SessionConf
 	s.fold.setOptions(modes, options)
 }
 
-// Close ends the session's turn and terminals, and closes the agent's session if the agent supports
-// it. It may be called several times.
+// Close ends the session's turn and terminals, and closes the agent's session if the agent supports it. It may be
+// called several times.
 func (s *Session) Close(ctx context.Context) error {
 	s.client.mu.Lock()
 	open := s.client.sessions[s.id] == s

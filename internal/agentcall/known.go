@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Names of arguments that name what is looked at, and of arguments that describe how a file is changed, without
-// regard to case, "_" and "-".
+// Names of arguments that name what is looked at, and of arguments that describe how a file is
+// changed, without regard to case, "_" and "-".
 var (
 	looking = strings.Fields(`path paths file files filepath filename absolutepath abspath
 		relativepath uri url dir directory cwd workdir root pattern query regex regexp glob globs

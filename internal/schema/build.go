@@ -15,8 +15,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// maxSchemas limits the number of schemas within one type. Types are inlined, so a few structs that
-// contain each other many times could otherwise produce a document too large for any model.
+// maxSchemas limits the number of schemas within one type. Types are inlined, so a few structs that contain each
+// other many times could otherwise produce a document too large for any model.
 const maxSchemas = 4000
 
 var (
@@ -28,8 +28,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// builder builds the schema of one Go type. It sees the type as encoding/json does, which decodes
-// the text later. The jsonschema package reads the keywords of jsonschema tags.
+// builder builds the schema of one Go type. It sees the type as encoding/json does, which decodes the text later.
+// The jsonschema package reads the keywords of jsonschema tags.
 type builder struct {
 	open  []reflect.Type          // named types being built, outermost first
 	names map[reflect.Type]string // recursive types and their names in defs
@@ -46,9 +46,8 @@ type builder struct {
 // leaf describes how Go decodes the values of a schema.
 type leaf struct {
 	goType reflect.Type
-	// custom is set if the Go value differs from the JSON value: the type decodes itself, or a
-	// string holds base64 or, with the ,string option, another literal. Validate tags then do not
-	// apply to the JSON value.
+	// custom is set if the Go value differs from the JSON value: the type decodes itself, or a string holds base64 or,
+	// with the ,string option, another literal. Validate tags then do not apply to the JSON value.
 	custom bool
 	quoted bool         // the ,string option
 	key    reflect.Type // of the keys of a map
@@ -90,8 +89,7 @@ func errorf(format string, args ...any) error {
 	return &typeError{msg: fmt.Sprintf(format, args...)}
 }
 
-// within prepends a step to the paths of a typeError. It is not inlined for the same reason as
-// errorf.
+// within prepends a step to the paths of a typeError. It is not inlined for the same reason as errorf.
 //
 //go:noinline
 func within(step string, err error) error {
@@ -191,8 +189,7 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// selfMade returns the schema of a type that is not decoded by its kind. It returns nil for other
-// types.
+// selfMade returns the schema of a type that is not decoded by its kind. It returns nil for other types.
 func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	var s *jsonschema.Schema
 	ptr := reflect.PointerTo(t)
@@ -226,8 +223,8 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// adopt adds the definitions of a schema that a type returned itself. All definitions share one
-// name space, because references start at the root.
+// adopt adds the definitions of a schema that a type returned itself. All definitions share one name space, because
+// references start at the root.
 func (b *builder) adopt(defs jsonschema.Definitions) error {
 	for name, def := range defs {
 		if known := b.defs[name]; known != nil && jsonOf(known) != jsonOf(def) || b.isNamed(name) {
@@ -238,8 +235,7 @@ func (b *builder) adopt(defs jsonschema.Definitions) error {
 	return nil
 }
 
-// schemer is implemented by types that return their own schema, as defined by the jsonschema
-// package.
+// schemer is implemented by types that return their own schema, as defined by the jsonschema package.
 type schemer interface{ JSONSchema() *jsonschema.Schema }
 
 // extender is implemented by types that change their schema, as defined by the jsonschema package.
@@ -361,8 +357,7 @@ type presence struct {
 	nonZero  bool // if it is there, the schema refuses its zero value
 }
 
-// property adds the rules of a field to its schema s, and what is about the field to the schema of
-// the object.
+// property adds the rules of a field to its schema s, and what is about the field to the schema of the object.
 func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
 	if low, high := integerBounds(pointee(f.Type)); s.Type == "integer" && !b.leaves[s].custom { // which a keyword may have widened
 		tighten(&s.Minimum, low, lower)
@@ -424,9 +419,8 @@ func excludesAll(s *jsonschema.Schema) bool {
 		beyond(s.ExclusiveMinimum, s.ExclusiveMaximum, 0) || excludesAll(s.Items) || excludesAll(s.AdditionalProperties))
 }
 
-// integerBounds returns the bounds of an integer type. Those of 64 bits have none in their schemas,
-// except that unsigned ones begin at 0: they would only distract models, who have no use for such
-// numbers.
+// integerBounds returns the bounds of an integer type. Those of 64 bits have none in their schemas, except that unsigned
+// ones begin at 0: they would only distract models, who have no use for such numbers.
 func integerBounds(t reflect.Type) (low, high json.Number) {
 	if k := t.Kind(); k < reflect.Int || k > reflect.Uint64 {
 		return "", ""
@@ -463,9 +457,9 @@ func hasTextKeys(t reflect.Type) bool {
 	return reflect.PointerTo(t.Key()).Implements(textUnmarshaler)
 }
 
-// quote returns the schema of a field with the ,string option: a string that holds the literal. It
-// returns an error for types that decode themselves. For these, encoding/json ignores the option
-// when it encodes but not when it decodes, so no schema describes both.
+// quote returns the schema of a field with the ,string option: a string that holds the literal. It returns an error
+// for types that decode themselves. For these, encoding/json ignores the option when it encodes but not when it
+// decodes, so no schema describes both.
 func (b *builder) quote(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	l := b.leaves[s]
 	if l.custom && l.goType != numberType {

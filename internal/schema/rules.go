@@ -14,8 +14,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// formats lists the validate tags with the meaning of a JSON schema format, and patterns has the
-// patterns of others. The validator does the check, because it is stricter.
+// formats lists the validate tags with the meaning of a JSON schema format, and patterns has the patterns of others. The
+// validator does the check, because it is stricter.
 var (
 	formats = table{
 		{"email", "email"}, {"uri", "uri url http_url"}, {"ipv4", "ipv4"}, {"ipv6", "ipv6"},
@@ -105,8 +105,7 @@ func (r *rules) dive() *rules {
 	return &rules{}
 }
 
-// keys returns the rules of the keys of a map. Their schema is nil if there are none to add rules
-// to.
+// keys returns the rules of the keys of a map. Their schema is nil if there are none to add rules to.
 func (r *rules) keys() *rules {
 	t := pointee(r.goType)
 	if r.custom() || t.Kind() != reflect.Map || t.Key().Kind() != reflect.String || hasTextKeys(t) {
@@ -167,8 +166,7 @@ func (r *rules) required() {
 	}
 }
 
-// add adds one rule, name=param. A rule that would reject a zero value that must stay valid is made
-// an alternative.
+// add adds one rule, name=param. A rule that would reject a zero value that must stay valid is made an alternative.
 func (r *rules) add(token string) error {
 	if strings.Contains(token, "|") {
 		return nil
@@ -333,8 +331,8 @@ const (
 	upper
 )
 
-// bound adds a lower or upper bound: on the value of a number, with the given keyword, or on the
-// length of anything else. delta makes an exclusive bound on a length inclusive.
+// bound adds a lower or upper bound: on the value of a number, with the given keyword, or on the length of anything
+// else. delta makes an exclusive bound on a length inclusive.
 func (r *rules) bound(param string, delta int, keyword *json.Number, which side) error {
 	t := pointee(r.goType)
 	if t == timeType || t.Kind() == reflect.Interface {
@@ -366,8 +364,8 @@ func (r *rules) bound(param string, delta int, keyword *json.Number, which side)
 	return nil
 }
 
-// equal adds the rule that a number or a length equals param. Unless the rule is only about
-// lengths, that includes strings and bools.
+// equal adds the rule that a number or a length equals param. Unless the rule is only about lengths, that includes
+// strings and bools.
 func (r *rules) equal(param string, length bool) error {
 	t := pointee(r.goType)
 	switch {

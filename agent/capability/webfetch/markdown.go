@@ -12,9 +12,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markdown converts a page. Its work, its memory and the length of the text are proportional to the
-// length of the page; cut reports that the text ends before the page does. It ends with its
-// context.
+// markdown converts a page. Its work, its memory and the length of the text are proportional to the length of the page;
+// cut reports that the text ends before the page does. It ends with its context.
 func markdown(ctx context.Context, page string, at *url.URL) (text, title string, cut bool, err error) {
 	t, err := treeOf(ctx, page, at)
 	if err != nil {
@@ -33,8 +32,7 @@ func markdown(ctx context.Context, page string, at *url.URL) (text, title string
 const (
 	// maxGrowth limits the text to so many times the length of the page.
 	maxGrowth = 4
-	// maxPrefix limits what quotes and lists put before each line, in bytes. Those nested deeper
-	// put nothing there.
+	// maxPrefix limits what quotes and lists put before each line, in bytes. Those nested deeper put nothing there.
 	maxPrefix = 40
 )
 
@@ -57,24 +55,22 @@ type writer struct {
 	work
 	base *url.URL
 	out  []byte
-	// room is how much the text may still grow, and links how much may be spent on addresses.
-	// Without that, a link is its text.
+	// room is how much the text may still grow, and links how much may be spent on addresses. Without that, a link is its
+	// text.
 	room, links int
 	full        bool
 
 	prefixes []prefix
 	width    int // of the prefixes
 	markers  []marker
-	// lines are line breaks to be written before the next text: 0, 1, or 2 for a blank line. space
-	// is a blank.
+	// lines are line breaks to be written before the next text: 0, 1, or 2 for a blank line. space is a blank.
 	lines int
 	space bool
 	// fresh reports that nothing but prefixes is on the line.
 	fresh bool
 	// inline counts open elements without line breaks, and cells the open cells of tables.
 	inline, cells int
-	// linked is set within a link, and brackets where brackets would end its text or that of an
-	// image.
+	// linked is set within a link, and brackets where brackets would end its text or that of an image.
 	linked, brackets bool
 	// bracket is set if the text ends with a closing bracket that is not markup.
 	bracket bool
