@@ -75,6 +75,7 @@ var (
 	_ ws.Follower  = (*Workspace)(nil)
 	_ ws.Opener    = (*Workspace)(nil)
 	_ ws.Applier   = (*Workspace)(nil)
+	_ ws.Viewer    = (*Workspace)(nil)
 )
 
 // NewWorkspace returns the workspace of a session. Its features are what the client has announced and what this machine adds. Without a
@@ -149,6 +150,14 @@ func (w *Workspace) Roots() []string { return w.editor.roots }
 
 // RealRoots implements [ws.Linked].
 func (w *Workspace) RealRoots() []string { return w.editor.RealRoots() }
+
+// View implements [ws.Viewer]: the sessions of one client show the same text.
+func (w *Workspace) View() any {
+	if c := w.editor.Client; sameClient(c, c) {
+		return c
+	}
+	return nil
+}
 
 // Features implements [ws.Workspace].
 func (w *Workspace) Features() ws.Features { return w.features }

@@ -29,6 +29,20 @@ func (c *call) readable(ctx context.Context, path string) (verdict toolset.Verdi
 	return verdict, reason
 }
 
+// CheckRead returns an error for the model if the session's tools must not read a file, or must ask
+// before they do: see [Session.GuardReads]. It is for other toolsets that show files of the
+// session.
+func (s *Session) CheckRead(ctx context.Context, path string) error {
+	c := &call{Session: s, ws: s.workspace}
+	if err := c.unread(ctx, path); err != nil {
+		return err
+	}
+	if verdict, _ := c.readable(ctx, path); verdict != "" {
+		return toolset.Denied("Reading %s needs approval. Read it with %s.", c.name(path), ToolReadFile)
+	}
+	return nil
+}
+
 // unread is the error for the model if a file must not be read.
 func (c *call) unread(ctx context.Context, path string) error {
 	verdict, reason := c.readable(ctx, path)

@@ -19,6 +19,8 @@ type Subject struct {
 	// Output reports that the call shows the output of a command: its result has a [CommandState].
 	// Runs reports that it runs the command, so that it has failed if the command has.
 	Output, Runs bool
+	// Changes reports that the call changes the file.
+	Changes bool
 	// Listing reports that people see the text of the result, as the model does: a list of files,
 	// or lines that were found.
 	Listing bool
@@ -67,11 +69,17 @@ func (in readFileArgs) subject(s *Session) Subject {
 	return about
 }
 
-func (in writeFileArgs) subject(s *Session) Subject { return s.file("Write", in.Path) }
+func (in writeFileArgs) subject(s *Session) Subject {
+	about := s.file("Write", in.Path)
+	about.Changes = true
+	return about
+}
 
 func (in editFileArgs) subject(s *Session) Subject {
 	path, _ := ParseLink(in.Path)
-	return s.file("Edit", path)
+	about := s.file("Edit", path)
+	about.Changes = true
+	return about
 }
 
 func (in runCommandArgs) subject(s *Session) Subject {

@@ -76,6 +76,38 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	if w.closed {
 		return nil, fmt.Errorf("local: start: %w", workspace.ErrClosed)
 	}
+	g, boxed, err := w.guarded(c, dir, at)
+	if err != nil {
+		return nil, err
+	}
+	defer boxed.release()
+	r, out, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("local: start: %w", err)
+	}
+	defer out.Close()
+	g.Stdout, g.Stderr = out, out
+	guarded, err := guard.Start(g)
+	if err != nil {
+		r.Close()
+		return nil, startError(boxed.program, err)
+	}
+	w.nextID++
+	p := &process{
+		ref: fmt.Sprintf("term_%d", w.nextID), owner: w, guarded: guarded, pipe: r,
+		output: output{keep: w.config.OutputLimit}, exited: make(chan struct{}), created: boxed.created,
+	}
+	w.processes[p] = struct{}{}
+	if w.config.TimeLimit > 0 {
+		p.limit = time.AfterFunc(w.config.TimeLimit, p.kill)
+	}
+	go p.readAll()
+	go p.watch()
+	return p, nil
+}
+
+// guarded returns a command as it is started, in the sandbox if there is one.
+func (w *Workspace) guarded(c workspace.Command, dir *os.File, at place) (guard.Command, started, error) {
 	real := filepath.Join(at.root.real, at.rel)
 	// Env wins over what the command would get anyway.
 	env := slices.Concat(w.env(), []string{"PWD=" + at.Path}, c.Env)
@@ -90,37 +122,15 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 		argv = c.Argv(workspace.Slash)
 	}
 	g.Path, g.Args = argv[0], argv[1:]
-	var boxed started
-	if w.box != nil {
-		var err error
-		if boxed, err = w.box.wrap(&g, real, at.Path); err != nil {
-			return nil, startError(argv[0], err)
-		}
-		defer boxed.done()
+	if w.box == nil {
+		return g, started{program: argv[0]}, nil
 	}
-	r, out, err := os.Pipe()
+	boxed, err := w.box.wrap(&g, real, at.Path)
 	if err != nil {
-		return nil, fmt.Errorf("local: start: %w", err)
+		return g, started{}, startError(argv[0], err)
 	}
-	defer out.Close()
-	g.Stdout, g.Stderr = out, out
-	guarded, err := guard.Start(g)
-	if err != nil {
-		r.Close()
-		return nil, startError(argv[0], err)
-	}
-	w.nextID++
-	p := &process{
-		ref: fmt.Sprintf("term_%d", w.nextID), owner: w, guarded: guarded, pipe: r,
-		output: output{keep: w.config.OutputLimit}, exited: make(chan struct{}), created: boxed.created,
-	}
-	w.processes[p] = struct{}{}
-	if w.config.TimeLimit > 0 {
-		p.limit = time.AfterFunc(w.config.TimeLimit, p.kill)
-	}
-	go p.readAll()
-	go p.watch()
-	return p, nil
+	boxed.program = argv[0]
+	return g, boxed, nil
 }
 
 func startError(program string, err error) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,6 +59,7 @@ type Workspace struct {
 	mu        sync.Mutex
 	nextID    int
 	processes map[*process]struct{}
+	connected map[*Connection]struct{}
 	closed    bool
 }
 
@@ -167,8 +169,12 @@ func (w *Workspace) Close() error {
 	for p := range w.processes {
 		all = append(all, p)
 	}
+	connected := slices.Collect(maps.Keys(w.connected))
 	w.mu.Unlock()
 	var done sync.WaitGroup
+	for _, c := range connected {
+		done.Go(func() { _ = c.Close() })
+	}
 	for _, p := range all {
 		done.Go(p.shut)
 	}

@@ -52,12 +52,21 @@ type Sandbox struct {
 // ErrSandbox means that this machine cannot run commands in a sandbox. The error says why. It wraps [errors.ErrUnsupported].
 var ErrSandbox error = fmt.Errorf("local: no sandbox: %w", errors.ErrUnsupported)
 
-// started belongs to a sandboxed command that was started.
+// started belongs to a command that is started.
 type started struct {
-	// done releases what the start needs.
+	// program is what runs, in the sandbox if there is one.
+	program string
+	// done releases what the start needs; nil without a sandbox.
 	done func()
-	// created returns what is protected and was not there when the command started.
+	// created returns what is protected and was not there when the command started; nil without a
+	// sandbox.
 	created func() []string
+}
+
+func (s started) release() {
+	if s.done != nil {
+		s.done()
+	}
 }
 
 // box is a sandbox that was opened.

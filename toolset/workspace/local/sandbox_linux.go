@@ -202,7 +202,7 @@ func (b *bubble) wrap(g *guard.Command, real, dir string) (started, error) {
 	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	g.Args = append([]string{"--args", argsFD, "--", program}, g.Args...)
 	g.Path, g.Files, g.Env = b.bwrap, files, []string{"PATH=/usr/bin:/bin"}
-	return started{done, func() []string { return missing(b.protected(), before) }}, nil
+	return started{done: done, created: func() []string { return missing(b.protected(), before) }}, nil
 }
 
 // protected returns what is protected and there.

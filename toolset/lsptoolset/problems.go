@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsptoolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/internal/lsp"
+)
+
+// published are the problems of a file that a server has published last.
+type published struct {
+	path    string
+	version int32 // of the document; 0 if the server does not say
+	at      time.Time
+	items   []lsp.Diagnostic
+}
+
+// quiet is how long a server must publish nothing more before its answer counts as complete, unless
+// it says when its work is done.
+const quiet = 250 * time.Millisecond
+
+// exact reports whether the server says when it has finished with a change.
+func (s *Server) exact() bool { return s.Name == "gopls" }
+
+// published takes the problems of a file. Malformed ones are left out.
+func (l *link) published(params json.RawMessage) {
+	var p struct {
+		URI         string            `json:"uri"`
+		Version     int32             `json:"version"`
+		Diagnostics []json.RawMessage `json:"diagnostics"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	at, err := l.guest.view.locate(p.URI)
+	if err != nil {
+		return // nobody asked about it
+	}
+	found := &published{path: at.Path, version: p.Version, at: time.Now()}
+	for _, raw := range p.Diagnostics {
+		var d lsp.Diagnostic
+		if len(found.items) < maxProblemsOfFile && json.Unmarshal(raw, &d) == nil {
+			if len(d.Message) > maxMessage {
+				d.Message = shown(d.Message, maxMessage)
+			}
+			if d.Severity < lsp.SeverityError || d.Severity > lsp.SeverityHint {
+				d.Severity = lsp.SeverityError
+			}
+			found.items = append(found.items, d)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heard = found.at
+	if _, known := l.problems[at.Path]; known || len(l.problems) < maxProblemFiles {
+		l.problems[at.Path] = found
+	}
+	l.changed()
+}
+
+// checked waits until the server has looked at the present text of documents, and reports whether
+// it has. It waits for limit at most.
+func (l *link) checked(ctx context.Context, limit time.Duration, docs ...*document) (bool, error) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		event, done, rest := l.event, !l.busy(), time.Duration(0)
+		for _, d := range docs {
+			p := l.problems[d.at.Path]
+			done = done && p != nil &&
+				(p.version >= d.version || p.version == 0 && p.at.After(d.sent))
+		}
+		if !l.guest.server.exact() {
+			rest = quiet - time.Since(l.heard)
+		}
+		l.mu.Unlock()
+		if done && rest <= 0 {
+			return true, nil
+		}
+		var soon <-chan time.Time
+		if done {
+			soon = time.After(rest)
+		}
+		select {
+		case <-event:
+		case <-soon:
+		case <-timer.C:
+			return false, nil
+		case <-l.conn.Done():
+			return false, fmt.Errorf("%w: %w", ErrUnavailable, l.why())
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+}
+
+// known returns the problems that the server has published, by path. They must not be changed.
+func (l *link) known() map[string]*published {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]*published, len(l.problems))
+	for path, p := range l.problems {
+		if len(p.items) > 0 {
+			all[path] = p
+		}
+	}
+	return all
+}
+
+// problem is a problem as models see it.
+type problem struct {
+	path     string
+	line     int // counted from 1
+	severity lsp.DiagnosticSeverity
+	source   string
+	message  string
+}
+
+func newProblem(path string, d *lsp.Diagnostic) problem {
+	source := d.Source
+	if code := strings.Trim(string(d.Code), `"`); code != "" && code != "null" && len(code) < 100 &&
+		!strings.HasPrefix(code, "{") {
+		source = strings.TrimSpace(source + " " + code)
+	}
+	return problem{
+		path,
+		int(d.Range.Start.Line) + 1,
+		d.Severity,
+		shown(source, 100),
+		shown(d.Message, 1000),
+	}
+}
+
+// sortProblems puts the errors first, then goes by path and line.
+func sortProblems(all []problem) {
+	slices.SortFunc(all, func(a, b problem) int {
+		return cmp.Or(
+			cmp.Compare(a.severity, b.severity),
+			cmp.Compare(a.path, b.path),
+			cmp.Compare(a.line, b.line),
+			cmp.Compare(a.message, b.message),
+			cmp.Compare(a.source, b.source),
+		)
+	})
+}
+
+var severities = map[lsp.DiagnosticSeverity]string{
+	lsp.SeverityError: "error", lsp.SeverityWarning: "warning", lsp.SeverityInformation: "info", lsp.SeverityHint: "hint",
+}
+
+// text returns the problem on one line.
+func (p *problem) text(v *project) string {
+	line := fmt.Sprintf("%s:%d: %s: %s", v.short(p.path), p.line, severities[p.severity], p.message)
+	if p.source != "" {
+		line += " [" + p.source + "]"
+	}
+	return line
+}
+
+// key identifies a problem wherever its line is now.
+func (p *problem) key() string {
+	message := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, p.message)
+	return fmt.Sprintf("%s\x00%d\x00%s\x00%s", p.path, p.severity, p.source, message)
+}
+
+// newProblems returns the problems of after that were not in before. A problem that has moved is
+// not new. lineOf returns the text of a line before and after, for files whose text is known.
+func newProblems(
+	before, after map[string]*published,
+	textBefore, textAfter map[string]*lsp.Text,
+) []problem {
+	type old struct {
+		lines map[string]int // how often, by the text of the line
+		total int
+	}
+	known := map[string]*old{}
+	lineOf := func(texts map[string]*lsp.Text, p *problem) string {
+		if t := texts[p.path]; t != nil {
+			return strings.TrimSpace(t.Line(p.line - 1))
+		}
+		return ""
+	}
+	for path, p := range before {
+		for i := range p.items {
+			was := newProblem(path, &p.items[i])
+			o := known[was.key()]
+			if o == nil {
+				o = &old{lines: map[string]int{}}
+				known[was.key()] = o
+			}
+			o.lines[lineOf(textBefore, &was)]++
+			o.total++
+		}
+	}
+	var candidates []problem
+	for path, p := range after {
+		for i := range p.items {
+			if p.items[i].Severity == lsp.SeverityHint {
+				continue
+			}
+			now := newProblem(path, &p.items[i])
+			o := known[now.key()]
+			if line := lineOf(textAfter, &now); o != nil && o.lines[line] > 0 {
+				o.lines[line]--
+				o.total--
+				continue
+			}
+			candidates = append(candidates, now)
+		}
+	}
+	// The old ones that remain are on changed lines. As many candidates are the same problems.
+	sortProblems(candidates)
+	return slices.DeleteFunc(candidates, func(p problem) bool {
+		o := known[p.key()]
+		if o == nil || o.total == 0 {
+			return false
+		}
+		o.total--
+		return true
+	})
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsptoolset
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// symbolArgs is how a model names a symbol.
+type symbolArgs struct {
+	Symbol string `json:"symbol"         jsonschema_description:"The symbol's name\\, as specific as needed: Agent.Run\\, Run\\, or parse."                             validate:"required,max=500"`
+	Path   string `json:"path,omitempty" jsonschema_description:"A file that defines or uses the symbol\\, or a directory that it is in. Default: the whole project."`
+	Line   int    `json:"line,omitempty" jsonschema_description:"The line of path that mentions the symbol\\, counted from 1."                                        validate:"min=0"`
+}
+
+// target is a symbol that was found: a place in a document where it is mentioned.
+type target struct {
+	link *link
+	doc  *document
+	// offset is where its name is, in bytes.
+	offset int
+	// title is its name, and symbol what is known of it if the place is its definition.
+	title  string
+	symbol *symbol
+}
+
+// placed are names such as "a/b.go:12 Run" and "a/b.go Run".
+var placed = regexp.MustCompile(`^(\S+?\.\w+)(?::(\d+)(?::\d+)?)?\s+(\S.*)$`)
+
+// split reads a name with a place in front of it.
+func (in *symbolArgs) split() {
+	if m := placed.FindStringSubmatch(in.Symbol); m != nil && in.Path == "" {
+		in.Path, in.Symbol = m[1], m[3]
+		if in.Line == 0 {
+			in.Line, _ = strconv.Atoi(m[2])
+		}
+	}
+}
+
+// servers returns the servers that are needed to find the symbol.
+func (c *call) servers(ctx context.Context, path string) ([]*Server, error) {
+	if path == "" {
+		return c.forProject(ctx)
+	}
+	at, _, dir, err := c.file(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if dir {
+		return c.forProject(ctx)
+	}
+	s, err := c.forFile(at.Path)
+	return []*Server{s}, err
+}
+
+// resolve finds the symbol that a model names.
+func (c *call) resolve(ctx context.Context, in symbolArgs) (*target, error) {
+	in.split()
+	path := namePath(in.Symbol)
+	if len(path) == 0 {
+		return nil, toolset.Retry("symbol: %q is not the name of a symbol", shown(in.Symbol, 200))
+	}
+	if in.Path == "" {
+		if in.Line > 0 {
+			return nil, toolset.Retry("line: give the path of the file, too")
+		}
+		return c.find(ctx, path, workspace.Location{})
+	}
+	at, line, dir, err := c.file(ctx, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if dir {
+		return c.find(ctx, path, at)
+	}
+	l, d, err := c.open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if in.Line > 0 {
+		line = in.Line
+	}
+	if line > 0 {
+		return c.onLine(ctx, l, d, path, line)
+	}
+	return c.inFile(ctx, l, d, path)
+}
+
+// inFile finds a symbol that a file defines, or else one that it mentions.
+func (c *call) inFile(ctx context.Context, l *link, d *document, path []string) (*target, error) {
+	all, err := l.outline(ctx, d)
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	found := matching(all, path)
+	switch len(found) {
+	case 1:
+		return c.defined(l, d, &found[0])
+	case 0:
+		at := mentions(d.text.String(), path)
+		if len(at) == 0 {
+			return nil, toolset.Failed(
+				"%s is not in %s.%s",
+				strings.Join(path, "."),
+				c.view.short(d.at.Path),
+				similar(all, path),
+			)
+		}
+		return c.sameAt(ctx, l, d, path, at)
+	}
+	return nil, c.ambiguous(path, found)
+}
+
+// matching returns the symbols with a name, or else those that have it in another case.
+func matching(all []symbol, path []string) []symbol {
+	var found []symbol
+	for i := range all {
+		if endsWith(all[i].path, path) {
+			found = append(found, all[i])
+		}
+	}
+	if found == nil {
+		for i := range all {
+			if endsWithFold(all[i].path, path) {
+				found = append(found, all[i])
+			}
+		}
+	}
+	// A name alone means what is at the top, if just one of that name is.
+	shortest := slices.MinFunc(
+		append([]symbol{{path: make([]string, 1000)}}, found...),
+		func(a, b symbol) int { return len(a.path) - len(b.path) },
+	)
+	top := slices.DeleteFunc(
+		slices.Clone(found),
+		func(s symbol) bool { return len(s.path) > len(shortest.path) },
+	)
+	if len(top) == 1 && len(top[0].path) == len(path) {
+		return top
+	}
+	return found
+}
+
+// defined returns a symbol of a document as a target: its name in the text.
+func (c *call) defined(l *link, d *document, s *symbol) (*target, error) {
+	from, err := d.text.Offset(s.name.Start, l.encoding)
+	to, wrong := d.text.Offset(s.name.End, l.encoding)
+	if err != nil || wrong != nil || to < from {
+		return nil, toolset.Failed(
+			"The language server %s has placed %s outside of %s.",
+			l.guest.server.Name,
+			s.title(),
+			c.view.short(d.at.Path),
+		)
+	}
+	// Servers of flat lists give the whole symbol, and some names have more around them.
+	if at := words(d.text.String()[from:to], s.path[len(s.path)-1]); len(at) > 0 {
+		from += at[0]
+	}
+	return &target{l, d, from, s.title(), s}, nil
+}
+
+// onLine finds a symbol that a line mentions.
+func (c *call) onLine(
+	ctx context.Context,
+	l *link,
+	d *document,
+	path []string,
+	line int,
+) (*target, error) {
+	if line > d.text.Lines() {
+		return nil, toolset.Failed("%s has %d lines.", c.view.short(d.at.Path), d.text.Lines())
+	}
+	start := d.text.Start(line - 1)
+	at := mentions(d.text.Line(line-1), path)
+	if len(at) == 0 {
+		return nil, toolset.Failed(
+			"Line %d of %s does not mention %s. It is: %s",
+			line,
+			c.view.short(d.at.Path),
+			path[len(path)-1],
+			shown(d.text.Line(line-1), 300),
+		)
+	}
+	for i := range at {
+		at[i] += start
+	}
+	return c.sameAt(ctx, l, d, path, at)
+}
+
+// maxMentions is how many places of a name are compared.
+const maxMentions = 8
+
+// sameAt returns the symbol that a document mentions at one of several places. It is an error if
+// the first of them are not the same symbol.
+func (c *call) sameAt(
+	ctx context.Context,
+	l *link,
+	d *document,
+	path []string,
+	at []int,
+) (*target, error) {
+	title := strings.Join(path, ".")
+	if len(at) == 1 {
+		return &target{l, d, at[0], title, nil}, nil
+	}
+	var first *target
+	var at0 string
+	var others []string
+	for _, offset := range at[:min(len(at), maxMentions)] {
+		found, err := l.ask(ctx, "textDocument/definition", d, offset)
+		if err != nil {
+			return nil, c.failed(ctx, err)
+		}
+		if len(found) == 0 {
+			continue // a word in a comment or in a string
+		}
+		where := c.name(&found[0]) + ":" + strconv.Itoa(int(found[0].span.Start.Character))
+		if first == nil {
+			first, at0 = &target{l, d, offset, title, nil}, where
+		}
+		if line := fmt.Sprintf("line %d: defined at %s", d.text.LineOf(offset)+1, c.name(&found[0])); where != at0 ||
+			others == nil {
+			if !slices.Contains(others, line) {
+				others = append(others, line)
+			}
+		}
+	}
+	switch {
+	case first == nil:
+		return nil, toolset.Failed(
+			"%s is mentioned in %s, but is not a symbol there.",
+			title,
+			c.view.short(d.at.Path),
+		)
+	case len(others) > 1:
+		return nil, toolset.Failed(
+			"%s is several symbols in %s. Give the line of one:\n%s",
+			title,
+			c.view.short(d.at.Path),
+			strings.Join(others, "\n"),
+		)
+	}
+	return first, nil
+}

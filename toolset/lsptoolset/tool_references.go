@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsptoolset
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ponte-go/ponte/internal/lsp"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const findReferencesDescription = "Find all places that use a symbol, with the line of each. Also finds the callers of a function, and what it calls. " +
+	"More precise than a text search: it finds this symbol and no other one of its name."
+
+type findReferencesArgs struct {
+	symbolArgs
+	Kind   string `json:"kind,omitempty"   jsonschema_description:"What to find. Default: references."                         validate:"omitempty,oneof=references callers callees"`
+	Offset int    `json:"offset,omitempty" jsonschema_description:"Where to continue in a long answer\\, as the last one said." validate:"min=0"`
+}
+
+func (in findReferencesArgs) needs(ctx context.Context, c *call) ([]*Server, error) {
+	in.split()
+	return c.servers(ctx, in.Path)
+}
+
+func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (toolset.Result, error) {
+	t, err := c.resolve(ctx, in.symbolArgs)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if err := c.awake(ctx, t.link); err != nil {
+		return toolset.Result{}, err
+	}
+	if in.Kind == "callers" || in.Kind == "callees" {
+		return c.calls(ctx, t, in.Kind, in.Offset)
+	}
+	if !provides(t.link.can.ReferencesProvider) {
+		return toolset.Result{}, toolset.Failed(
+			"The language server %s cannot do this.",
+			t.link.guest.server.Name,
+		)
+	}
+	params := struct {
+		lsp.TextDocumentPositionParams
+		Context map[string]bool `json:"context"`
+	}{t.link.position(t.doc, t.offset), map[string]bool{"includeDeclaration": false}}
+	var found []place
+	err = c.repeat(ctx, t.link, func() error {
+		var raw rawJSON
+		if err := t.link.call(ctx, "textDocument/references", params, &raw); err != nil {
+			return err
+		}
+		found, err = t.link.places(raw)
+		return err
+	}, func() []place { return found })
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	found = sortPlaces(found)
+	c.show("References to "+t.title, found...)
+	if len(found) == 0 {
+		return text("Nothing refers to %s.%s", t.title, c.incomplete(t.link))
+	}
+	ts := &texts{c, t.link.guest.server.ends, map[string]*lsp.Text{}}
+	return text(
+		"%s%s",
+		page(c.lines(ctx, ts, found, nil), in.Offset, "references"),
+		c.incomplete(t.link),
+	)
+}
+
+// calls lists the callers of a function, or what it calls, with the places of the calls.
+func (c *call) calls(
+	ctx context.Context,
+	t *target,
+	kind string,
+	offset int,
+) (toolset.Result, error) {
+	if !provides(t.link.can.CallHierarchyProvider) {
+		return toolset.Result{}, toolset.Failed(
+			"The language server %s cannot do this.",
+			t.link.guest.server.Name,
+		)
+	}
+	var items []lsp.CallHierarchyItem
+	if err := t.link.call(ctx, "textDocument/prepareCallHierarchy", t.link.position(t.doc, t.offset), &items); err != nil {
+		return toolset.Result{}, c.failed(ctx, err)
+	}
+	if len(items) == 0 {
+		return toolset.Result{}, toolset.Failed("%s is not a function.", t.title)
+	}
+	var found []place
+	names := map[place]string{}
+	add := func(uri string, r lsp.Range, name string) {
+		if p, err := t.link.place(uri, r); err == nil {
+			if _, known := names[p]; !known {
+				names[p] = name
+				found = append(found, p)
+			}
+		}
+	}
+	var err error
+	if kind == "callers" {
+		var calls []lsp.CallHierarchyIncomingCall
+		if err = t.link.call(ctx, "callHierarchy/incomingCalls", map[string]any{"item": items[0]}, &calls); err == nil {
+			for i := range calls {
+				for _, r := range calls[i].FromRanges {
+					add(calls[i].From.URI, r, "in "+calls[i].From.Name)
+				}
+			}
+		}
+	} else {
+		var calls []lsp.CallHierarchyOutgoingCall
+		if err = t.link.call(ctx, "callHierarchy/outgoingCalls", map[string]any{"item": items[0]}, &calls); err == nil {
+			for i := range calls {
+				add(calls[i].To.URI, calls[i].To.SelectionRange, calls[i].To.Name)
+			}
+		}
+	}
+	if err != nil {
+		return toolset.Result{}, c.failed(ctx, err)
+	}
+	found = sortPlaces(found)
+	c.show(strings.ToUpper(kind[:1])+kind[1:]+" of "+t.title, found...)
+	if len(found) == 0 {
+		return text("%s has no %s in this project.%s", t.title, kind, c.incomplete(t.link))
+	}
+	ts := &texts{c, t.link.guest.server.ends, map[string]*lsp.Text{}}
+	lines := c.lines(
+		ctx,
+		ts,
+		found,
+		func(i int) string { return " [" + shown(names[found[i]], 200) + "]" },
+	)
+	return text("%s%s", page(lines, offset, kind), c.incomplete(t.link))
+}
