@@ -97,12 +97,14 @@ func (e *plainEngine) Fuses() bool {
 type plainFuture struct {
 	engine.Future
 	codec native.Codec
+	task  *engine.Task
 	read  bool
 }
 
 // Start implements [engine.Engine].
 func (e *plainEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
-	return &plainFuture{Future: e.Engine.Start(ctx, t), codec: e.codec}
+	t.Lend()
+	return &plainFuture{Future: e.Engine.Start(ctx, t), codec: e.codec, task: t}
 }
 
 // WaitAny implements [engine.Engine].
@@ -121,6 +123,7 @@ func (f *plainFuture) Done() *engine.Done {
 		return d
 	}
 	f.read = true
+	f.task.Settle(d)
 	out, ok := d.Output.(*engine.Output)
 	switch {
 	case !ok:

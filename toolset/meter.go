@@ -18,6 +18,7 @@ import (
 //
 // The zero value is ready to use and has no limits. A Meter is safe for concurrent use. It must not be copied.
 type Meter struct {
+	_      [0]func() // no code to compare meters
 	mu     sync.Mutex
 	used   Usage
 	limits Limits
@@ -30,14 +31,30 @@ type Meter struct {
 	// costs is set if the meter has prices or a limit on cost, tokens if it has a token limit. Most meters have neither,
 	// and checking for that must be cheap.
 	costs, tokens atomic.Bool
-	// balance is what was prepaid for the run of the meter, while it is replayed. prepaid is the Usage that was counted ahead for runs
-	// below, by their ids. See Prepay and Replay.
+	// balance is the prepaid usage of the run while it is replayed. See Replay.
 	balance *Usage
-	prepaid map[string]any // a map[string]Usage would be one more type in every program
+	// aside is nil on most meters.
+	aside *aside
 	// door is for requests that follow one another in one context, as in most runs.
 	door door
 	// budgets are set with SetBudgets.
 	budgets atomic.Pointer[budgets]
+}
+
+// aside belongs to the runs and tasks below a meter.
+type aside struct {
+	// prepaid is the Usage that was counted ahead for runs, by their ids. See Prepay.
+	prepaid map[string]any // a map[string]Usage would be one more type in every program
+	// lent is the sum of all grants. See Grant.
+	lent Limits
+}
+
+// notes returns aside. The meter is locked.
+func (m *Meter) notes() *aside {
+	if m.aside == nil {
+		m.aside = new(aside)
+	}
+	return m.aside
 }
 
 // payFrom takes a usage out of a balance and returns the rest. Replay sets it: programs without a

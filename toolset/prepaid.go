@@ -17,10 +17,11 @@ func Prepay(m *Meter, runID string, recorded Usage) (takeBack func()) {
 	m.Add(recorded)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.prepaid == nil {
-		m.prepaid = map[string]any{}
+	notes := m.notes()
+	if notes.prepaid == nil {
+		notes.prepaid = map[string]any{}
 	}
-	m.prepaid[runID] = recorded
+	notes.prepaid[runID] = recorded
 	return func() {
 		if left, ok := m.claim(runID); ok {
 			m.Add(left.negative())
@@ -65,8 +66,11 @@ var replays sync.Once
 func (m *Meter) claim(runID string) (Usage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u, ok := m.prepaid[runID].(Usage)
-	delete(m.prepaid, runID)
+	if m.aside == nil {
+		return Usage{}, false
+	}
+	u, ok := m.aside.prepaid[runID].(Usage)
+	delete(m.aside.prepaid, runID)
 	return u, ok
 }
 

@@ -103,7 +103,9 @@ func infoOf(t *Task) *infoJSON {
 	if t.Request != nil {
 		form.Messages = nil // the request has them
 	}
-	if m := t.Info.Meter; m != nil {
+	if t.grant != nil {
+		form.Meter = t.grant.of().State()
+	} else if m := t.Info.Meter; m != nil {
 		form.Meter = m.State()
 	}
 	return form

@@ -78,6 +78,7 @@ func TestTaskJSONKeepsEveryField(t *testing.T) {
 	var whole engine.Task
 	fill(reflect.ValueOf(&whole).Elem(), "task")
 	whole.Op, whole.Call.Decoded, whole.Checks[0].Call.Decoded = engine.OpTool, "left out", nil
+	whole.Beside = 0 // it does not leave the process
 	for _, task := range []*engine.Task{&whole, {Op: engine.OpPrepare, Info: &toolset.RunInfo{Meter: new(toolset.Meter)}}} {
 		if task.Request != nil {
 			task.Info.Messages = task.Request.Messages // they are written once

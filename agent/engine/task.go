@@ -70,6 +70,9 @@ type Task struct {
 	// Emits is set if the worker may call the listener from other goroutines. The engine must then
 	// not execute the task on the run's goroutine, which is where the listener is called.
 	Emits bool `json:"emits,omitempty"`
+	// Beside is how many calls of the step may be executed at the same time from now on, this one
+	// included. It is zero for a call that is executed alone.
+	Beside uint16 `json:"-"`
 	// Info describes the run as of the step's OpPrepare. Its Messages are the history up to the request. It is shared and must not
 	// be changed. It does not change before the next step.
 	Info *toolset.RunInfo `json:"-"`
@@ -83,6 +86,8 @@ type Task struct {
 	Call *Call `json:"-"`
 	// Approval is the approval that an OpApprove requests.
 	Approval *toolset.Approval `json:"approval,omitempty"`
+	// grant is nil if the task has the whole room under the limits of the run.
+	grant *grant
 	// Text and Media are the input of an OpOutput without a call. In an OpApprove, Text describes
 	// the invalid arguments of the last decision, if any.
 	Text  string       `json:"text,omitempty"`

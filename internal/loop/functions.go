@@ -146,7 +146,9 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 				cancel()
 				break
 			}
-			futures = append(futures, r.eng.Start(ctx, r.taskOf(calls[next])))
+			t := r.taskOf(calls[next])
+			t.Beside = r.beside(len(calls)-next, len(running))
+			futures = append(futures, r.eng.Start(ctx, t))
 			running = append(running, calls[next])
 			next++
 		}
@@ -162,6 +164,14 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		}
 	}
 	return failed
+}
+
+// beside returns how many of the calls that are left may run at the same time from now on.
+func (r *run) beside(left, running int) uint16 {
+	if r.cfg.Parallel > 0 {
+		left = min(left, r.cfg.Parallel-running)
+	}
+	return uint16(min(left, 1<<16-1))
 }
 
 // begins emits that a call starts to run.

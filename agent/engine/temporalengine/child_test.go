@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,6 +107,22 @@ func TestOuterLimitsBoundAChild(t *testing.T) {
 		_, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
 		require.ErrorContains(t, err, "usage limit reached: 3 requests, limit 3", "child %v", child)
 		require.Equal(t, 2, asked, "child %v", child)
+	}
+}
+
+// TestChildrenShareWhatTheLimitsLeave: two workflows at the same time do not know of one another, and together make no more requests than are left.
+func TestChildrenShareWhatTheLimitsLeave(t *testing.T) {
+	for _, child := range []bool{false, true} {
+		var asked atomic.Int64
+		busy := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			asked.Add(1)
+			return model.Response(model.ToolCall("a", "guarded", `{"n":1}`)), nil
+		})
+		s := familyOf(t, child, busy, func(c *agent.Config[deps, report]) { c.Limits.Requests = 5 })
+		s.answer = allow
+		_, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
+		require.ErrorContains(t, err, "usage limit reached: 5 requests, limit 5", "child %v", child)
+		require.EqualValues(t, 4, asked.Load(), "child %v", child)
 	}
 }
 

@@ -807,6 +807,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p51.DeniedError](),
 	reflect.TypeFor[p51.FailedError](),
 	reflect.TypeFor[p51.Fixed[any]](),
+	reflect.TypeFor[p51.Grant](),
 	reflect.TypeFor[p51.Host](),
 	reflect.TypeFor[p51.Instance[any]](),
 	reflect.TypeFor[p51.Kind](),
