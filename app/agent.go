@@ -29,9 +29,11 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 const task = `You are a coding agent in the user's editor. Work on the files of the working directory with your tools.
@@ -130,6 +132,17 @@ func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 // serve brings an agent into every IDE that speaks ACP: it makes the tools, the agent and the
 // bridge.
 func serve(ctx context.Context, m model.Model, o options) error {
+	code, err := lsptoolset.New(lsptoolset.Config{
+		Servers: o.user.LanguageServers, Run: local.Config{PassEnv: o.user.Env, Sandbox: sandboxOf(o.user)},
+		Logger: warnings(), Client: lsptoolset.ClientInfo{Name: "ideagent", Version: release()},
+	})
+	if err != nil {
+		return err
+	}
+	defer code.Close()
+	if len(code.Installed()) > 0 {
+		o.code = code
+	}
 	config, err := configure(m, o)
 	if err != nil {
 		return err
@@ -143,6 +156,7 @@ type options struct {
 	user   *config.User
 	wrong  error        // with the configuration: no session begins
 	models []host.Model // that users can choose from
+	code   *lsptoolset.Servers
 	idle   time.Duration
 	tell   func(error)
 }
@@ -172,7 +186,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 	servers := acpmcp.New(acpmcp.Config{Servers: o.user.MCPServers})
 	var more []agent.Capability[session]
 	if !o.user.Bare {
-		if more, err = capabilities(m, o.store); err != nil {
+		if more, err = capabilities(m, o.store, o.code); err != nil {
 			return c, err
 		}
 	}
@@ -208,7 +222,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 			Prices:          modelwrap.ListPrices(),
 			Layers:          func(s session) []approval.Layer { return s.layers },
 			Files:           func(s session) host.Files { return s.turns },
-			Logger:          slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Logger:          warnings(),
 		},
 		Local: fallback(o.user),
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
@@ -240,6 +254,11 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 		c.Auth, _ = m.(acpbridge.Auth) // a model that needs a key
 	}
 	return c, nil
+}
+
+// warnings logs what somebody should know.
+func warnings() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // modesFrom returns the modes, and first the one in which sessions begin.

@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -24,17 +25,21 @@ const explorerInstructions = `You explore the project in the user's editor. Find
 You cannot change anything.`
 
 // capabilities returns what the agent has beside its tools.
-func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[session], error) {
+func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers) ([]agent.Capability[session], error) {
 	work := func(s session) *workspace.Session { return s.Workspace }
 	project := instructions.New(work, instructions.Options{Names: []string{"AGENTS.md", "CLAUDE.md"}})
 	reading := func(_ context.Context, _ *toolset.RunContext[session], t *toolset.Tool[session]) (bool, error) {
 		return t.Kind == toolset.KindRead || t.Kind == toolset.KindSearch, nil
 	}
+	var exploring []toolset.Toolset[session]
+	if code != nil {
+		exploring = append(exploring, lsptoolset.Tools(code, work, lsptoolset.Options{ReadOnly: true}))
+	}
 	explorer, err := agent.New(agent.Config[session, string]{
 		Name:         "explorer",
 		Model:        m,
 		Instructions: explorerInstructions,
-		Toolsets:     []toolset.Toolset[session]{toolset.Filtered(acpbridge.Toolset[session](), reading)},
+		Toolsets:     append(exploring, toolset.Filtered(acpbridge.Toolset[session](), reading)),
 		Capabilities: []agent.Capability[session]{project},
 	})
 	if err != nil {
@@ -52,6 +57,9 @@ func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[sessi
 		subagents.New(subagents.Options[session]{Agents: []subagents.Agent[session]{
 			subagents.Of("explorer", "Finds out how things are in the project. It changes nothing.", explorer, func(s session) session { return s }),
 		}}),
+	}
+	if code != nil {
+		all = append(all, lsptoolset.Capability(code, work, lsptoolset.Options{}))
 	}
 	if store != nil { // the sessions of this directory
 		all = append(all, capability.Conversations(func(s session) capability.ConversationScope {

@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/internal/strictjson"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
@@ -43,6 +44,8 @@ type User struct {
 	Bare         bool
 	Permissions  approval.Config
 	MCPServers   []mcptoolset.ServerConfig
+	// LanguageServers may be used for code intelligence; nil means those that are known.
+	LanguageServers []lsptoolset.Server
 
 	places map[string]place // of the keys, by name
 }
@@ -92,6 +95,7 @@ func Keys() []Key {
 		{Name: "env", Want: "a list of strings", set: (*decoder).env},
 		{Name: "sandbox", Want: "true or false", set: (*decoder).sandbox},
 		{Name: "mcpServers", Want: "an object", set: (*decoder).servers},
+		{Name: "languageServers", Want: "an object", set: (*decoder).languageServers},
 		{Name: "prompts", Want: "a string", set: (*decoder).prompts},
 		{Name: "bare", Want: "true or false", set: func(_ *decoder, u *User, v *strictjson.Value) { u.Bare = v.Text == "true" }},
 	}

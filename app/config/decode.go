@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/internal/strictjson"
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
@@ -193,11 +194,24 @@ func (d *decoder) servers(u *User, v *strictjson.Value) {
 	if u.MCPServers, err = mcptoolset.ParseConfig(append(text, '}'), d.lookup); err == nil {
 		return
 	}
+	d.badServers(v, "mcpServers", "mcptoolset: configuration: ", err)
+}
+
+// languageServers reads language servers.
+func (d *decoder) languageServers(u *User, v *strictjson.Value) {
+	var err error
+	if u.LanguageServers, err = lsptoolset.ParseConfig(d.data[v.Start:v.End]); err != nil {
+		d.badServers(v, "languageServers", "lsptoolset: configuration: ", err)
+	}
+}
+
+// badServers reports joined errors.
+func (d *decoder) badServers(v *strictjson.Value, key, prefix string, err error) {
 	errs := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		errs = joined.Unwrap()
 	}
 	for _, err := range errs {
-		d.bad(v.Start, "mcpServers", "%s", strings.TrimPrefix(err.Error(), "mcptoolset: configuration: "))
+		d.bad(v.Start, key, "%s", strings.TrimPrefix(err.Error(), prefix))
 	}
 }

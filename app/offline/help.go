@@ -8,6 +8,7 @@ const Help = `I am the offline demo model. I follow a few rules, and this is wha
 - ` + "`read main.go`, `show lines 10-20 of main.go`" + `
 - ` + "`list files`, `list *.go in internal`" + `
 - ` + "`search TODO in src`, `where is NewServer`" + `
+- ` + "`where is NewServer defined`, `who calls NewServer`, `rename NewServer to New`, `what is broken`" + `, where a language server is installed
 - ` + "`replace foo with \"bar baz\" in main.go`, `remove \"foo\" from main.go`" + `
 - ` + "`create notes.txt with \"hello\"`, `append \"one more line\" to notes.txt`" + `
 - ` + "`run the tests`, `run make check`, and command lines such as `go test ./...` and `git status`" + `

@@ -25,9 +25,11 @@ func aboutText(k *cursor) bool {
 }
 
 // change is replace for verbs that mean other things as well: the file has to be named.
+const inWhichFile = "in which file? Say, for example, `replace old with new in main.go`"
+
 func (p *parser) change(k *cursor) ([]step, string) {
 	if k.lastIndex(1, "in", "inside", "within") < 0 {
-		return nil, "in which file? Say, for example, `replace old with new in main.go`"
+		return nil, inWhichFile
 	}
 	return p.replace(k)
 }

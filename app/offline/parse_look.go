@@ -299,6 +299,9 @@ func (p *parser) whereIs(k *cursor) ([]step, string) {
 		return nil, ""
 	}
 	s := step{act: actSearch, path: ".", text: path(t)}
+	if k.is("defined", "declared") {
+		s.act = actDefinition
+	}
 	k.skip("defined", "used", "declared", "called", "mentioned")
 	if k.accept("in", "inside", "within", "under") {
 		where, problem := p.place(k)

@@ -65,7 +65,7 @@ func TestGrammar(t *testing.T) {
 		`search for "read a, then run b"`:          {search("read a, then run b", ".")},
 		"search func main in this project":         {search("func main", ".")},
 		"look for hello world in the directory x":  {search("hello world", "x")},
-		"where is NewServer defined?":              {search("NewServer", ".")},
+		"where is NewServer used?":                 {search("NewServer", ".")},
 		"search 'in the hat' in books":             {search("in the hat", "books")},
 		"read a.txt and search for foo in it":      {read("a.txt"), search("foo", "a.txt")},
 		"search the string `a \"b\"` in all files": {search(`a "b"`, ".")},

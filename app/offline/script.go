@@ -38,6 +38,10 @@ func next(req *model.Request) []act {
 			problem = "there is no tool " + code(st.tool) + " here. The tools are " + strings.Join(s.tools, ", ")
 			break
 		}
+		if st.act == actRename && !slices.Contains(s.tools, toolRename) {
+			problem = inWhichFile
+			break
+		}
 	}
 	switch {
 	case problem != "":
@@ -110,6 +114,14 @@ func (s *script) carryOut(st step) bool {
 		return s.list(st)
 	case actSearch:
 		return s.search(st)
+	case actDefinition:
+		return s.definition(st)
+	case actCallers:
+		return s.callers(st)
+	case actRename:
+		return s.rename(st)
+	case actDiagnose:
+		return s.diagnose()
 	case actReplace:
 		return s.replace(st)
 	case actCreate:

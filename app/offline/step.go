@@ -12,20 +12,24 @@ import (
 type action string
 
 const (
-	actRead    action = "read"
-	actList    action = "list"
-	actSearch  action = "search"
-	actReplace action = "replace"
-	actCreate  action = "create"
-	actAppend  action = "append"
-	actRun     action = "run"
-	actWait    action = "wait"
-	actThink   action = "think"
-	actHelp    action = "help"
-	actTests   action = "run the tests"
-	actTool    action = "use"
-	actUndo    action = "undo the last changes"
-	actRedo    action = "redo what was undone"
+	actRead       action = "read"
+	actList       action = "list"
+	actSearch     action = "search"
+	actDefinition action = "find the definition of"
+	actCallers    action = "find the callers of"
+	actRename     action = "rename"
+	actDiagnose   action = "look for problems"
+	actReplace    action = "replace"
+	actCreate     action = "create"
+	actAppend     action = "append"
+	actRun        action = "run"
+	actWait       action = "wait"
+	actThink      action = "think"
+	actHelp       action = "help"
+	actTests      action = "run the tests"
+	actTool       action = "use"
+	actUndo       action = "undo the last changes"
+	actRedo       action = "redo what was undone"
 )
 
 // A step is one thing that the user asked for. Which fields mean something depends on act.
@@ -52,13 +56,15 @@ type step struct {
 }
 
 // changes reports whether the step writes to a file.
-func (s step) changes() bool { return s.act == actReplace || s.act == actCreate || s.act == actAppend }
+func (s step) changes() bool {
+	return s.act == actReplace || s.act == actCreate || s.act == actAppend
+}
 
 // dependsOn reports whether s makes no sense once failed has failed: it is about the same file, or it runs a command
 // that was to see a change.
 func (s step) dependsOn(failed step) bool {
 	if s.act == actRun || s.act == actTests {
-		return failed.changes()
+		return failed.changes() || failed.act == actRename
 	}
 	return s.path != "" && s.path == failed.path && (s.act == actRead || s.changes())
 }
@@ -83,6 +89,10 @@ func (s step) String() string {
 		return "list " + place(s.path)
 	case actSearch:
 		return fmt.Sprintf("search %s in %s", quote(s.text), place(s.path))
+	case actDefinition, actCallers:
+		return string(s.act) + " " + quote(s.text)
+	case actRename:
+		return fmt.Sprintf("rename %s to %s", quote(s.text), quote(s.with))
 	case actReplace:
 		return fmt.Sprintf("replace %s with %s in %s", quote(s.text), quote(s.with), s.path)
 	case actCreate:

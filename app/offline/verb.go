@@ -34,11 +34,15 @@ func init() {
 	add(verb{parse: (*parser).list, alone: true},
 		"what files are in", "what files are there", "which files are in", "which files are there", "list", "ls", "dir")
 	add(verb{parse: (*parser).whereIs}, "where is", "where are", "where's")
+	add(verb{parse: (*parser).whoCalls}, "who calls", "what calls")
+	add(verb{parse: (*parser).diagnose, alone: true},
+		"what is broken", "what's broken", "what is wrong", "what's wrong", "diagnose", "diagnostics")
 	add(verb{parse: (*parser).search}, "search for", "search", "look for", "find", "grep for", "grep")
 	add(verb{parse: (*parser).read},
 		"take a look at", "have a look at", "look at", "what is in", "what's in", "what does", "show me", "show", "read",
 		"open", "print", "cat", "display", "view")
 	add(verb{parse: (*parser).replace}, "replace", "substitute")
+	add(verb{parse: (*parser).rename, needs: hasWord("to", "into", "->", "→")}, "rename")
 	add(verb{parse: (*parser).change, needs: hasWord("to", "into", "with", "->", "→")}, "change", "rename")
 	add(verb{parse: (*parser).remove}, "remove", "delete")
 	add(verb{parse: (*parser).appendTo}, "append")

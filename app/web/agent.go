@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
@@ -34,17 +35,22 @@ type deps struct {
 	changes *checkpoint.Recorder
 }
 
-// newDeps opens the directory of a session.
-func (f *flags) newDeps(_ context.Context, s *host.Session) (deps, error) {
+// local configures what this machine does in a directory.
+func (f *flags) local(dir string) local.Config {
 	named := strings.FieldsFunc(f.env, func(r rune) bool { return r == ',' || r == ' ' })
-	c := local.Config{Roots: []string{s.Info().Dir}, PassEnv: named}
+	c := local.Config{Roots: []string{dir}, PassEnv: named}
 	if f.sandbox {
 		c.Sandbox = &local.Sandbox{}
 		if dir, err := os.UserCacheDir(); err == nil {
 			c.Sandbox.Cache = filepath.Join(dir, "ponte", "sandbox")
 		}
 	}
-	files, err := local.Open(c)
+	return c
+}
+
+// newDeps opens the directory of a session.
+func (f *flags) newDeps(_ context.Context, s *host.Session) (deps, error) {
+	files, err := local.Open(f.local(s.Info().Dir))
 	if err != nil {
 		return deps{}, err
 	}
@@ -59,12 +65,23 @@ func release(ctx context.Context, _ *host.Session, d deps) error {
 
 // serve brings an agent into the browser: it makes the tools, the agent and the handler.
 func serve(ctx context.Context, f *flags, dir string, m model.Model, store session.Store, out io.Writer) error {
+	code, err := lsptoolset.New(lsptoolset.Config{Run: f.local("")})
+	if err != nil {
+		return err
+	}
+	defer code.Close()
+	work := func(d deps) *workspace.Session { return d.work }
+	var more []agent.Capability[deps]
+	if len(code.Installed()) > 0 {
+		more = append(more, lsptoolset.Capability(code, work, lsptoolset.Options{}))
+	}
 	a, err := agent.New(agent.Config[deps, string]{
 		Name:         "webagent",
 		Model:        m,
 		Instructions: instructions,
+		Capabilities: more,
 		Toolsets: []toolset.Toolset[deps]{
-			workspace.Tools(func(d deps) *workspace.Session { return d.work }),
+			workspace.Tools(work),
 			checkpoint.Tools(func(d deps) *checkpoint.Recorder { return d.changes }),
 		},
 	})
