@@ -90,7 +90,7 @@ func TestRulesThatPanicAreErrors(t *testing.T) {
 			rules = append(rules, rule+param)
 		}
 	}
-	rules = append(rules, "dive", "dive,min=1", "dive,dive", "dive,unique", "dive,keys,min=1,endkeys", "dive,keys,min=1", "keys,min=1,endkeys", "min=1,endkeys", "min=1|email",
+	rules = append(rules, "dive", "dive,min=1", "dive,dive", "dive,unique", "dive,keys,min=1,endkeys", "dive,keys,min=1", "keys,min=1,endkeys", "min=1,endkeys", "endkeys,min=1", "min=1|email",
 		"email|min=1", "omitempty,unique", "structonly", "nostructlevel", "isdefault", "omitnil,min=1")
 	made, refused := 0, 0
 	step := 8

@@ -52,6 +52,17 @@ func TestListFiles(t *testing.T) {
 	require.Empty(t, r.asked)
 }
 
+// The ignore files of all directories above the one that is listed count, up to the top of the workspace.
+func TestIgnoreFilesAboveCount(t *testing.T) {
+	r, _ := inMemory(t, workspace.MemoryConfig{Files: map[string]string{
+		".gitignore": "*.log\n/a/b/top\n", "a/.gitignore": "middle\n", "a/b/.ignore": "*.tmp\n", "a/b/x.log": "x", "a/b/top": "x",
+		"a/b/c/middle": "x", "a/b/c/y.tmp": "x", "a/b/c/z.log": "x", "a/b/c/kept": "x",
+	}})
+	require.Equal(t, "a/b/.ignore\na/b/c/\n", r.call("list_files", args{"path": "a/b"}))
+	require.Equal(t, "a/b/c/kept\n", r.call("list_files", args{"path": "a/b/c"}))
+	require.Equal(t, "a/b/c/kept:1: x\n", r.call("search_files", args{"path": "a/b/c", "pattern": "x"}))
+}
+
 func TestListFilesIsBounded(t *testing.T) {
 	files := map[string]string{}
 	for i := range 1200 {

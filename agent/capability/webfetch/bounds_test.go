@@ -229,6 +229,15 @@ func TestConversionEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// The context is looked at every 4,096 steps, and a page takes at least a step for each of its tags.
+func TestConversionLooksAtItsContextOften(t *testing.T) {
+	const tags = 100 << 12
+	c := &clock{Context: context.Background()}
+	_, _, _, err := webfetch.Markdown(c, strings.Repeat("<b>", tags), somewhere)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, c.looks, tags/4096)
+}
+
 // markdownOf returns the Markdown of a page at https://page.test/.
 func markdownOf(t *testing.T, page string) string {
 	t.Helper()

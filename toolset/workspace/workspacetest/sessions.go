@@ -217,8 +217,7 @@ func (s *session) runs(f *modelled) error {
 // now returns what an agent works on: what is typed before what is on disk.
 func (s *session) now(f *modelled) (text []byte, unsaved, ok bool) {
 	if f.typed != nil && (f.disk == nil && *f.typed != "" || f.disk != nil && !workspace.IsLossyView(f.disk, []byte(*f.typed))) {
-		t, _ := workspace.DecodeText([]byte(*f.typed))
-		return t.Data, true, true
+		return []byte(string([]rune(*f.typed))), true, true // editors send UTF-8 only
 	}
 	t, ok := workspace.DecodeText(f.disk)
 	return t.Data, false, ok && f.disk != nil
