@@ -27,6 +27,8 @@ func ParseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	scheme, _, ok := strings.Cut(s, "://")
 	switch {
+	case s != strings.TrimSpace(s):
+		return nil, errors.New("Config.BaseURL has white space around it, such as a newline")
 	case !ok || strings.ContainsAny(scheme, ".:/?#@"):
 		return nil, errors.New("Config.BaseURL has no scheme; it must start with http:// or https://")
 	case err != nil:

@@ -16,7 +16,9 @@ import (
 
 func TestBaseURLsWithoutASchemeAreNamed(t *testing.T) {
 	const missing = "Config.BaseURL has no scheme; it must start with http:// or https://"
+	const blank = "Config.BaseURL has white space around it, such as a newline"
 	for s, want := range map[string]string{
+		"https://api.example.com/v1\n": blank, " https://api.example.com": blank, "sk-a-key\n": blank,
 		"localhost:11434/v1": missing, "localhost:11434": missing, "127.0.0.1:8080/v1": missing, "api.example.com/v1": missing, "[::1]:80": missing,
 		"//api.example.com": missing, "sk-a-key-in-the-wrong-field": missing, "user:secret@host/v1": missing, "/v1": missing, "": missing,
 		"host:80/v1?next=https://x.example": missing, "https:/host": missing, "https:host": missing,
