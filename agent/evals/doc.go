@@ -25,8 +25,8 @@
 // An [Evaluator] gives a trial a [Score]: a yes or no, a number, or a label. It is made of a
 // function of one value, the [Trial], which has the case, the output and all that happened. There
 // are evaluators for outputs ([Equal], [Subset], [Contains], [Matches], [Schema], [Near],
-// [Closeness]), tool calls ([Called], [NotCalled], [CalledWith]), limits ([Within]), and workspaces
-// ([File], [Command]).
+// [Closeness]), tool calls ([Called], [Trajectory], [NotCalled], [CalledWith]), limits ([Within]),
+// and workspaces ([File], [Command]). Models judge with [Judge] and [Prefer].
 //
 // # Failures
 //

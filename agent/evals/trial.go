@@ -105,6 +105,8 @@ type trial struct {
 	value   any
 	invalid error
 	decoded bool
+	// said is what judges have said that give several scores.
+	said map[*scorer]binary
 }
 
 // typed returns a trial with its types.

@@ -122,6 +122,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace",
 	},
+	"agent/evals":                              {"go.yaml.in/yaml/v3"},
 	"internal/frontmatter":                     {"go.yaml.in/yaml/v3"},
 	"agent/session/sqlitestore":                {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"agent/model/anthropicmodel":               {"github.com/anthropics/anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go/"},

@@ -103,3 +103,29 @@ func Holm(p []float64) []float64 {
 	}
 	return corrected
 }
+
+// Kappa returns Cohen's kappa of two raters of the same items: how much more often they agree than
+// by chance, relative to what is possible. It is 1 if they always agree, and 0 for raters that do
+// not look. Each item is the two ratings. If both raters gave everything the same rating, it is 1.
+func Kappa(items [][2]string) float64 {
+	n := float64(len(items))
+	agreed, first, second := 0.0, map[string]float64{}, map[string]float64{}
+	for _, item := range items {
+		if item[0] == item[1] {
+			agreed++
+		}
+		first[item[0]]++
+		second[item[1]]++
+	}
+	chance := 0.0
+	for label, k := range first {
+		chance += k / n * second[label] / n
+	}
+	switch {
+	case n == 0:
+		return 0
+	case chance == 1:
+		return 1
+	}
+	return (agreed/n - chance) / (1 - chance)
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evals_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/evals"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// caller is an agent that calls the tools that its prompt names.
+func caller() *agent.Agent[any, string] {
+	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		var wanted []string
+		for _, name := range strings.Split(req.Messages[0].Parts[0].Text, ",") {
+			if name != "" {
+				wanted = append(wanted, strings.TrimRight(name, "!"))
+			}
+		}
+		done := 0
+		for _, m := range req.Messages {
+			for i := range m.Parts {
+				if k := m.Parts[i].Kind; k == model.PartToolReturn || k == model.PartRetry {
+					done++
+				}
+			}
+		}
+		if done < len(wanted) {
+			return model.Response(model.ToolCall(fmt.Sprint(done), wanted[done], fmt.Sprintf(`{"n":%d}`, done))), nil
+		}
+		return model.Response(model.Text("done")), nil
+	})
+	c := agent.Config[any, string]{Model: m}
+	type args struct {
+		N int `json:"n"`
+	}
+	for _, name := range []string{"find", "price", "stock", "refund"} {
+		c.Tools = append(c.Tools, toolset.Func(name, name, func(context.Context, *toolset.RunContext[any], args) (string, error) {
+			if name == "refund" {
+				return "", toolset.Retry("no")
+			}
+			return name, nil
+		}))
+	}
+	return agent.Must(agent.New(c))
+}
+
+// fileJudge says what the judge in the script of the peer says.
+var fileJudge = modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+	text, _ := json.Marshal(req.Messages)
+	args := map[string]any{"reason": "because"}
+	var form struct {
+		Properties map[string]any
+	}
+	if err := json.Unmarshal(req.Tools[0].Schema, &form); err != nil {
+		return nil, err
+	}
+	if form.Properties["pass"] != nil {
+		args["pass"] = strings.Contains(string(text), "It has a number.")
+	}
+	switch {
+	case form.Properties["pass"] == nil:
+		args["score"] = 4
+	case form.Properties["score"] != nil:
+		args["score"] = 0.25
+	}
+	data, _ := json.Marshal(args)
+	return model.Response(model.ToolCall("1", req.Tools[0].Name, string(data))), nil
+})
+
+var fileOutputs = map[string]any{
+	"text": "The answer is 42.", "number": 42, "yes": true, "list": []any{1, "two", []any{3}, nil},
+	"object": map[string]any{"a": 1, "b": map[string]any{"c": []bool{true, false}}}, "nothing": nil,
+}
+
+// TestFilesOfPydanticEvalsHaveEqualScores compares the scores of a file with those that
+// pydantic-evals gives. A test with that peer keeps them what it says: see internal/interop.
+func TestFilesOfPydanticEvalsHaveEqualScores(t *testing.T) {
+	d, err := evals.ReadFile[string, any]("testdata/pydantic.yaml", evals.FileOptions{Judge: fileJudge})
+	require.NoError(t, err)
+	shop := caller()
+	report, err := evals.Run(t.Context(), d, func(ctx context.Context, in string) (any, error) {
+		if out, ok := fileOutputs[in]; ok {
+			return out, nil
+		}
+		res, err := shop.Run(ctx, nil, in+",")
+		if err != nil {
+			return nil, err
+		}
+		return res.Output, nil
+	}, evals.Options{})
+	require.NoError(t, err)
+	data, err := os.ReadFile("testdata/pydantic.json")
+	require.NoError(t, err)
+	var want map[string]map[string]any
+	require.NoError(t, json.Unmarshal(data, &want))
+	got := map[string]map[string]any{}
+	for _, c := range report.Cases {
+		got[c.Name] = map[string]any{}
+		for _, s := range c.Trials[0].Scores {
+			require.NotEqual(t, evals.KindError, s.Kind, "%s: %s: %s", c.Name, s.Name, s.Reason)
+			if got[c.Name][s.Name] = s.Value; s.Kind == evals.KindPass {
+				got[c.Name][s.Name] = s.Passed()
+			}
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+func TestMistakesInFilesAreExplained(t *testing.T) {
+	type in struct {
+		Text string `json:"text"`
+	}
+	for text, want := range map[string]string{
+		"a: [":                        "the dataset is not YAML",
+		"cases: []\nextra: 1":         `unknown field "extra"`,
+		"cases: [{name: a}]":          "case 1 of the dataset: there are no inputs",
+		"cases: [{inputs: {txt: a}}]": `case 1 of the dataset: inputs: json: unknown field "txt"`,
+		"cases: [{inputs: {}, evaluators: [Nope]}]":                    "evaluator 1, Nope: there is no such evaluator: name it in FileOptions.Evaluators",
+		"cases: []\nevaluators: [{A: 1, B: 2}]":                        "is neither a name nor an object with one name",
+		"cases: []\nevaluators: [EqualsExpected: 3]":                   "evaluator 1, EqualsExpected: it takes no argument 3",
+		"cases: []\nevaluators: [Contains: {val: 3}]":                  `unknown field "val"`,
+		"cases: []\nevaluators: [LLMJudge: x]":                         "there is no model: set FileOptions.Judge",
+		"cases: []\nevaluators: [LLMJudge: {rubric: x, model: 'a:b'}]": `model "a:b" cannot be opened: set FileOptions.Open`,
+		"cases: []\nevaluators: [HasMatchingSpan: {query: {}}]":        "use ToolCorrectness",
+		"cases: []\nevaluators: [TrajectoryMatch: {order: up}]":        "order is up, must be exact or in_order or any_order",
+		"cases: []\nreport_evaluators: [ROCAUCEvaluator]":              "report_evaluators, which are not known here",
+		"cases: [{inputs: {}, expected_output: 1}]":                    "expected_output: json: cannot unmarshal number",
+	} {
+		_, err := evals.Parse[in, string]([]byte(text), evals.FileOptions{})
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err := evals.ReadFile[in, string](filepath.Join(t.TempDir(), "none.yaml"), evals.FileOptions{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestFilesHaveOwnEvaluatorsAndFiles(t *testing.T) {
+	polite := func(args json.RawMessage) (evals.Evaluator, error) {
+		var word string
+		if err := json.Unmarshal(args, &word); err != nil {
+			return evals.Evaluator{}, errors.New("it takes a word")
+		}
+		return evals.Contains(word).Named("polite"), nil
+	}
+	o := evals.FileOptions{Evaluators: map[string]func(json.RawMessage) (evals.Evaluator, error){"Polite": polite}}
+	d, err := evals.Parse[string, string]([]byte(`{"cases": [{"inputs": "x", "metadata": {"k": 1}, "files": {"a": "b"}}], "evaluators": [{"Polite": "please"}]}`), o)
+	require.NoError(t, err)
+	require.Equal(t, "polite", d.Evaluators[0].Name())
+	require.Equal(t, map[string]string{"a": "b"}, d.Cases[0].Files)
+	require.Equal(t, map[string]any{"k": 1.0}, d.Cases[0].Metadata)
+	require.True(t, d.Cases[0].Unlabeled)
+	_, err = evals.Parse[string, string]([]byte(`{"cases": [], "evaluators": ["Polite"]}`), o)
+	require.ErrorContains(t, err, "evaluator 1, Polite: it takes a word")
+}
+
+func TestSchemaOfFiles(t *testing.T) {
+	type out struct {
+		Mood string `json:"mood" validate:"oneof=good bad"`
+	}
+	var b strings.Builder
+	own := map[string]func(json.RawMessage) (evals.Evaluator, error){"Polite": nil}
+	require.NoError(t, evals.WriteSchema[string, out](&b, evals.FileOptions{Evaluators: own}))
+	require.True(t, json.Valid([]byte(b.String())))
+	for _, part := range []string{`"enum": [`, `"const": "Polite"`, `"const": "EqualsExpected"`, `"expected_trajectory"`, `"evaluation_name"`, `"LLMJudge"`} {
+		require.Contains(t, b.String(), part)
+	}
+}
