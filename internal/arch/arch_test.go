@@ -40,7 +40,7 @@ var rules = map[string][]string{
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"agent/model", "internal/show"},
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/nearest", "internal/show"},
-	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/linediff", "internal/lsp", "internal/protect"},
+	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/hide", "internal/linediff", "internal/lsp", "internal/protect"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/linediff", "internal/protect"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard", "internal/hide"},

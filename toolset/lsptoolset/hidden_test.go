@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lsptoolset_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+func TestServersDoNotPrintTheirConfiguration(t *testing.T) {
+	servers, err := lsptoolset.New(lsptoolset.Config{
+		Servers: []lsptoolset.Server{{
+			Name: "tidy", Command: []string{"tidy-ls", "--key=planted"}, Files: map[string]string{".tidy": "tidy"},
+			Env: []string{"TOKEN=planted"}, Settings: map[string]any{"key": "planted"}, Options: "planted",
+		}},
+		Run: local.Config{Env: []string{"TOKEN=planted"}},
+	})
+	require.NoError(t, err)
+	defer servers.Close()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		require.NotContains(t, fmt.Sprintf(verb, servers), "planted", verb)
+	}
+}
