@@ -66,9 +66,6 @@ func runOnEngine(
 	if o.rule != nil {
 		cfg.Options.Policies = o.rule.says.names()
 	}
-	if c, ok := eng.(engine.Continuer); ok {
-		cfg.Continued, cfg.Steps = c.Continues()
-	}
 	return loop.Run(ctx, &plainEngine{Engine: eng, codec: codec}, side, cfg)
 }
 
@@ -85,12 +82,6 @@ type plainEngine struct {
 	engine.Engine
 	codec   native.Codec
 	futures []engine.Future
-}
-
-// Fuses implements [engine.Fuser].
-func (e *plainEngine) Fuses() bool {
-	f, ok := e.Engine.(engine.Fuser)
-	return ok && f.Fuses()
 }
 
 // plainFuture is a future of a plainEngine.

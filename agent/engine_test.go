@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -319,4 +320,23 @@ func TestEngineMayFuseSteps(t *testing.T) {
 		return m
 	}()), agent.WithEngine(fused))
 	require.ErrorAs(t, err, new(*agent.LimitError))
+}
+
+// notBegun is an engine that cannot begin.
+type notBegun struct{ engine.Engine }
+
+func (notBegun) Begin(context.Context) (engine.Beginning, error) {
+	return engine.Beginning{}, errors.New("the database is away")
+}
+
+func TestEngineThatCannotBegin(t *testing.T) {
+	a := agent.Must(agent.New(agent.Config[struct{}, string]{Name: "clerk", Model: modeltest.Script()}))
+	before := []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{model.User("Hello.")}}, model.Response(model.Text("Hi."))}
+	_, err := a.Run(t.Context(), struct{}{}, "Go.", agent.WithRunID("r"), agent.WithHistory(before),
+		agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) { return notBegun{}, nil }))
+	var failed *agent.RunError
+	require.ErrorAs(t, err, &failed)
+	require.EqualError(t, err, "agent clerk: prepare: begin the run: the database is away")
+	require.Equal(t, before, failed.Messages, "nothing has been added")
+	require.Equal(t, "r", failed.RunID)
 }

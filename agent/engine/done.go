@@ -3,6 +3,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -31,8 +33,44 @@ type Done struct {
 	// sent, including those sent by hooks. For an OpPrepare, it counts the usage of history
 	// processors. Nil does not mean zero.
 	Used *toolset.Usage `json:"used,omitempty"`
+	// At is when the result was there, in UTC. The engine sets it where the task is executed, and
+	// returns it again when the run is repeated. Messages have the time of the latest result
+	// before them.
+	At Time `json:"at,omitzero"`
 	// Err ends the run. The other fields mean nothing then, except HandOver.
 	Err error `json:"-"`
+}
+
+// Settle reports whether d, which a worker has made of t with ctx, may be recorded as the task's
+// result. Errors may not, because a run that is repeated should try again. Neither may a result
+// that the end of ctx has shaped, such as a response that was cut off or the words of a tool that
+// gave up: everything that follows would be recorded, too. Settle replaces it by the cause of
+// that end.
+//
+// An engine whose platform records whatever a step returns has it record that there is no result,
+// and executes the task again, as another step, when it meets that record.
+func (d *Done) Settle(ctx context.Context, t *Task) (record bool) {
+	switch {
+	case d.Err != nil:
+		return false
+	case ctx.Err() != nil && !d.whole(t):
+		*d = Done{At: d.At, Err: context.Cause(ctx)}
+		return false
+	}
+	return true
+}
+
+// whole reports whether the end of a context has not shaped the result.
+func (d *Done) whole(t *Task) bool {
+	switch t.Op {
+	case OpModel, OpStep:
+		return d.Response != nil && !d.Response.Interrupted
+	case OpApprove:
+		return d.Decision != nil && d.Decision.Verdict == toolset.VerdictAllow
+	case OpInbox:
+		return true
+	}
+	return !d.Return.Retry && d.Return.Outcome == model.OutcomeSuccess
 }
 
 // Return is how a tool call ended. Without Retry, Approval, Deferred and Pending, it is the call's result.

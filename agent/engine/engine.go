@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -12,9 +13,14 @@ import (
 
 // Engine executes the tasks of one run. The loop calls all methods on the run's goroutine.
 //
-// If a run is repeated from the beginning, and its tasks have the same results, which become available in the same order, then the
-// loop makes the same calls with the same tasks in the same order. Stamp and NewID must then give the same values as before.
+// If a run is repeated from the beginning, and Begin and the tasks have the same results, then
+// the loop starts the same tasks in the same order and makes the same history, in whatever order
+// tasks that run side by side are done. An engine that records results need not record that
+// order.
 type Engine interface {
+	// Begin is called once, before the first task. An error ends the run. A run that is repeated
+	// must get the same again.
+	Begin(ctx context.Context) (Beginning, error)
 	// Start accepts a task. It does not block. The task is executed at the latest when it is waited for. The engine may use t and
 	// what it points to until the future is done, but the loop reuses both afterwards. An error of the engine itself is the
 	// task's error ([Done.Err]).
@@ -23,26 +29,28 @@ type Engine interface {
 	// of Start. WaitAny calls l, on its own goroutine and one call at a time, with what running tasks report. It does not return
 	// early when a context ends: the task does, and the run waits for it.
 	WaitAny(futures []Future, l Listener) int
-	// Stamp sets the message's time to the current time.
-	Stamp(m *model.Message)
-	// NewID returns a fresh identifier.
-	NewID() string
 }
 
-// Fuser is implemented by engines whose tasks are expensive, such as engines based on a workflow
-// service. The loop then starts a single [OpStep] instead of an [OpPrepare], an [OpModel] and an
-// [OpCheck], unless the run is watched and must report each of them.
-type Fuser interface {
-	// Fuses reports whether tasks should be fused. It is called once, before the first task.
-	Fuses() bool
-}
+// Time is when a result was there. The loop has no clock, so it does not import package time.
+type Time = time.Time
 
-// Continuer is implemented by engines that execute a run in several parts, each with the history that the one before has left.
-type Continuer interface {
-	// Continues reports whether the run began in an earlier part, and the number of steps in the
-	// earlier parts. The history of such a run may contain its own messages, and the loop continues
-	// the count. It is called once, before the first task.
-	Continues() (begun bool, steps int)
+// Beginning is what an engine knows of a run before its first task.
+type Beginning struct {
+	// At is when the run began, in UTC. It is the time of the messages that are made before the
+	// first result.
+	At Time
+	// RunID and ConversationID are fresh ids. They are used if the run was given none.
+	RunID, ConversationID string
+	// Fuse is set by engines whose tasks are expensive, such as engines based on a workflow
+	// service. The loop then starts a single [OpStep] instead of an [OpPrepare], an [OpModel] and
+	// an [OpCheck], unless the run is watched and must report each of them.
+	Fuse bool
+	// Continued is set by engines that execute a run in several parts, each with the history that
+	// the one before has left, if the run began in an earlier part. The history may then contain
+	// its own messages. Steps is the number of steps in the earlier parts: the loop continues the
+	// count.
+	Continued bool
+	Steps     int
 }
 
 // Future is a task that was started.

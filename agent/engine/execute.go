@@ -2,7 +2,10 @@
 
 package engine
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Execute executes a task in the form of [MarshalTask] and returns its result in the form of [MarshalDone]: for the process of the
 // worker. report receives what the task reports while it runs, in the form that [Deliver] reads, as a [Worker] calls its listener; an
@@ -15,5 +18,6 @@ func Execute(ctx context.Context, w Worker, task []byte, report func(report []by
 	}
 	var d Done
 	w.Do(WithPart(ctx, TaskOnly), t, Reporter(report), &d)
+	d.At = time.Now().UTC().Round(0)
 	return MarshalDone(t, &d)
 }

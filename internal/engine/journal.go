@@ -31,10 +31,8 @@ type Journal struct {
 	start  start
 
 	past past
-	// clock is the time of the latest result that the loop has seen. It does not advance between results, so times need no
-	// records.
-	clock time.Time
-	ids   int
+	// began is when the run began.
+	began time.Time
 	// instructions belong to the last recorded request.
 	instructions string
 
@@ -94,8 +92,8 @@ func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker eng
 		return nil, j.failed("load", err)
 	}
 	if len(lines) == 0 {
-		j.clock = now()
-		_, err := j.write(ctx, &record{Op: opStart, At: j.clock, Start: begin})
+		j.began = now()
+		_, err := j.write(ctx, &record{Op: opStart, At: j.began, Start: begin})
 		return j, err
 	}
 	if err := j.load(lines); err != nil {
@@ -184,7 +182,7 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 		if err != nil {
 			done = &engine.Done{Err: j.failed("replay", err)}
 		}
-		f.done, f.seq, f.record.At, f.record.Used = done, past.seq, past.At, past.Used
+		f.done, f.seq, f.record.Used = done, past.seq, past.Used
 		return f
 	case past == nil && k.op == opInbox && j.past.begun(k.step):
 		f.done = &engine.Done{} // nothing had come in
@@ -201,7 +199,8 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 	return f
 }
 
-// WaitAny implements [engine.Engine]. Recorded results come first, in the order in which they were recorded.
+// WaitAny implements [engine.Engine]. Recorded results come first, in the order in which they
+// were recorded: observers see it.
 func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 	first := -1
 	var live *journaled
@@ -227,20 +226,14 @@ func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 	} else if used := futures[first].(*journaled).record.Used; used != nil {
 		j.meter.Add(*used)
 	}
-	if at := futures[first].(*journaled).record.At; at.After(j.clock) {
-		j.clock = at
-	}
 	return first
 }
 
-// Stamp implements [engine.Engine]: a message was made at the time of the result that it was made of.
-func (j *Journal) Stamp(m *model.Message) { m.Time = j.clock }
-
-// NewID implements [engine.Engine].
-func (j *Journal) NewID() string {
-	j.ids++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, j.ids))
-	return base32.StdEncoding.EncodeToString(sum[:])[:26]
+// Begin implements [engine.Engine].
+func (j *Journal) Begin(context.Context) (engine.Beginning, error) {
+	id := func(n int) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, n))
+		return base32.StdEncoding.EncodeToString(sum[:])[:26]
+	}
+	return engine.Beginning{At: j.began, RunID: id(2), ConversationID: id(1)}, nil
 }
-
-func now() time.Time { return time.Now().UTC().Round(0) }

@@ -33,7 +33,7 @@ func (j *Journal) load(lines [][]byte) error {
 	if err := first.Start.check(&j.start); err != nil {
 		return err
 	}
-	j.start, j.clock = *first.Start, first.At
+	j.start, j.began = *first.Start, first.At
 	j.past.records = make(map[key]*record, len(lines)-1)
 	j.recorded.add(first)
 	for i, line := range lines[1:] {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // recorder is a worker that records results before it returns them.
@@ -37,14 +35,11 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	f := j.live[t]
 	delete(j.live, t)
 	j.mu.Unlock()
-	f.record.At = now()
-	switch worth := worthOf(ctx, t, done); {
-	case worth == nothing:
-		return
-	case worth == doubtful:
-		*done = engine.Done{Err: context.Cause(ctx)}
+	done.At = now()
+	if !told(t, done) || !done.Settle(ctx, t) {
 		return
 	}
+	f.record.At = done.At
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == engine.OpInbox {
@@ -56,46 +51,18 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	*done = *recorded
 }
 
-// worth classifies the end of a task.
-type worth uint8
-
-const (
-	// nothing: an error, after which nothing follows, or what follows from other records.
-	nothing worth = iota
-	// doubtful: a result shaped by the end of the task's context. The run must not continue with
-	// it, because everything after it would be recorded.
-	doubtful
-	// result: valid in any process.
-	result
-)
-
-func worthOf(ctx context.Context, t *engine.Task, done *engine.Done) worth {
-	good := true
+// told reports whether a result says anything. What does not ends the run, or follows from other
+// records.
+func told(t *engine.Task, done *engine.Done) bool {
 	switch t.Op {
 	case engine.OpModel:
-		if done.Response == nil {
-			return nothing
-		}
-		good = !done.Response.Interrupted
+		return done.Response != nil
 	case engine.OpInbox:
-		if !t.AtEnd && len(done.Inbox) == 0 {
-			return nothing // it follows from the step's going on
-		}
+		return t.AtEnd || len(done.Inbox) > 0 // that nothing came in follows from the step's going on
 	case engine.OpApprove:
-		if done.Decision == nil {
-			return nothing
-		}
-		good = done.Decision.Verdict == toolset.VerdictAllow
-	default:
-		good = !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
+		return done.Decision != nil
 	}
-	switch {
-	case done.Err != nil:
-		return nothing
-	case !good && ctx.Err() != nil:
-		return doubtful
-	}
-	return result
+	return true
 }
 
 // record records a result and returns it as it will be read back. A run and its repetition thus see
@@ -104,7 +71,7 @@ func (j *Journal) record(ctx context.Context, f *journaled, done *engine.Done) (
 	r := &f.record
 	r.take(done, j.codec)
 	if f.again != nil && r.Again {
-		r.At = f.again.At
+		r.At, done.At = f.again.At, f.again.At
 		return done, nil // that says no more than the record that is there
 	}
 	back, err := j.write(ctx, r)

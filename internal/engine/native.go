@@ -54,6 +54,13 @@ func (f *future) Done() *engine.Done {
 	return &f.done
 }
 
+// stamp sets the time of a result, unless the worker has.
+func (f *future) stamp() {
+	if f.done.At.IsZero() {
+		f.done.At = now()
+	}
+}
+
 // report says either that a future is over or what its task has to say, which waits for the reply.
 type report struct {
 	future *future
@@ -75,6 +82,7 @@ func (n *Native) WaitAny(futures []engine.Future, l engine.Listener) int {
 	if f := futures[0].(*future); len(futures) == 1 && !f.started && !f.task.Emits {
 		f.started, f.over = true, true
 		n.worker.Do(f.ctx, f.task, l, &f.done)
+		f.stamp()
 		f.taken = false
 		return 0
 	}
@@ -122,6 +130,7 @@ func (n *Native) spawn(f *future) {
 			}
 		}()
 		n.worker.Do(f.ctx, f.task, relay{n}, &f.done)
+		f.stamp()
 		returned = true
 	})
 }
@@ -165,8 +174,9 @@ func (n *Native) Close() {
 	}
 }
 
-// Stamp implements [engine.Engine].
-func (n *Native) Stamp(m *model.Message) { m.Time = time.Now().UTC().Round(0) }
+// Begin implements [engine.Engine].
+func (n *Native) Begin(context.Context) (engine.Beginning, error) {
+	return engine.Beginning{At: now(), RunID: rand.Text(), ConversationID: rand.Text()}, nil
+}
 
-// NewID implements [engine.Engine].
-func (n *Native) NewID() string { return rand.Text() }
+func now() time.Time { return time.Now().UTC().Round(0) }

@@ -3,19 +3,54 @@
 package engine_test
 
 import (
+	"context"
 	"flag"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 )
 
 var engineRuns = flag.Int("engine-runs", 8, "how many random runs are compared on all engines; a fifth of them in child processes")
 
-// TestRandomRunsAreEqualOnAllEngines plays random runs natively, with a journal, with every task taken through JSON, and with every task
-// in a process of its own. Their histories, outputs and usage are equal.
+// anyOrder is an engine whose tasks are done one after another, in any order.
+type anyOrder struct {
+	worker engine.Worker
+	order  *rand.Rand
+}
+
+type anyTime struct {
+	ctx  context.Context
+	task *engine.Task
+	done *engine.Done
+}
+
+func (f *anyTime) Done() *engine.Done { return f.done }
+
+func (e *anyOrder) Begin(context.Context) (engine.Beginning, error) {
+	return engine.Beginning{At: time.Now().UTC(), RunID: "run", ConversationID: "conversation"}, nil
+}
+
+func (e *anyOrder) Start(ctx context.Context, t *engine.Task) engine.Future {
+	return &anyTime{ctx: ctx, task: t}
+}
+
+func (e *anyOrder) WaitAny(futures []engine.Future, l engine.Listener) int {
+	i := e.order.IntN(len(futures))
+	f := futures[i].(*anyTime)
+	f.done = new(engine.Done)
+	e.worker.Do(f.ctx, f.task, l, f.done)
+	f.done.At = time.Now().UTC()
+	return i
+}
+
+// TestRandomRunsAreEqualOnAllEngines plays random runs natively, with a journal, with every task taken through JSON, with tasks that
+// are done in any order, and with every task in a process of its own. Their histories, outputs and usage are equal.
 func TestRandomRunsAreEqualOnAllEngines(t *testing.T) {
 	tasks := map[string]*int{"in JSON": new(int), "in child processes": new(int)}
 	runs := *engineRuns
@@ -36,6 +71,9 @@ func TestRandomRunsAreEqualOnAllEngines(t *testing.T) {
 		others := map[string]*told{
 			"with a journal": play(agent.WithJournal(new(journal.Memory))),
 			"in JSON":        play(p.inJSON(tasks["in JSON"])),
+			"in any order": play(agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+				return &anyOrder{worker: local, order: rand.New(rand.NewPCG(seed, 0))}, nil
+			})),
 		}
 		if seed%5 == 0 {
 			others["in child processes"] = play(p.inChildren(tasks["in child processes"]))

@@ -23,8 +23,6 @@ type Config struct {
 	// RunID and ConversationID are made or inherited if empty.
 	RunID, ConversationID string
 	History               []*model.Message
-	// Continued is set if the run began before. Its history may then contain its own messages.
-	Continued bool
 	// Prompt is the user's prompt. Nil resumes the history.
 	Prompt []model.Part
 	// Template is the template for requests that the run adds; only its metadata matters. It may be
@@ -53,8 +51,6 @@ type Config struct {
 	Processed bool
 	// Steered is set if messages may arrive during the run.
 	Steered bool
-	// Steps is how many steps the run has made before, with the history that it has now.
-	Steps int
 	// NoCut makes text that a token limit cut off an error, Filtered makes text that a content filter cut off an output.
 	NoCut, Filtered bool
 	// Resume allows a history that ends in an answer. The run returns that answer.

@@ -156,7 +156,9 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 			break
 		}
 		i := r.eng.WaitAny(futures, r)
-		err := r.returned(running[i], futures[i].Done())
+		done := futures[i].Done()
+		r.at(done)
+		err := r.returned(running[i], done)
 		futures, running = slices.Delete(futures, i, i+1), slices.Delete(running, i, i+1)
 		if err != nil && failed == nil {
 			failed = err

@@ -17,10 +17,6 @@ import (
 // messages and usage so far, and the messages can be resumed. The error is an *engine.RunError.
 func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
-	if f, ok := eng.(engine.Fuser); ok {
-		r.fuses = !cfg.Observed && f.Fuses()
-	}
-	r.info.Step = cfg.Steps
 	if cfg.Observed {
 		r.event = new(engine.Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
@@ -32,7 +28,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 		}
 		defer cfg.Scratch.giveBack()
 	}
-	err := r.start()
+	err := r.begin(ctx)
 	if err == nil {
 		err = r.loop(ctx)
 	}
@@ -92,6 +88,10 @@ type run struct {
 	// custom is set if the current tasks have emitted events.
 	custom  bool
 	stopped bool
+	// earlier is how many steps the earlier parts of the run made, clock the time of the latest
+	// result.
+	earlier int
+	clock   engine.Time
 	// fuses is set if steps are fused, ahead if the checks of the current response were made with
 	// it.
 	fuses, ahead bool
@@ -227,7 +227,8 @@ func (r *run) modelTask() (*engine.Task, error) {
 
 // mayAsk returns an error if the limits do not allow the request of the step. The worker counts it.
 func (r *run) mayAsk() error {
-	if err := r.cfg.Meter.CheckRequest(r.asked(), r.info.Step-r.cfg.Steps-2); err != nil { // a step may be that of an earlier response
+	before := r.info.Step - r.earlier - 2 // a step may be that of an earlier response
+	if err := r.cfg.Meter.CheckRequest(r.asked(), before); err != nil {
 		return &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	return nil
@@ -291,7 +292,21 @@ func (r *run) lone(t *engine.Task) *engine.Task {
 func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 	r.waiting[0] = r.eng.Start(ctx, t)
 	r.eng.WaitAny(r.waiting[:], r)
-	return r.waiting[0].Done()
+	done := r.waiting[0].Done()
+	switch t.Op {
+	case engine.OpPrepare, engine.OpCheck, engine.OpPreview: // no message is made of them
+	default:
+		r.at(done)
+	}
+	return done
+}
+
+// at advances the clock to a result. It never goes back: results may come from machines whose
+// clocks differ.
+func (r *run) at(done *engine.Done) {
+	if done.At.After(r.clock) {
+		r.clock = done.At
+	}
 }
 
 // append adds a message of this run to the history. The slice that was passed in is not written to, because it was clipped at
@@ -302,7 +317,7 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Step = r.info.Step
 	}
 	if m.Time.IsZero() {
-		r.eng.Stamp(m)
+		m.Time = r.clock
 	}
 	if t := r.cfg.Template; t != nil && m.Kind == model.KindRequest {
 		m.Metadata = t.Metadata

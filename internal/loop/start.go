@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,13 +12,25 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// start combines history and prompt.
-func (r *run) start() error {
+// begin asks the engine how the run begins.
+func (r *run) begin(ctx context.Context) error {
 	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
 	r.info.Meter = r.cfg.Meter
 	r.info.RunID, r.info.ConversationID = r.cfg.RunID, r.cfg.ConversationID
+	r.messages = slices.Clip(r.cfg.History)
+	began, err := r.eng.Begin(ctx)
+	if err != nil {
+		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("begin the run: %w", err)}
+	}
+	r.fuses = began.Fuse && !r.cfg.Observed
+	r.earlier, r.info.Step, r.clock = began.Steps, began.Steps, began.At
+	return r.start(&began)
+}
+
+// start combines history and prompt.
+func (r *run) start(began *engine.Beginning) error {
 	if r.info.RunID == "" {
-		r.info.RunID = r.eng.NewID()
+		r.info.RunID = began.RunID
 	}
 	history := r.cfg.History
 	if err := valid(history); err != nil {
@@ -27,10 +40,11 @@ func (r *run) start() error {
 		r.info.ConversationID = history[i].ConversationID
 	}
 	if r.info.ConversationID == "" {
-		r.info.ConversationID = r.eng.NewID()
+		r.info.ConversationID = began.ConversationID
 	}
-	r.messages = slices.Clip(history)
-	if id := r.info.RunID; !r.cfg.Continued && slices.ContainsFunc(history, func(m *model.Message) bool { return m.RunID == id }) {
+	id := r.info.RunID
+	taken := func(m *model.Message) bool { return m.RunID == id }
+	if !began.Continued && slices.ContainsFunc(history, taken) {
 		r.info.RunID = "" // the messages of that id are not this run's
 		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: %q", engine.ErrRunID, id)}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -19,9 +20,12 @@ type Harness struct {
 	// Open returns the engine of a life, and a function that releases it once the life has ended, after its context has. If
 	// the harness is Durable, it returns an engine that resumes what earlier lives of the same run have recorded.
 	Open func(t *testing.T, l *Life) (eng engine.Engine, release func())
-	// Play replaces Open for engines that need a special place, such as a workflow. It calls play
-	// there, with the engine of the life and a context that ends with ctx.
-	Play func(ctx context.Context, t *testing.T, l *Life, play func(ctx context.Context, eng engine.Engine))
+	// Play replaces Open for engines that need a special place, such as the function of a
+	// workflow. It calls play there, with the engine of the life and a context that ends with
+	// ctx, and returns when nothing of the life goes on. play returns nil if the run has come to
+	// its end, well or not. Any other error, such as [ErrDied], means that the process of the run
+	// is gone: the place must not let its platform record that the run has ended.
+	Play func(ctx context.Context, t *testing.T, l *Life, play Play)
 	// Unwatched means that the engine drops the reports of tasks. Such an engine is not for watched
 	// runs.
 	Unwatched bool
@@ -29,9 +33,12 @@ type Harness struct {
 	Durable bool
 }
 
+// Play plays a life with an engine.
+type Play func(ctx context.Context, eng engine.Engine) error
+
 // Conformance checks that engines keep the contract of [engine.Engine]: the results of tasks, their order and parallel execution,
 // listeners, cancellation at every task, tasks that end their goroutine, times and ids, usage; and of durable engines, death at every place
-// and equal replays.
+// and equal replays. Engines that panic, or whose run is not played at all, fail the test.
 //
 // It plays a run with scripted tasks: three steps with parallel and sequential calls, approvals, invalid and repaired arguments, and
 // messages that come in.
@@ -147,7 +154,7 @@ func checkCancel(t *testing.T, h *Harness) {
 		l := life(t, fmt.Sprint("cancelled-", n))
 		l.cancelAt = n + 1
 		if res, err := l.live(h); !errors.Is(err, errCancelled) {
-			t.Errorf("cancelled at task %d (%s), the run ended with %v and %v", n+1, l.begun[n], res, err)
+			t.Errorf("cancelled at task %d (%s), the run ended with %v and %v", n+1, l.task(n), res, err)
 		}
 	}
 }
@@ -162,22 +169,24 @@ func checkGoexit(t *testing.T, h *Harness) {
 
 func checkStamps(t *testing.T, h *Harness) {
 	l := life(t, "stamps")
-	finish(t, h, l)
-	for i, at := range l.stamps {
+	messages := finish(t, h, l).Messages
+	for i, m := range messages {
 		switch {
-		case at.IsZero() || at.Location().String() != "UTC":
-			t.Errorf("stamp %d is %v, must be set and in UTC", i, at)
-		case i > 0 && at.Before(l.stamps[i-1]):
-			t.Errorf("stamp %d is %v, which is before the one that came first: %v", i, at, l.stamps[i-1])
+		case m.Time.IsZero() || m.Time.Location() != time.UTC:
+			t.Errorf("message %d is of %v, must be set and in UTC", i, m.Time)
+		case i > 0 && m.Time.Before(messages[i-1].Time):
+			t.Errorf("message %d is of %v, before the last one: %v", i, m.Time, messages[i-1].Time)
 		}
 	}
 	other := life(t, "other stamps")
 	finish(t, h, other)
-	if l.ids[0] == "" || l.ids[0] == other.ids[0] {
-		t.Errorf("two runs have the ids %q and %q", l.ids[0], other.ids[0])
-	}
-	if l.ids[0] == l.ids[1] {
-		t.Errorf("the id %q was given twice", l.ids[0])
+	seen := map[string]bool{}
+	a, b := &l.began, &other.began
+	for _, id := range []string{a.RunID, a.ConversationID, b.RunID, b.ConversationID} {
+		if id == "" || seen[id] {
+			t.Errorf("an id of a run is %q, must be another one for each run and each conversation", id)
+		}
+		seen[id] = true
 	}
 }
 
@@ -234,10 +243,11 @@ func checkReplay(t *testing.T, h *Harness) {
 	if done := effects(again.begun); len(done) > 0 {
 		t.Errorf("%q were executed again", done)
 	}
-	if !slices.Equal(first.ids, again.ids) {
-		t.Errorf("the ids are %q, they were %q", again.ids, first.ids)
+	b, was := again.began, first.began
+	if !b.At.Equal(was.At) || b.RunID != was.RunID || b.ConversationID != was.ConversationID {
+		t.Errorf("the run began as %+v, it was %+v", b, was)
 	}
-	for i, m := range got.Messages {
+	for i, m := range got.Messages { // they are as many: finish compares them
 		if !m.Time.Equal(want.Messages[i].Time) {
 			t.Errorf("message %d is of %v, it was of %v", i, m.Time, want.Messages[i].Time)
 		}
@@ -248,13 +258,14 @@ func checkDeath(t *testing.T, h *Harness) {
 	for n := 0; ; n++ {
 		first := life(t, fmt.Sprint("death-", n))
 		first.boundary = n
-		if _, _ = first.live(h); !first.died {
+		if _, err := first.live(h); first.end == finished && err == nil {
 			return // it has come to its end
+		} else if first.end != died {
+			t.Fatalf("a life that was to die at place %d ended with %v", n, err)
 		}
 		second := life(t, first.RunID)
-		second.boundary = first.passed + 4
-		_, err := second.live(h)
-		if !second.died && err != nil {
+		second.boundary = first.passed + 5
+		if _, err := second.live(h); second.end != died && err != nil {
 			t.Fatalf("the second life after a death at place %d failed: %v", n, err)
 		}
 		notAgain(t, second, first)

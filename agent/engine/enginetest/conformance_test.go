@@ -5,7 +5,9 @@ package enginetest_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,7 +19,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/engine/enginetest"
-	"github.com/ponte-go/ponte/agent/model"
 	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -38,6 +39,14 @@ var faults = map[string]string{
 	"it makes new ids for a replay":                "a repeated run is the same and does nothing",
 	"it records results after it returned them":    "a run that dies anywhere goes on",
 	"it records what became of cancellations":      "a run that was cancelled anywhere goes on",
+	"it records errors":                            "a run that was cancelled anywhere goes on",
+	"it panics":                                    "a run comes to its end",
+	"it has no futures":                            "a run comes to its end",
+	"it does not play the run":                     "a run comes to its end",
+	"it does not begin":                            "a run comes to its end",
+	"it fails when it is resumed":                  "a run that dies anywhere goes on",
+	"it says that runs that died have ended":       "a run that dies anywhere goes on",
+	"it keeps no times of results":                 "a repeated run is the same and does nothing",
 }
 
 func TestDurableEngineInMemoryConforms(t *testing.T) { enginetest.Conformance(t, memory("")) }
@@ -74,24 +83,47 @@ func TestFaultsAreFound(t *testing.T) {
 
 // records are what a durable engine keeps of a run.
 type records struct {
-	done   map[string]*engine.Done
-	order  []string
-	stamps []time.Time
+	done  map[string]*engine.Done
+	began time.Time
+	lives int
+	ended bool
 }
 
 // memory returns a harness of durable engines that keep their records in memory, with a fault.
 func memory(fault string) enginetest.Harness {
 	runs := map[string]*records{}
-	return enginetest.Harness{Durable: true, Open: func(_ *testing.T, l *enginetest.Life) (engine.Engine, func()) {
+	open := func(l *enginetest.Life) *durable {
 		r := runs[l.RunID]
 		if r == nil {
-			r = &records{done: map[string]*engine.Done{}}
+			r = &records{done: map[string]*engine.Done{}, began: time.Now().UTC()}
 			runs[l.RunID] = r
 		}
+		r.lives++
 		e := &durable{fault: fault, life: l, records: r, numbers: map[string]int{}, keys: map[*engine.Task]string{}, nonce: len(runs)}
 		e.native = native.New(e)
+		return e
+	}
+	h := enginetest.Harness{Durable: true}
+	h.Open = func(_ *testing.T, l *enginetest.Life) (engine.Engine, func()) {
+		e := open(l)
 		return e, e.native.Close
-	}}
+	}
+	if !strings.Contains(fault, "run") {
+		return h
+	}
+	h.Open = nil
+	h.Play = func(ctx context.Context, _ *testing.T, l *enginetest.Life, play enginetest.Play) {
+		e := open(l)
+		defer e.native.Close()
+		if fault == "it does not play the run" || e.records.ended {
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		_ = play(ctx, e)
+		e.records.ended = true
+	}
+	return h
 }
 
 // durable is a durable engine.
@@ -104,8 +136,6 @@ type durable struct {
 	records *records
 	numbers map[string]int
 	keys    map[*engine.Task]string
-	stamps  int
-	ids     int
 	nonce   int
 	late    []func()
 	pending []func()
@@ -116,7 +146,6 @@ type durableFuture struct {
 	ctx  context.Context
 	task *engine.Task
 	done *engine.Done
-	seq  int
 }
 
 // Done implements [engine.Future].
@@ -131,22 +160,21 @@ func (f *durableFuture) Done() *engine.Done {
 func (e *durable) Start(ctx context.Context, t *engine.Task) engine.Future {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, record := range e.pending {
-		record()
+	for _, act := range append(e.pending, e.late...) {
+		act()
 	}
-	e.pending = nil
+	e.pending, e.late = nil, nil
 	key := t.Key()
 	e.numbers[key]++
 	key = fmt.Sprint(key, "#", e.numbers[key])
 	e.keys[t] = key
 	if done := e.records.done[key]; done != nil {
-		seq := 0
-		for e.records.order[seq] != key {
-			seq++
-		}
 		t.Count(done)
 		again := *done
-		return &durableFuture{task: t, done: &again, seq: seq}
+		return &durableFuture{task: t, done: &again}
+	}
+	if e.fault == "it has no futures" {
+		return nil
 	}
 	return &durableFuture{Future: e.native.Start(ctx, t), ctx: ctx, task: t}
 }
@@ -169,13 +197,17 @@ func (e *durable) Do(ctx context.Context, t *engine.Task, l engine.Listener, don
 	if e.fault == "it loses results of tools" && t.Op == engine.OpTool {
 		done.Return.Result = toolset.Result{}
 	}
+	if e.fault != "it keeps no times of results" {
+		done.At = time.Now().UTC()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	record := func(kept *engine.Done) func() {
-		return func() { e.records.done[key], e.records.order = kept, append(e.records.order, key) }
-	}(new(*done))
+	keep := e.fault == "it records what became of cancellations" && done.Err == nil
+	keep = keep || done.Settle(ctx, t) || e.fault == "it records errors"
+	kept := new(*done)
+	record := func() { e.records.done[key] = kept }
 	switch {
-	case done.Err != nil && e.fault != "it records what became of cancellations":
+	case !keep:
 	case e.fault == "it records results after it returned them":
 		e.pending = append(e.pending, record)
 	default:
@@ -186,22 +218,22 @@ func (e *durable) Do(ctx context.Context, t *engine.Task, l engine.Listener, don
 	}
 }
 
-// WaitAny implements [engine.Engine].
+// WaitAny implements [engine.Engine]. Recorded results come in any order.
 func (e *durable) WaitAny(futures []engine.Future, l engine.Listener) int {
-	first := -1
+	var known []int
 	var inner []engine.Future
 	for i, f := range futures {
-		f := f.(*durableFuture)
-		switch {
-		case f.done == nil:
+		if f := f.(*durableFuture); f.done == nil {
 			inner = append(inner, f.Future)
-		case first < 0 || f.seq < futures[first].(*durableFuture).seq:
-			first = i
+		} else {
+			known = append(known, i)
 		}
 	}
 	switch {
-	case first >= 0:
-		return first
+	case e.fault == "it panics":
+		panic("a nil map")
+	case len(known) > 0:
+		return known[rand.IntN(len(known))]
 	case e.fault == "it executes one task after another":
 		return e.native.WaitAny(inner[:1], l)
 	case e.fault == "it gives up tasks that are cancelled":
@@ -233,30 +265,20 @@ func (l faulty) Custom(c *engine.Call, value any) error {
 	return l.Listener.Custom(c, value)
 }
 
-// Stamp implements [engine.Engine].
-func (e *durable) Stamp(m *model.Message) {
-	for _, report := range e.late {
-		report()
+// Begin implements [engine.Engine].
+func (e *durable) Begin(context.Context) (engine.Beginning, error) {
+	id := e.life.RunID
+	b := engine.Beginning{At: e.records.began, RunID: id + "-run", ConversationID: id + "-talk"}
+	switch {
+	case e.fault == "it does not begin",
+		e.fault == "it fails when it is resumed" && e.records.lives > 1:
+		return b, errors.New("the database is away")
+	case e.fault == "it sets no times":
+		b.At = time.Time{}
+	case e.fault == "it gives an id twice":
+		b.ConversationID = b.RunID
+	case e.fault == "it makes new ids for a replay":
+		b.RunID = fmt.Sprint(b.RunID, "-", time.Now().UnixNano(), e.nonce)
 	}
-	e.late = nil
-	if e.fault == "it sets no times" {
-		return
-	}
-	if e.stamps == len(e.records.stamps) {
-		e.records.stamps = append(e.records.stamps, time.Now().UTC())
-	}
-	m.Time = e.records.stamps[e.stamps]
-	e.stamps++
-}
-
-// NewID implements [engine.Engine].
-func (e *durable) NewID() string {
-	if e.ids == 0 || e.fault != "it gives an id twice" {
-		e.ids++
-	}
-	id := fmt.Sprint(e.life.RunID, "-", e.ids)
-	if e.fault == "it makes new ids for a replay" {
-		id = fmt.Sprint(id, "-", time.Now().UnixNano(), e.nonce)
-	}
-	return id
+	return b, nil
 }

@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,9 +49,44 @@ type Life struct {
 	telling  bool
 	told     int
 	passed   int
-	ids      []string
-	stamps   []time.Time
-	died     bool
+	began    engine.Beginning
+	end      end
+	over     bool // nothing may be said of it any more
+}
+
+// end is how a life has ended.
+type end int
+
+const (
+	unplayed end = iota
+	finished     // the run has come to its end, well or not
+	died
+	broken // the engine broke the contract, so what became of the run means nothing
+)
+
+// ErrDied is returned by the function play of a [Harness] if the life has ended in the middle.
+var ErrDied = errors.New("enginetest: the process of the run has died")
+
+// errBroken means that a test has failed already.
+var errBroken = errors.New("the engine does not keep the contract")
+
+// errorf fails the test, unless the life is over: a straggler must not end the program.
+func (l *Life) errorf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.t.Errorf(format, args...)
+	}
+}
+
+// task returns the key of the n-th task that was executed.
+func (l *Life) task(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < len(l.begun) {
+		return l.begun[n]
+	}
+	return "which was not executed"
 }
 
 // patience limits how long calls wait for each other. It ends the suite for engines that do not run
@@ -75,7 +113,7 @@ func (l *Life) Begin(ctx context.Context, t *engine.Task) error {
 		select {
 		case <-l.met:
 		case <-time.After(patience):
-			l.t.Error("calls that were started together do not run side by side")
+			l.errorf("calls that were started together do not run side by side")
 		case <-ctx.Done():
 		}
 	}
@@ -104,10 +142,25 @@ func (w own) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *en
 		w.mu.Unlock()
 	}()
 	if err := w.Begin(ctx, t); err != nil {
-		done.Err = err
+		gaveUp(t, done)
 		return
 	}
 	script{}.Do(ctx, t, l, done)
+}
+
+// gaveUp is the result of a task that was cancelled, as it comes from models and tools that have
+// words for it.
+func gaveUp(t *engine.Task, done *engine.Done) {
+	switch t.Op {
+	case engine.OpTool:
+		done.Return.Text, done.Return.Outcome = "I was told to stop.", model.OutcomeFailed
+	case engine.OpApprove:
+		done.Decision = &toolset.Decision{Verdict: toolset.VerdictDeny, Reason: "nobody is there"}
+	case engine.OpOutput:
+		done.Return = engine.Return{Result: toolset.Result{Text: "not valid"}, Retry: true}
+	default:
+		done.Err = errCancelled
+	}
 }
 
 // death ends a life in the middle.
@@ -115,8 +168,8 @@ type death struct{}
 
 // watched is an engine that a life looks at.
 type watched struct {
-	engine.Engine
-	*Life
+	engine  engine.Engine
+	life    *Life
 	futures []engine.Future
 }
 
@@ -127,21 +180,25 @@ type watchedFuture struct {
 
 // pass passes a place where a life may end.
 func (w *watched) pass() {
-	if w.passed++; w.boundary >= 0 && w.passed > w.boundary {
+	if l := w.life; l.boundary >= 0 && l.passed >= l.boundary {
 		panic(death{})
 	}
+	w.life.passed++
 }
 
-// Fuses implements [engine.Fuser].
-func (w *watched) Fuses() bool {
-	f, ok := w.Engine.(engine.Fuser)
-	return ok && f.Fuses()
+// Begin implements [engine.Engine].
+func (w *watched) Begin(ctx context.Context) (engine.Beginning, error) {
+	w.pass()
+	b, err := w.engine.Begin(ctx)
+	w.life.began = b
+	w.pass()
+	return b, err
 }
 
 // Start implements [engine.Engine].
 func (w *watched) Start(ctx context.Context, t *engine.Task) engine.Future {
 	w.pass()
-	f := w.Engine.Start(ctx, t)
+	f := w.engine.Start(ctx, t)
 	w.pass()
 	return &watchedFuture{f, t.Key()}
 }
@@ -152,31 +209,23 @@ func (w *watched) WaitAny(futures []engine.Future, l engine.Listener) int {
 	for _, f := range futures {
 		w.futures = append(w.futures, f.(*watchedFuture).Future)
 	}
-	w.waiting = true
-	i := w.Engine.WaitAny(w.futures, &watchedListener{l, w.Life})
-	w.waiting = false
+	w.life.waiting = true
+	i := w.engine.WaitAny(w.futures, &watchedListener{l, w.life})
+	w.life.waiting = false
 	if i < 0 || i >= len(futures) || futures[i].Done() == nil {
-		w.t.Errorf("WaitAny returned %d, which is not a future that is done", i)
-		panic(death{})
+		panic(fmt.Sprintf("WaitAny returned %d, which is not a future that is done", i))
 	}
 	w.pass()
-	if futures[i].Done().Err == nil {
-		w.returned = append(w.returned, futures[i].(*watchedFuture).key)
+	done, key := futures[i].Done(), futures[i].(*watchedFuture).key
+	if done.Err != nil {
+		return i
+	}
+	w.life.returned = append(w.life.returned, key)
+	nothing := done.Inbox == nil && strings.Contains(key, "/inbox")
+	if !nothing && (done.At.IsZero() || done.At.Location() != time.UTC) {
+		w.life.errorf("the result of %s is of %v: Done.At must be set, in UTC", key, done.At)
 	}
 	return i
-}
-
-// Stamp implements [engine.Engine].
-func (w *watched) Stamp(m *model.Message) {
-	w.Engine.Stamp(m)
-	w.stamps = append(w.stamps, m.Time)
-}
-
-// NewID implements [engine.Engine]. It asks for two ids, because the loop needs one only and they must differ.
-func (w *watched) NewID() string {
-	id := w.Engine.NewID()
-	w.ids = append(w.ids, id, w.Engine.NewID())
-	return id
 }
 
 // watchedListener checks how it is called.
@@ -187,7 +236,7 @@ type watchedListener struct {
 
 func (l *watchedListener) enter() func() {
 	if !l.waiting || l.telling {
-		l.t.Error("the listener was called outside of WaitAny, or twice at once")
+		l.errorf("the listener was called outside of WaitAny, or twice at once")
 	}
 	l.telling = true
 	l.told++
@@ -207,7 +256,7 @@ func (l *watchedListener) Sink() model.Sink {
 func (l *watchedListener) Custom(c *engine.Call, value any) error {
 	defer l.enter()()
 	if c == nil || c.ID == "" {
-		l.t.Error("an event of a tool came without its call")
+		l.errorf("an event of a tool came without its call")
 	} else if c.ID == l.stopAt {
 		return errors.New("stopped by the suite")
 	}
@@ -220,31 +269,35 @@ type silent struct{}
 // Emit implements [loop.Observer].
 func (silent) Emit(*engine.Event) bool { return true }
 
-// live lives a life and returns what the run came to.
+// live lives a life and returns what the run came to: [ErrDied] if the life has ended before.
 func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 	ctx, cancel := context.WithCancelCause(l.t.Context())
 	l.cancel, l.met, l.Meter = cancel, make(chan struct{}), new(toolset.Meter)
 	l.Worker = own{l}
-	play := func(ctx context.Context, eng engine.Engine) {
+	play := func(ctx context.Context, eng engine.Engine) (ended error) {
+		l.end, ended = broken, errBroken // unless something better is known
 		defer func() {
-			if p := recover(); p != nil {
-				if _, ok := p.(death); !ok {
-					panic(p)
-				}
-				l.died = true
+			switch p := recover(); p.(type) {
+			case nil:
+			case death:
+				l.end, ended = died, ErrDied
+			default:
+				l.errorf("the engine panicked: %v\n%s", p, debug.Stack())
 			}
 		}()
-		res, err = loop.Run(ctx, &watched{Engine: eng, Life: l}, silent{}, &loop.Config{
+		res, err = loop.Run(ctx, &watched{engine: eng, life: l}, silent{}, &loop.Config{
 			Agent: "enginetest", RunID: l.RunID, Prompt: []model.Part{model.User("Go.")}, Meter: l.Meter,
 			Asks: true, Steered: true, Observed: l.stream, Stream: l.stream,
 		})
+		l.end = finished
+		return nil
 	}
 	if h.Play != nil {
 		h.Play(ctx, l.t, l, play)
 		cancel(nil)
 	} else {
 		eng, release := h.Open(l.t, l)
-		play(ctx, eng)
+		_ = play(ctx, eng)
 		cancel(nil)
 		if release != nil {
 			release()
@@ -255,7 +308,16 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 	if l.running > 0 {
 		l.t.Errorf("%d tasks go on after the run has ended", l.running)
 	}
-	return res, err
+	l.over = true
+	switch l.end {
+	case finished:
+		return res, err
+	case died:
+		return nil, ErrDied
+	case unplayed:
+		l.t.Error("the run was not played: the harness must have its function play called for each life")
+	}
+	return nil, errBroken
 }
 
 // history shows a history without what an engine may choose.

@@ -4,17 +4,14 @@ package enginetest
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/agent/model"
 )
 
 // plain is the reference: it executes one task after another.
 type plain struct {
 	worker engine.Worker
-	ids    int
 }
 
 type plainFuture struct {
@@ -37,14 +34,13 @@ func (p *plain) WaitAny(futures []engine.Future, l engine.Listener) int {
 	f := futures[0].(*plainFuture)
 	f.done = new(engine.Done)
 	p.worker.Do(f.ctx, f.task, l, f.done)
+	f.done.At = now()
 	return 0
 }
 
-// Stamp implements [engine.Engine].
-func (p *plain) Stamp(m *model.Message) { m.Time = time.Now().UTC() }
-
-// NewID implements [engine.Engine].
-func (p *plain) NewID() string {
-	p.ids++
-	return fmt.Sprint("id-", p.ids)
+// Begin implements [engine.Engine].
+func (p *plain) Begin(context.Context) (engine.Beginning, error) {
+	return engine.Beginning{At: now(), RunID: "run", ConversationID: "conversation"}, nil
 }
+
+func now() time.Time { return time.Now().UTC().Round(0) }

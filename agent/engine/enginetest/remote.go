@@ -6,10 +6,8 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/agent/model"
 )
 
 // Execute executes a task elsewhere, as [engine.Execute] does with a worker.
@@ -18,7 +16,7 @@ type Execute func(ctx context.Context, task []byte, report func(report []byte) e
 // Remote is the simplest engine that has tasks executed elsewhere: everything but the inbox goes through JSON. It records nothing. It is
 // meant for tests, and as an example of what an engine has to do.
 type Remote struct {
-	// Fuse has a step prepared, requested and checked by one task: see [engine.Fuser].
+	// Fuse has a step prepared, requested and checked by one task: see [engine.Beginning].
 	Fuse bool
 
 	local   engine.Worker
@@ -55,7 +53,7 @@ func (r *Remote) Start(ctx context.Context, t *engine.Task) engine.Future {
 	if t.Op == engine.OpInbox {
 		f.done = new(engine.Done)
 		r.local.Do(ctx, t, nil, f.done)
-		f.done.Used = nil // it was counted here
+		f.done.Used, f.done.At = nil, now() // it was counted here
 		return f
 	}
 	data, err := engine.MarshalTask(t)
@@ -96,8 +94,11 @@ func (r *Remote) do(ctx context.Context, f *future, task []byte) *engine.Done {
 	return done
 }
 
-// Fuses implements [engine.Fuser].
-func (r *Remote) Fuses() bool { return r.Fuse }
+// Begin implements [engine.Engine].
+func (r *Remote) Begin(context.Context) (engine.Beginning, error) {
+	b := engine.Beginning{At: now(), RunID: rand.Text(), ConversationID: rand.Text(), Fuse: r.Fuse}
+	return b, nil
+}
 
 // WaitAny implements [engine.Engine].
 func (r *Remote) WaitAny(futures []engine.Future, l engine.Listener) int {
@@ -116,12 +117,6 @@ func (r *Remote) WaitAny(futures []engine.Future, l engine.Listener) int {
 		n.from.done = n.done
 	}
 }
-
-// Stamp implements [engine.Engine].
-func (r *Remote) Stamp(m *model.Message) { m.Time = time.Now().UTC().Round(0) }
-
-// NewID implements [engine.Engine].
-func (r *Remote) NewID() string { return rand.Text() }
 
 // Close waits for abandoned tasks. Their contexts must have ended.
 func (r *Remote) Close() {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/agent/model"
 )
 
 // activities executes the tasks of runs on a worker.
@@ -111,7 +110,8 @@ func (a *activities) attempt(ctx context.Context, in taskInput) (any, error) {
 	defer cancel()
 	var done engine.Done
 	perform(ctx, r.worker, task, newAsker(ctx, task.Key(), r), &done)
-	if err := interrupted(ctx, &done); err != nil {
+	done.At = time.Now().UTC().Round(0)
+	if err := interrupted(ctx, task, &done); err != nil {
 		return nil, err
 	}
 	if errors.Is(done.Err, agent.ErrToolGone) { // perhaps other workers have a version of the agent that has it
@@ -146,15 +146,14 @@ func current(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return interrupted(ctx, &engine.Done{Err: ctx.Err()})
+	return interrupted(ctx, nil, &engine.Done{Err: ctx.Err()})
 }
 
 // interrupted returns the error of an activity whose context has ended before the task was done well. If the worker lost touch with the server, what
 // became of the task means nothing, and it is executed again.
-func interrupted(ctx context.Context, done *engine.Done) error {
-	well := done.Err == nil && !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
+func interrupted(ctx context.Context, task *engine.Task, done *engine.Done) error {
 	switch cause := context.Cause(ctx); {
-	case ctx.Err() == nil || well:
+	case ctx.Err() == nil || done.Settle(ctx, task):
 		return nil
 	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), context.DeadlineExceeded): // Temporal knows what it means
 		return ctx.Err()

@@ -36,10 +36,9 @@ type carried struct {
 	// History is the run's history. Instructions belong to its requests.
 	History      *reference   `json:"history"`
 	Instructions []instructed `json:"instructions,omitempty"`
-	// Usage is the run's usage. Steps and IDs count the steps and the ids made.
+	// Usage is the run's usage. Steps counts the steps.
 	Usage toolset.Usage `json:"usage,omitzero"`
 	Steps int           `json:"steps,omitempty"`
-	IDs   uint64        `json:"ids,omitempty"`
 	// Dropped is the number of transcript messages that the history no longer contains.
 	Dropped int `json:"dropped,omitempty"`
 	// Inbox are the messages that the run has not read yet.
@@ -88,8 +87,8 @@ func (f *flow[D, O]) again(ctx workflow.Context, e *runEngine, in begin, waits b
 	}
 	in.Prompt, in.Parts, in.History = "", nil, nil
 	in.Carried = &carried{
-		History: history, Instructions: instructions(s.messages), Usage: s.usage, Steps: e.steps, IDs: e.ids, Dropped: e.dropped, Inbox: s.inbox.Left(), Waits: waits, Results: s.results,
-		Taken: s.taken,
+		History: history, Instructions: instructions(s.messages), Usage: s.usage, Steps: e.steps,
+		Dropped: e.dropped, Inbox: s.inbox.Left(), Waits: waits, Results: s.results, Taken: s.taken,
 	}
 	return workflow.NewContinueAsNewError(ctx, f.config.Name, in)
 }
@@ -108,7 +107,7 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 		e.chain.kept = tip{last: messages[n-1], n: n, key: c.History.Before}
 	}
 	s.messages, s.usage, s.results, s.taken = messages, c.Usage, c.Results, c.Taken
-	e.before, e.steps, e.ids, e.dropped = &c.Usage, c.Steps, c.IDs, c.Dropped
+	e.before, e.steps, e.dropped = &c.Usage, c.Steps, c.Dropped
 	for _, parts := range c.Inbox {
 		s.inbox.Send(parts...)
 	}

@@ -38,7 +38,7 @@ func (w *within) Do(ctx context.Context, t *engine.Task, l engine.Listener, done
 }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, enginetest.Harness{Unwatched: true, Play: func(life context.Context, t *testing.T, l *enginetest.Life, play func(context.Context, engine.Engine)) {
+	play := func(life context.Context, t *testing.T, l *enginetest.Life, play enginetest.Play) {
 		suite := new(testsuite.WorkflowTestSuite)
 		suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 		env := suite.NewTestWorkflowEnvironment()
@@ -63,9 +63,8 @@ func TestConformance(t *testing.T) {
 					cancel(context.Cause(life))
 				}
 			})
-			play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID}, histories: &histories{blobs: new(MemoryBlobs)},
+			return play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID}, histories: &histories{blobs: new(MemoryBlobs)},
 				state: new(state), messages: workflow.GetSignalChannel(ctx, messageSignal)})
-			return nil
 		}, workflow.RegisterOptions{Name: "play"})
 		defer context.AfterFunc(life, env.CancelWorkflow)()
 		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: l.RunID})
@@ -73,5 +72,6 @@ func TestConformance(t *testing.T) {
 		require.True(t, env.IsWorkflowCompleted())
 		require.NoError(t, env.GetWorkflowError())
 		w.running.Wait()
-	}})
+	}
+	enginetest.Conformance(t, enginetest.Harness{Unwatched: true, Play: play})
 }

@@ -60,7 +60,6 @@ type runEngine struct {
 	histories *histories
 	// around is the call that the run is, or nil.
 	around *around
-	ids    uint64
 	// steps is how many steps the run has made, in all of its legs.
 	steps int
 	// continues is set if the run began before this leg.
@@ -90,12 +89,21 @@ type future struct {
 // Done implements [engine.Future].
 func (f *future) Done() *engine.Done { return f.done }
 
-// Fuses implements [engine.Fuser].
-func (e *runEngine) Fuses() bool { return true }
-
-// Continues implements [engine.Continuer]. Steps count from the beginning of the run, which keeps
+// Begin implements [engine.Engine]. Ids derive from the workflow's. Steps count from the
+// beginning of the run, which keeps
 // idempotency keys unique.
-func (e *runEngine) Continues() (begun bool, steps int) { return e.continues, e.steps }
+func (e *runEngine) Begin(context.Context) (engine.Beginning, error) {
+	info := workflow.GetInfo(e.ctx)
+	of := []byte(info.WorkflowExecution.ID + "\x00" + info.OriginalRunID + "\x00")
+	id := func(n uint64) string {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(of, n))
+		return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])
+	}
+	return engine.Beginning{
+		At: workflow.Now(e.ctx).UTC().Round(0), RunID: id(2), ConversationID: id(1),
+		Fuse: true, Continued: e.continues, Steps: e.steps,
+	}, nil
+}
 
 // Start implements [engine.Engine].
 func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
@@ -117,7 +125,7 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		f.done = new(engine.Done)
 		e.receive()
 		e.local.Do(ctx, t, nil, f.done)
-		f.done.Used = nil // it was counted here
+		f.done.Used, f.done.At = nil, workflow.Now(e.ctx).UTC().Round(0) // it was counted here
 		return f
 	case engine.OpStep, engine.OpPrepare:
 		e.state.messages, e.state.usage = t.Info.Messages, t.Info.Meter.Usage()
@@ -304,6 +312,9 @@ func (e *runEngine) finish(f *future) {
 	if out, ok := done.Output.(*engine.Output); ok {
 		e.outputs = append(e.outputs, out.Data)
 	}
+	if done.At.IsZero() { // a worker of an older version, or the workflow of a call
+		done.At = workflow.Now(e.ctx).UTC().Round(0)
+	}
 	f.task.Count(done)
 	f.done = done
 }
@@ -337,16 +348,4 @@ func failure(f *future, err error) error {
 		return context.Canceled
 	}
 	return fmt.Errorf("%w: %w", ErrWorkerLost, err)
-}
-
-// Stamp implements [engine.Engine].
-func (e *runEngine) Stamp(m *model.Message) { m.Time = workflow.Now(e.ctx).UTC().Round(0) }
-
-// NewID implements [engine.Engine]. Ids derive from the workflow's, which makes them the same in
-// each replay.
-func (e *runEngine) NewID() string {
-	e.ids++
-	info := workflow.GetInfo(e.ctx)
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(info.WorkflowExecution.ID+"\x00"+info.OriginalRunID+"\x00"), e.ids))
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])
 }

@@ -23,15 +23,16 @@ func TestTaskOfAWorkerThatLostTouchIsDoneAgain(t *testing.T) {
 		cancel(cause)
 		return ctx
 	}
+	call := &engine.Task{Op: engine.OpTool}
 	late := errors.New("context deadline exceeded")
 	failed := &engine.Done{Err: late}
 	retry := &engine.Done{Return: engine.Return{Retry: true}}
 	told := &engine.Done{Return: engine.Return{Result: toolset.Result{Text: "interrupted", Outcome: model.OutcomeFailed}}}
 	for _, done := range []*engine.Done{failed, retry, told} {
-		require.NoError(t, interrupted(t.Context(), done), "the context has not ended")
-		require.ErrorIs(t, interrupted(ended(late), done), late)
-		require.ErrorContains(t, interrupted(ended(late), done), "lost touch with the server")
-		require.Equal(t, context.Canceled, interrupted(ended(temporal.NewCanceledError()), done))
+		require.NoError(t, interrupted(t.Context(), call, done), "the context has not ended")
+		require.ErrorIs(t, interrupted(ended(late), call, done), late)
+		require.ErrorContains(t, interrupted(ended(late), call, done), "lost touch with the server")
+		require.Equal(t, context.Canceled, interrupted(ended(temporal.NewCanceledError()), call, done))
 	}
-	require.NoError(t, interrupted(ended(late), new(engine.Done)), "what was done well counts")
+	require.NoError(t, interrupted(ended(late), call, new(engine.Done)), "what was done well counts")
 }

@@ -270,7 +270,8 @@ func attemptsOf(t *testing.T, c client.Client, blobs temporalengine.Blobs, id st
 			task, err := engine.UnmarshalTask(in.Task)
 			require.NoError(t, err)
 			if task.Op == engine.OpTool {
-				keyOf[e.EventId] = fmt.Sprintf("%s/%d/%s", task.Info.RunID, task.Info.Step, task.Call.ID)
+				run := toolset.RunContext[deps]{RunInfo: *task.Info, Call: task.Call.Call}
+				keyOf[e.EventId] = run.IdempotencyKey()
 			}
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 			a := e.GetActivityTaskStartedEventAttributes()

@@ -111,7 +111,7 @@ func TestQuestionWaitsForReply(t *testing.T) {
 
 	id := all[0].ID
 	for name, wrong := range map[string]toolset.Reply{
-		"is no action":               {Action: "perhaps"},
+		"unknown action":             {Action: "perhaps"},
 		"has no content":             {Action: toolset.ActionDecline, Content: json.RawMessage(`{}`)},
 		"is not a JSON object":       accept(`["red"]`),
 		`must be one of`:             accept(`{"colour":"green"}`),

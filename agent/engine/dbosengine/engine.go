@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dbosengine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// runEngine is the engine of one run. Its methods are called on the goroutine of the workflow.
+type runEngine struct {
+	ctx     dbos.Context
+	worker  engine.Worker
+	news    chan news
+	quit    chan struct{}
+	running sync.WaitGroup
+}
+
+var _ engine.Engine = (*runEngine)(nil)
+
+// news is what a task has to say, which waits for the reply, or that it is over.
+type news struct {
+	over  *future
+	done  *engine.Done
+	say   func(engine.Listener) error
+	reply chan error
+}
+
+type future struct {
+	task *engine.Task
+	done *engine.Done
+	// executed is set if the task was executed here and not recorded before, failed if its result
+	// is not worth a record.
+	executed bool
+	failed   *engine.Done
+}
+
+// Done implements [engine.Future].
+func (f *future) Done() *engine.Done { return f.done }
+
+func newEngine(ctx dbos.Context, w engine.Worker) *runEngine {
+	return &runEngine{ctx: ctx, worker: w, news: make(chan news), quit: make(chan struct{})}
+}
+
+// Begin implements [engine.Engine].
+func (e *runEngine) Begin(context.Context) (engine.Beginning, error) {
+	begin := func(context.Context) (engine.Beginning, error) {
+		b := engine.Beginning{At: now(), RunID: rand.Text(), ConversationID: rand.Text(), Fuse: true}
+		return b, nil
+	}
+	return dbos.RunAsStep(e.ctx, begin, dbos.WithStepName("begin"))
+}
+
+// Start implements [engine.Engine]. Tasks are started in the same order each time, so steps
+// have the same numbers.
+func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
+	f := &future{task: t}
+	step := func(context.Context) (string, error) { return e.execute(ctx, f) }
+	outcome, err := dbos.Go(e.ctx, step, dbos.WithStepName(t.Key()))
+	if err != nil {
+		f.done = failed(err)
+		return f
+	}
+	e.running.Go(func() {
+		done := f.result(outcome)
+		select {
+		case e.news <- news{over: f, done: done}:
+		case <-e.quit:
+		}
+	})
+	return f
+}
+
+// execute executes a task. It returns the result as it is recorded. DBOS records whatever a
+// step returns, so a step whose result is not worth a record does not return.
+func (e *runEngine) execute(ctx context.Context, f *future) (string, error) {
+	f.executed = true
+	f.failed = &engine.Done{Err: engine.ErrGoexit} // unless it returns
+	done := new(engine.Done)
+	e.worker.Do(engine.WithPart(ctx, engine.TaskOnly), f.task, relay{e}, done)
+	done.At = now()
+	if !done.Settle(ctx, f.task) {
+		f.failed = done
+		runtime.Goexit()
+	}
+	data, err := engine.MarshalDone(f.task, done)
+	if err != nil {
+		f.failed = failed(err)
+		runtime.Goexit()
+	}
+	f.failed = nil
+	return string(data), nil
+}
+
+// result returns what a task has come to, as it was recorded. The end of a goroutine closes
+// the channel without an outcome.
+func (f *future) result(outcomes <-chan dbos.StepOutcome[string]) *engine.Done {
+	outcome, ok := <-outcomes
+	switch {
+	case f.failed != nil:
+		return f.failed
+	case !ok:
+		return failed(errors.New("the step has no outcome"))
+	case outcome.Err != nil:
+		return failed(outcome.Err)
+	}
+	done, err := engine.UnmarshalDone(f.task, []byte(outcome.Result))
+	if err != nil {
+		return failed(err)
+	}
+	return done
+}
+
+func failed(err error) *engine.Done { return &engine.Done{Err: fmt.Errorf("dbosengine: %w", err)} }
+
+// WaitAny implements [engine.Engine].
+func (e *runEngine) WaitAny(futures []engine.Future, l engine.Listener) int {
+	for {
+		for i := range futures {
+			if futures[i].Done() != nil {
+				return i
+			}
+		}
+		n := <-e.news
+		if n.over == nil {
+			n.reply <- n.say(l)
+			continue
+		}
+		if !n.over.executed {
+			n.over.task.Count(n.done)
+		}
+		n.over.done = n.done
+	}
+}
+
+// Close waits for abandoned tasks. Their contexts have ended.
+func (e *runEngine) Close() {
+	close(e.quit)
+	e.running.Wait()
+}
+
+// relay is the listener of a task: it takes reports to the goroutine that waits.
+type relay struct{ engine *runEngine }
+
+// Sink implements [engine.Listener].
+func (r relay) Sink() model.Sink {
+	return func(d model.Delta) error {
+		return r.send(func(l engine.Listener) error { return l.Sink()(d) })
+	}
+}
+
+// Custom implements [engine.Listener].
+func (r relay) Custom(c *engine.Call, value any) error {
+	return r.send(func(l engine.Listener) error { return l.Custom(c, value) })
+}
+
+func (r relay) send(say func(engine.Listener) error) error {
+	n := news{say: say, reply: make(chan error, 1)}
+	select {
+	case r.engine.news <- n:
+	case <-r.engine.quit:
+		return engine.ErrStopped
+	}
+	select {
+	case err := <-n.reply:
+		return err
+	case <-r.engine.quit:
+		return engine.ErrStopped
+	}
+}
+
+func now() time.Time { return time.Now().UTC().Round(0) }
