@@ -180,6 +180,8 @@ type governor interface {
 	)
 	// dress gives a run hooks around its own, and the doors of the policies inside of them.
 	dress(run any, outer []Hooks[any])
+	// named returns an error that is about a limit of a policy as one of that policy.
+	named(err error) error
 	// names describes the policies to engines.
 	names() []engine.Policy
 }

@@ -154,7 +154,7 @@ type policyBudget struct {
 // Reserve implements [toolset.Budget].
 func (b *policyBudget) Reserve(
 	ctx context.Context, asked model.Info, req *model.Request,
-) (settle func(toolset.Spent), err error) {
+) (settle func(toolset.Spent) (known bool), err error) {
 	settle, err = b.Budget.Reserve(ctx, asked, req)
 	return settle, b.rules.refusal(ctx, err, nil)
 }

@@ -5,11 +5,11 @@ package agent
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -34,6 +34,8 @@ type said struct {
 	bound bool
 	// inherited is set if the run around has the policy.
 	inherited bool
+	// meter has the limits of the policy, if it has any.
+	meter *toolset.Meter
 	// narrow is set by [Adapt].
 	narrow func(deps any) any
 }
@@ -95,7 +97,9 @@ func (r *rules) add(p *Policy, own said, o *runOptions, deps any) error {
 			}
 		}
 		own.bound, own.deps = true, deps
-		o.limits = tightest(o.limits, own.limits)
+		if own.limits != (Limits{}) {
+			own.meter = under(o, own.limits)
+		}
 	}
 	if own.whole {
 		o.endings = Endings{NoCut: true}
@@ -135,33 +139,33 @@ func (r *rules) names() (all []engine.Policy) {
 	return all
 }
 
-// tightest returns the limits of a run under the limits of a policy.
-func tightest(l, policy Limits) Limits {
-	l = bounds(l)
-	return Limits{
-		Requests:     tighter(l.Requests, policy.Requests),
-		ToolCalls:    tighter(l.ToolCalls, policy.ToolCalls),
-		InputTokens:  tighter(l.InputTokens, policy.InputTokens),
-		OutputTokens: tighter(l.OutputTokens, policy.OutputTokens),
-		TotalTokens:  tighter(l.TotalTokens, policy.TotalTokens),
-		Cost:         tighter(l.Cost, policy.Cost),
+// under puts a run under a meter with the limits of a policy.
+func under(o *runOptions, l Limits) *toolset.Meter {
+	if n := l.Requests; n > 0 { // which bounds the steps as well
+		if o.limits = bounds(o.limits); o.limits.Requests <= 0 || n < o.limits.Requests {
+			o.limits.Requests = n
+		}
 	}
+	if o.meter == nil {
+		o.meter = toolset.NewMeter(l)
+	} else {
+		o.meter = o.meter.Child(l)
+	}
+	return o.meter
 }
 
-func tighter[N int | int64 | float64](own, policy N) N {
-	bound := func(n N) float64 {
-		switch {
-		case n == NoToolCalls:
-			return 0
-		case n <= 0:
-			return math.Inf(1)
+// named implements [governor].
+func (r *rules) named(err error) error {
+	var limit *LimitError
+	if !errs.As(err, &limit) || errs.As(err, new(*PolicyError)) {
+		return err
+	}
+	for _, s := range r.policies {
+		if s.meter != nil && limit.Level(s.meter) == 0 {
+			return &PolicyError{Policy: s.name, Err: err, rules: s.policyRules}
 		}
-		return float64(n)
 	}
-	if bound(policy) < bound(own) {
-		return policy
-	}
-	return own
+	return err
 }
 
 // seat implements [governor]. The seat of the run around has the approvals of the policies of that

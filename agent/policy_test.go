@@ -223,6 +223,56 @@ func TestTightestLimitHolds(t *testing.T) {
 	}
 }
 
+// TestLimitsOfPoliciesNameThem wherever they are reached; one of the run around ends that, one of the inner agent is told to the outer model.
+func TestLimitsOfPoliciesNameThem(t *testing.T) {
+	few := func(l agent.Limits) []*agent.Policy {
+		return []*agent.Policy{agent.NewPolicy(agent.PolicyConfig[any]{Name: "few", Limits: l})}
+	}
+	forms := map[toolset.LimitName]agent.Limits{
+		toolset.LimitRequests: {Requests: 3}, toolset.LimitToolCalls: {ToolCalls: 2}, toolset.LimitInputTokens: {InputTokens: 35},
+		toolset.LimitOutputTokens: {OutputTokens: 17}, toolset.LimitTotalTokens: {TotalTokens: 50}, toolset.LimitCost: {Cost: 0.00005},
+	}
+	asIn(t, func(t *testing.T, opts ...agent.RunOption) {
+		for name, l := range forms {
+			inner, _ := endless(t, agent.Limits{Requests: agent.Unlimited})
+			a := newAgent(t, cfg{Model: asksOnce(), Policies: few(l), Prices: flat(1)}, agent.AsTool("ask", "", inner, narrow))
+			s := a.Stream(t.Context(), deps{}, "go", opts...)
+			var end error
+			for e := range s.Events() {
+				if e.Kind == agent.EventRunEnd {
+					end = e.Err
+				}
+			}
+			_, err := s.Result()
+			for _, err := range []error{err, end} {
+				var refused *agent.PolicyError
+				require.ErrorAs(t, err, &refused, name)
+				require.Equal(t, "few", refused.Policy, name)
+				var limit *agent.LimitError
+				require.ErrorAs(t, err, &limit, name)
+				require.Equal(t, name, limit.Limit)
+			}
+		}
+	})
+	m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(call("i", "whoami")), nil
+	})
+	inner := expert(t, m, agent.Config[innerDeps, string]{Policies: few(agent.Limits{Requests: 2})})
+	res, err := newAgent(t, cfg{Model: asksOnce()}, agent.AsTool("ask", "", inner, narrow)).Run(t.Context(), deps{}, "go")
+	require.NoError(t, err)
+	require.Contains(t, dump(res.Messages), `ask failed: policy "few": usage limit reached: 2 requests, limit 2`)
+
+	answers := agent.Hooks[deps]{Request: func(context.Context, *toolset.RunContext[deps], *model.Request, agent.RequestFunc) (*model.Message, error) {
+		return model.Response(call("1", "look")), nil
+	}}
+	_, err = newAgent(t, cfg{
+		Model: modeltest.Script(), Hooks: []agent.Hooks[deps]{answers}, Policies: few(agent.Limits{Requests: 4}), Limits: agent.Limits{Requests: agent.Unlimited},
+	}, says("look", "x")).Run(t.Context(), deps{}, "go")
+	var limit *agent.LimitError
+	require.ErrorAs(t, err, &limit, "steps without requests are bounded")
+	require.InDelta(t, 4, limit.Bound, 0)
+}
+
 func TestPolicyThatWantsWholeOutputsOverridesEndings(t *testing.T) {
 	whole := agent.NewPolicy(agent.PolicyConfig[any]{Name: "whole", Whole: true})
 	cut := func(context.Context, *model.Request) (*model.Message, error) {

@@ -208,6 +208,9 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 	r.steps = res.Steps
 	if err != nil {
 		runErr := runError(r.agent.config.Name, res, err)
+		if rule := r.options.rule; rule != nil {
+			runErr.Err = rule.says.named(runErr.Err)
+		}
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 			runErr.Ended = ctx.Err()
 		}

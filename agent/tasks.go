@@ -159,11 +159,11 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 		r.model = *t.Info.Model
 	}
 	r.options.prepareMeter(t.Info)
-	if !remote {
-		return nil
-	}
 	if prices := r.options.prices(r.agent.config.Prices); prices != nil {
 		t.Info.Meter.SetPrices(prices)
+	}
+	if !remote {
+		return nil
 	}
 	if o := t.Options; o != nil {
 		r.options.instructions, r.options.settings = o.Instructions, o.Settings

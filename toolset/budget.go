@@ -16,8 +16,9 @@ type Budget interface {
 	// comparable.
 	Key() any
 	// Reserve reserves room for a request to asked, the model that the run asks. If it returns an error, the request is not sent.
-	// Otherwise the returned function is called once, with what the request has used.
-	Reserve(ctx context.Context, asked model.Info, req *model.Request) (settle func(Spent), err error)
+	// Otherwise the returned function is called once, with what the request has used. It reports whether it knows what that cost;
+	// a request of unknown cost counts in [Usage.Unpriced].
+	Reserve(ctx context.Context, asked model.Info, req *model.Request) (settle func(Spent) (known bool), err error)
 }
 
 // Spent is what a request has used of a [Budget].
@@ -32,7 +33,8 @@ type Spent struct {
 }
 
 // SetBudgets sets the budgets of an owner for all requests that m and the meters below it count. They replace the earlier budgets of
-// this owner on m, and apply together with those of other owners and of the meters above. An owner must be comparable.
+// this owner on m, and apply together with those of other owners. If a meter above has budgets of the owner, these apply instead.
+// An owner must be comparable.
 func (m *Meter) SetBudgets(owner any, list ...Budget) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,6 +52,11 @@ func (m *Meter) SetBudgets(owner any, list ...Budget) {
 type budgets struct {
 	list []owned
 	wrap func(d *door, to model.Model) model.Model
+}
+
+// has reports whether there are budgets of the owner of o.
+func (b *budgets) has(o owned) bool {
+	return slices.ContainsFunc(b.list, func(own owned) bool { return own.owner == o.owner })
 }
 
 type owned struct {
@@ -73,7 +80,7 @@ func budgeted(d *door, to model.Model) model.Model {
 	b := &budgetedModel{Model: to, door: d}
 	for at := d.meter; at != nil; at = at.parent {
 		if own := at.budgets.Load(); own != nil {
-			b.list = append(b.list, own.list...)
+			b.list = append(slices.DeleteFunc(b.list, own.has), own.list...)
 		}
 	}
 	return b
@@ -122,7 +129,7 @@ type held struct {
 	*door
 	context context.Context
 	once    sync.Once
-	settles []func(Spent)
+	settles []func(Spent) bool
 }
 
 // reserve reserves room in all budgets, or in none.
@@ -146,7 +153,9 @@ func (h *held) reserve(ctx context.Context, list []owned, req *model.Request) er
 func (h *held) settle(s Spent) {
 	h.once.Do(func() {
 		for _, settle := range h.settles {
-			settle(s)
+			if !settle(s) {
+				h.unknown.Store(true)
+			}
 		}
 	})
 }

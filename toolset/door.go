@@ -21,7 +21,7 @@ import (
 // If the model asks other models with [model.Ask], their requests count in place of its own. A failed request counts with the usage
 // that was reported. Under a limit on cost, a response of unknown cost, and a request that timed out or was cancelled, count as much as
 // was reserved for them: the price of the longest response that the request allows ([model.Settings.MaxTokens]) or, if that is
-// unknown, a twentieth of the limit. [Usage.Unpriced] counts them.
+// unknown, a twentieth of the limit, and at least what was reported. [Usage.Unpriced] counts them.
 func (m *Meter) Generate(ctx context.Context, to model.Model, req *model.Request, sink model.Sink) (*model.Message, error) {
 	return m.send(ctx, to, req, sink, nil)
 }
@@ -63,6 +63,8 @@ type door struct {
 	// asked is the model that was asked, if that asks others.
 	asked model.Model
 	state atomic.Int32
+	// unknown is set if a budget does not know the cost of the request.
+	unknown atomic.Bool
 }
 
 const (
@@ -130,6 +132,7 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 		d.ctx, d.meter = ctx, m
 	}
 	d.asked = asked
+	d.unknown.Store(false)
 	d.state.Store(doorBusy)
 	return d, nil
 }
@@ -155,6 +158,9 @@ func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Mes
 		got.Usage = t.usage
 	}
 	m, used := d.meter, Usage{Usage: got.Usage}
+	if d.unknown.Load() {
+		used.Unpriced = 1
+	}
 	if !m.countsCost() {
 		m.Add(used)
 		return
@@ -175,7 +181,7 @@ func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Mes
 		known = known && price.Free()
 	}
 	if !known {
-		used.Cost = d.reserve(to, req, got.Time, used.Cost)
+		used.Cost = d.reserve(to, req, &got)
 		if m.hasPrices() {
 			used.Unpriced = 1
 		}
@@ -188,8 +194,9 @@ func unanswered(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// reserve returns what a request of unknown cost counts: at least the cost that was reported, or nothing if there is no limit on cost.
-func (d *door) reserve(to model.Model, req *model.Request, at time.Time, reported float64) float64 {
+// reserve returns what a request of unknown cost counts under a limit on cost: at least what was reported, at the price of the model
+// that was asked.
+func (d *door) reserve(to model.Model, req *model.Request, got *model.Message) float64 {
 	bound := 0.0
 	for m := d.meter; m != nil; m = m.parent {
 		m.mu.Lock()
@@ -201,15 +208,22 @@ func (d *door) reserve(to model.Model, req *model.Request, at time.Time, reporte
 	if bound == 0 {
 		return 0
 	}
-	if req != nil && req.Settings != nil && req.Settings.MaxTokens > 0 {
-		longest := model.Usage{OutputTokens: int64(req.Settings.MaxTokens)}
-		for _, asked := range []model.Model{to, d.asked} {
-			if price, ok := d.meter.price(asked.Info(), "", "", at); ok {
-				return max(reported, price.Of(longest))
-			}
-		}
+	price, ok := d.meter.price(to.Info(), "", "", got.Time)
+	if !ok {
+		price, ok = d.meter.price(d.asked.Info(), "", "", got.Time)
 	}
-	return max(reported, bound/20)
+	if longest := LongestAnswer(req); ok && longest > 0 {
+		bound = price.Of(model.Usage{OutputTokens: longest}) * 20
+	}
+	return max(bound/20, price.Of(got.Usage))
+}
+
+// LongestAnswer returns how many tokens a request allows for the answer, or 0 if it does not say.
+func LongestAnswer(req *model.Request) int64 {
+	if req == nil || req.Settings == nil {
+		return 0
+	}
+	return int64(max(req.Settings.MaxTokens, 0))
 }
 
 // tap watches what a streamed response uses.

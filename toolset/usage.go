@@ -17,6 +17,6 @@ type Usage struct {
 	// prices.
 	Cost float64 `json:"cost,omitempty"`
 	// Unpriced counts the requests whose cost is unknown. Under a limit on cost, Cost has what was reserved for them, otherwise
-	// nothing. It is 0 without prices.
+	// nothing. It is 0 without prices and windows of cost.
 	Unpriced int `json:"unpriced,omitempty"`
 }

@@ -52,8 +52,8 @@ func (b *budget) Key() any { return b }
 
 // Reserve implements [toolset.Budget].
 func (b *budget) Reserve(ctx context.Context, asked model.Info,
-	_ *model.Request) (func(toolset.Spent), error) {
-	err := b.meter.CheckRequest(asked, 0)
+	_ *model.Request) (settle func(toolset.Spent) (known bool), err error) {
+	err = b.meter.CheckRequest(asked, 0)
 	if err == nil {
 		err = b.meter.Request()
 	}
@@ -67,10 +67,11 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 		b.over(err)
 		return nil, err
 	}
-	return func(s toolset.Spent) {
+	return func(s toolset.Spent) bool {
 		if s.Response != nil {
 			cost := b.meter.Cost(s.Asked, s.Response)
 			b.meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
 		}
+		return true
 	}, nil
 }

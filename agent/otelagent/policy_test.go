@@ -41,4 +41,12 @@ func TestSpansNameThePolicyThatRefused(t *testing.T) {
 		require.Equal(t, "house rules", value(find(r, name)[0], "ponte.policy"))
 	}
 	require.NotContains(t, tree(r.spans.GetSpans()), "content")
+
+	r = newRecorder()
+	few := agent.NewPolicy(agent.PolicyConfig[any]{Name: "few", Limits: agent.Limits{Requests: 1}})
+	a = newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look"))), Policies: []*agent.Policy{few}}, says("look", "x"))
+	_, err = a.Run(t.Context(), deps{}, "go")
+	require.Error(t, err)
+	require.Equal(t, "few", value(find(r, "invoke_agent")[0], "ponte.policy"))
+	require.Equal(t, "limit_requests", value(find(r, "invoke_agent")[0], "error.type"))
 }

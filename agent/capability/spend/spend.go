@@ -167,10 +167,13 @@ func (b *budget[D]) key() string {
 }
 
 // Reserve implements [toolset.Budget].
-func (b *budget[D]) Reserve(ctx context.Context, asked model.Info, _ *model.Request) (func(toolset.Spent), error) {
+func (b *budget[D]) Reserve(
+	ctx context.Context, asked model.Info, req *model.Request,
+) (settle func(toolset.Spent) (known bool), err error) {
 	w, s := b.window, b.spending
+	var price model.Price
 	if w.Cost > 0 {
-		if _, err := b.price(asked, &model.Message{}); err != nil {
+		if price, err = b.price(asked, &model.Message{}); err != nil {
 			return nil, err
 		}
 	}
@@ -179,15 +182,31 @@ func (b *budget[D]) Reserve(ctx context.Context, asked model.Info, _ *model.Requ
 	if err != nil {
 		return nil, err
 	}
-	return func(spent toolset.Spent) {
+	return func(spent toolset.Spent) bool {
 		amount, known := b.amount(&spent)
-		if !known { // what was reserved counts
-			return
+		if !known {
+			if amount = b.unknown(&spent, req, price); amount <= w.reserve() {
+				return w.Cost == 0 // what was reserved counts
+			}
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 		_ = l.settle(ctx, id, amount) // if the store cannot be written to, the reservation counts
+		return known || w.Cost == 0
 	}, nil
+}
+
+// unknown returns what a request of unknown amount may have used: the longest answer that it
+// allowed and what was reported, at the price of the model that was asked.
+func (b *budget[D]) unknown(spent *toolset.Spent, req *model.Request, price model.Price) float64 {
+	longest, reported := toolset.LongestAnswer(req), model.Usage{}
+	if spent.Response != nil {
+		reported = spent.Response.Usage
+	}
+	if b.window.Cost == 0 {
+		return float64(max(longest, reported.TotalTokens()))
+	}
+	return max(price.Of(model.Usage{OutputTokens: longest}), price.Of(reported))
 }
 
 // settleTime bounds how long a run waits until the ledger has what it spent.

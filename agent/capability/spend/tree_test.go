@@ -142,7 +142,7 @@ func TestAnswersOfUnknownCostCountAsTheirReservation(t *testing.T) {
 				return nil, &model.APIError{Status: 503}
 			}),
 			model.Func(model.Info{Provider: "q", Name: "unknown"}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
-				return &model.Message{Kind: model.KindResponse, Parts: []model.Part{model.Text("x")}, Usage: model.Usage{OutputTokens: 1e6}}, nil
+				return &model.Message{Kind: model.KindResponse, Parts: []model.Part{model.Text("x")}, Usage: model.Usage{OutputTokens: 1}}, nil
 			}),
 		}, modelwrap.FallbackPolicy{}),
 		"without usage": model.Func(model.Info{Provider: "p", Name: "known"}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
