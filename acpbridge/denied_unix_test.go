@@ -26,6 +26,9 @@ func TestThreeTruthsAgreeInEditorsWherePermissionsAreMissing(t *testing.T) {
 			continue
 		}
 		for name, can := range map[string]acp.FileSystemCapabilities{"": both, ", read only": {ReadTextFile: true}} {
+			if !can.WriteTextFile && !*everyEditor && e.Name != "faithful" { // this machine writes: it is the same for most
+				continue
+			}
 			t.Run(e.Name+name, func(t *testing.T) {
 				env := truthEnv(t, can, acpbridge.LocalFallback{Files: !can.WriteTextFile})
 				fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }

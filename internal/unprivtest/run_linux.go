@@ -32,7 +32,13 @@ func Here(t *testing.T) bool {
 		}
 		t.Skip("permissions of files do not hold here")
 	}
-	out, err := run(exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v="+verbose()))
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.v=" + verbose()}
+	for _, arg := range os.Args[1:] { // the flags of the package
+		if !strings.HasPrefix(arg, "-test.") {
+			args = append(args, arg)
+		}
+	}
+	out, err := run(exec.Command(os.Args[0], args...))
 	switch {
 	case err != nil:
 		t.Errorf("without the rights of root: %v\n%s", err, out)
