@@ -79,7 +79,11 @@ func (s *session) made() deps.ACPDeps {
 		joined.Workspace = d.ACP().Workspace
 		return joined
 	}
-	return deps.ACPDeps{}
+	plain := s.given() // the agent's tools need no editor, but its questions do
+	info := *plain.Session
+	info.Policy = s.hosted.Policy()
+	plain.Session = &info
+	return plain
 }
 
 // SessionOf returns what a client has said about a session. In a session without an editor it has

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ponte-go/ponte/acpbridge"
-	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/app/internal/keys"
 )
@@ -46,6 +44,7 @@ func withKeys(ctx context.Context, env environment, stored *keys.Keys) environme
 // keyed is a model whose key may come later, by a login. It is opened when it is needed first, and again after its provider has refused
 // the key.
 type keyed struct {
+	program                  string
 	name, provider, variable string
 	env                      environment
 	stored                   *keys.Keys
@@ -57,8 +56,8 @@ type keyed struct {
 }
 
 // newKeyed returns the model of a name, which need not have a key. Whatever else is wrong with the name is an error.
-func newKeyed(ctx context.Context, name string, env environment, stored *keys.Keys) (*keyed, error) {
-	k := &keyed{name: name, env: env, stored: stored}
+func newKeyed(ctx context.Context, program, name string, env environment, stored *keys.Keys) (*keyed, error) {
+	k := &keyed{program: program, name: name, env: env, stored: stored}
 	k.provider, k.variable = keyOf(name)
 	m, err := model.OpenWith(ctx, name, model.OpenOptions{Getenv: func(n string) string {
 		if value := env(n); value != "" || n != k.variable {
@@ -110,7 +109,7 @@ func (k *keyed) open(ctx context.Context) (model.Model, error) {
 		if _, e := k.stored.Get(ctx, k.variable); e != nil && !errors.Is(e, keys.ErrNone) {
 			why = " (" + e.Error() + ")"
 		}
-		return nil, fmt.Errorf("%w: there is no key for %s: run \"ideagent login %s\" in a terminal, or set %s%s", model.ErrAuth, k.provider, k.provider, k.variable, why)
+		return nil, fmt.Errorf("%w: there is no key for %s: run \"%s login %s\" in a terminal, or set %s%s", model.ErrAuth, k.provider, k.program, k.provider, k.variable, why)
 	case err != nil:
 		return nil, err
 	}
@@ -124,40 +123,36 @@ func (k *keyed) forget() {
 	k.opened = nil
 }
 
-// The methods of authentication. Both use what "ideagent login" stores.
-const (
-	storedKey   acp.AuthMethodID = "stored-key"
-	enterTheKey acp.AuthMethodID = "enter-key"
-)
+// Login logs the user of a program in and out at the provider of its model.
+type Login struct{ model *keyed }
 
-var _ acpbridge.Auth = (*keyed)(nil)
-
-// Methods implements [acpbridge.Auth].
-func (k *keyed) Methods() []acp.AuthMethod {
-	return []acp.AuthMethod{
-		{Terminal: &acp.AuthMethodTerminal{
-			ID: enterTheKey, Name: "Enter an API key", Description: new("Asks for the key of " + k.provider + " and keeps it in the system's keyring."), Args: []string{"login"},
-		}},
-		{Agent: &acp.AuthMethodAgent{
-			ID: storedKey, Name: "Use the stored API key", Description: new(fmt.Sprintf("Run \"ideagent login %s\" in a terminal first.", k.provider)),
-		}},
+// Login returns what logs the user in, or nil if the model needs no key that can be stored.
+func (e *Env) Login() *Login {
+	if k, ok := e.model.(*keyed); ok && e.Problem() == nil {
+		return &Login{k}
 	}
+	return nil
 }
 
-// Check implements [acpbridge.Auth].
-func (k *keyed) Check(ctx context.Context) error {
-	_, err := k.open(ctx)
+// Provider returns the name of the model's provider.
+func (l *Login) Provider() string { return l.model.provider }
+
+// Check returns an error that wraps [model.ErrAuth] and tells the user what to do, if the key is
+// missing. It makes no request.
+func (l *Login) Check(ctx context.Context) error {
+	_, err := l.model.open(ctx)
 	return err
 }
 
-// Authenticate implements [acpbridge.Auth].
-func (k *keyed) Authenticate(ctx context.Context, _ acp.AuthMethodID) error {
-	k.forget()
-	return k.Check(ctx)
+// Again is Check with the key that is stored now.
+func (l *Login) Again(ctx context.Context) error {
+	l.model.forget()
+	return l.Check(ctx)
 }
 
-// Logout implements [acpbridge.Auth].
-func (k *keyed) Logout(ctx context.Context) error {
+// Logout forgets the key that is stored.
+func (l *Login) Logout(ctx context.Context) error {
+	k := l.model
 	if err := k.stored.Remove(ctx, k.variable); err != nil && !errors.Is(err, keys.ErrNone) {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/app/internal/keys"
-	"github.com/ponte-go/ponte/app/offline"
 )
 
 // environment returns the value of a variable, as os.Getenv does.
@@ -26,8 +25,10 @@ type choice struct {
 
 // chooser chooses a model as the user wants, or by what there is.
 type chooser struct {
-	env  environment
-	pace time.Duration // of the offline model
+	env     environment
+	program string
+	demo    func(pace time.Duration) model.Model // the offline model, if there is one
+	pace    time.Duration                        // of it
 	// says is where the name of a model comes from, "-model" if it is empty.
 	says string
 	// tell is called once with the choice.
@@ -76,10 +77,10 @@ func (c chooser) keyed() (name, why string) {
 
 // named returns the model that -model names, or describes the problem with the name.
 func (c chooser) named(ctx context.Context, name string) (choice, error) {
-	if name == "offline" {
+	if name == "offline" && c.demo != nil {
 		return c.offline(), nil
 	}
-	if !strings.Contains(name, ":") && didYouMean(name, "offline") != "" {
+	if c.demo != nil && !strings.Contains(name, ":") && didYouMean(name, "offline") != "" {
 		return choice{}, fmt.Errorf("-model %s: unknown%s", name, didYouMean(name, "offline"))
 	}
 	found, err := c.open(ctx, name)
@@ -92,7 +93,7 @@ func (c chooser) named(ctx context.Context, name string) (choice, error) {
 // open returns the model that a string names.
 func (c chooser) open(ctx context.Context, name string) (choice, error) {
 	if _, variable := keyOf(name); variable != "" && c.stored != nil {
-		m, err := newKeyed(ctx, name, c.env, c.stored)
+		m, err := newKeyed(ctx, c.program, name, c.env, c.stored)
 		return choice{Model: m, name: name}, err
 	}
 	m, err := model.OpenWith(ctx, name, model.OpenOptions{Getenv: c.env})
@@ -100,12 +101,36 @@ func (c chooser) open(ctx context.Context, name string) (choice, error) {
 }
 
 func (c chooser) offline() choice {
-	return choice{Model: offline.New(offline.Config{Delay: c.pace}), name: "offline (a demo model: a few rules and no intelligence)"}
+	return choice{Model: c.demo(c.pace), name: "offline (a demo model: a few rules and no intelligence)"}
+}
+
+// none returns the last resort: the offline model, or a model that fails with advice.
+func (c chooser) none(why string) choice {
+	found := choice{}
+	if c.demo != nil {
+		found = c.offline()
+	} else {
+		found = choice{Model: missing{c.program}, name: "none"}
+	}
+	found.why = why
+	return found
+}
+
+// missing is a model that fails with advice.
+type missing struct{ program string }
+
+// Info implements [model.Model].
+func (m missing) Info() model.Info { return model.Info{Provider: m.program, Name: "none"} }
+
+// Generate implements [model.Model].
+func (m missing) Generate(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+	return nil, fmt.Errorf("%w: there is no model: run \"%s login\", set the key of a provider such as OPENAI_API_KEY, start Ollama, or use -model",
+		model.ErrAuth, m.program)
 }
 
 // search looks for a local Ollama, in the background.
 func (c chooser) search(ctx context.Context) model.Model {
-	s := &searched{found: make(chan struct{})}
+	s := &searched{program: c.program, found: make(chan struct{})}
 	go func() {
 		defer close(s.found)
 		chosen := c.localOrOffline(ctx)
@@ -153,19 +178,18 @@ func (c chooser) localOrOffline(ctx context.Context) choice {
 			}
 		}
 	}
-	found := c.offline()
-	found.why = "no API key is set, and " + why
-	return found
+	return c.none("no API key is set, and " + why)
 }
 
 // searched is a model that is still being looked for.
 type searched struct {
-	found chan struct{}
-	model model.Model // valid once found is closed
+	program string
+	found   chan struct{}
+	model   model.Model // valid once found is closed
 }
 
 // Info implements [model.Model]. It must not wait, so it promises nothing that not every model can do.
-func (s *searched) Info() model.Info { return model.Info{Provider: "ideagent", Name: "default"} }
+func (s *searched) Info() model.Info { return model.Info{Provider: s.program, Name: "default"} }
 
 // Generate implements [model.Model].
 func (s *searched) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
@@ -173,6 +197,6 @@ func (s *searched) Generate(ctx context.Context, req *model.Request, sink model.
 	case <-s.found:
 		return s.model.Generate(ctx, req, sink)
 	case <-ctx.Done():
-		return nil, fmt.Errorf("ideagent: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("%s: %w", s.program, context.Cause(ctx))
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
+	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/app/offline"
 )
 
 func env(pairs ...string) environment {
@@ -20,6 +22,8 @@ func env(pairs ...string) environment {
 	}
 	return func(name string) string { return values[name] }
 }
+
+func demo(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
 
 // nobody is an address at which nothing answers.
 func nobody(t *testing.T) string {
@@ -82,7 +86,7 @@ func TestTheModelThatIsChosen(t *testing.T) {
 			if name == "a slow Ollama" {
 				patience = 50 * time.Millisecond
 			}
-			m, err := chooser{env: c.env, tell: func(c choice) { told <- c }, patience: patience}.choose(t.Context(), c.flag)
+			m, err := chooser{env: c.env, demo: demo, tell: func(c choice) { told <- c }, patience: patience}.choose(t.Context(), c.flag)
 			require.NoError(t, err)
 			require.NotEmpty(t, m.Info().Name)
 			chosen <- struct{}{}
@@ -95,7 +99,7 @@ func TestTheModelThatIsChosen(t *testing.T) {
 }
 
 func TestTheDefaultModelAnswersOnceItIsFound(t *testing.T) {
-	m, err := chooser{env: env("OLLAMA_HOST", nobody(t)), tell: func(choice) {}}.choose(t.Context(), "")
+	m, err := chooser{env: env("OLLAMA_HOST", nobody(t)), demo: demo, tell: func(choice) {}}.choose(t.Context(), "")
 	require.NoError(t, err)
 	answer, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("help")}}, nil)
 	require.NoError(t, err)
@@ -111,14 +115,14 @@ func TestAWrongModelIsExplained(t *testing.T) {
 		"olama:qwen3":  `-model: "olama:qwen3": unknown provider; did you mean ollama:qwen3?`,
 		"ofline":       "-model ofline: unknown; did you mean offline?",
 	} {
-		_, err := chooser{env: env()}.choose(t.Context(), name)
+		_, err := chooser{env: env(), demo: demo}.choose(t.Context(), name)
 		require.EqualError(t, err, want)
 	}
 }
 
 func TestDefaultModelsAreOfProvidersThatAreKnown(t *testing.T) {
 	for provider := range defaultModels {
-		_, err := chooser{env: env()}.named(t.Context(), provider+":x")
+		_, err := chooser{env: env(), demo: demo}.named(t.Context(), provider+":x")
 		require.Regexp(t, "no API key: set |: import _ ", err)
 	}
 }

@@ -26,7 +26,7 @@ func (c chooser) models(ctx context.Context, chosen model.Model, name string, u 
 	}
 	first := host.Model{ID: name, Title: name, Model: chosen}
 	if name == "" {
-		first.ID, first.Title, first.Description = "default", "Default", "The model of a stored key, else a local Ollama, else the offline demo model."
+		first.ID, first.Title, first.Description = "default", "Default", "The model of a stored key, else a local Ollama."
 	}
 	all := []host.Model{first}
 	add := func(name string, m model.Model) {
@@ -53,7 +53,8 @@ func (c chooser) models(ctx context.Context, chosen model.Model, name string, u 
 			add(name, m.Model)
 		}
 	}
-	if name == "" {
+	if name == "" && c.demo != nil {
+		all[0].Description = "The model of a stored key, else a local Ollama, else the offline demo model."
 		add("offline", c.offline().Model)
 	}
 	for i := range all {

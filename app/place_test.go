@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,44 +15,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/app/internal/stores"
 )
 
-// Wherever the address of a database is put, its password is not printed: editors keep what is printed.
-func TestPasswordsOfAddressesAreNotPrinted(t *testing.T) {
-	const address = "postgres://ann:secret@db/sessions"
-	for _, c := range []struct {
-		args   []string
-		stderr string
-	}{
-		{[]string{"-store", address}, `this program has no stores of the kind "postgres": see examples/ideagent/postgres`},
-		{[]string{"-store", "postgres:/ann:secret@db/sessions"}, "in the form postgres://user@host/database"},
-		{[]string{"chat", "-store", address, "hi"}, `no stores of the kind "postgres"`},
-		{[]string{"sessions", "list", "-store", address}, `no stores of the kind "postgres"`},
-		{[]string{address}, `unknown command "postgres://…"`},
-		{[]string{"-model", "offline", address}, `unknown argument "postgres://…"`},
-		{[]string{"-stor=" + address}, "unknown flag -stor; did you mean -store?"},
-		{[]string{"-" + address}, "unknown flag …"},
-		{[]string{"-idle", address}, "invalid value"},
-		{[]string{"sessions", address}, `unknown command "postgres://…"`},
-		{[]string{"sessions", "list", address}, "belongs after -store"},
-		{[]string{"sessions", "purge", address}, "belongs after -store"},
-		{[]string{"chat", "-agent", "x", "-store", address}, "-store is for ideagent's own agent; leave it out with -agent"},
-	} {
-		stdout, stderr, code := ideagent(t, c.args...)
-		require.Equal(t, 2, code, "%v: %s", c.args, stderr)
-		require.Contains(t, stderr, c.stderr, "%v", c.args)
-		require.NotContains(t, stdout+stderr, "secret", "%v", c.args)
-	}
+func init() {
+	stores.Register("", func(_ context.Context, dir string) (sessions.Store, error) {
+		return sqlitestore.Open(dir, sqlitestore.Options{})
+	})
+	stores.Register("silent", func(ctx context.Context, _ string) (sessions.Store, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
 }
 
 // silent is a database that does not answer.
 func silent(t *testing.T) stores.Place {
 	t.Helper()
-	place, err := stores.Kinds{"postgres": func(ctx context.Context, _ string) (stores.Store, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}}.At("postgres://ann:secret@db/sessions", sample)
+	place, err := stores.At("silent://ann:secret@db/sessions")
 	require.NoError(t, err)
 	return place
 }
@@ -59,7 +40,7 @@ func silent(t *testing.T) stores.Place {
 func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []error
-		s := newStore(silent(t), t.TempDir(), func(err error) { told = append(told, err) })
+		s := newStore("ideagent", silent(t), t.TempDir(), func(err error) { told = append(told, err) })
 		begin := time.Now()
 		info, err := s.Create(t.Context(), sessions.New{})
 		require.NoError(t, err, "it is kept in memory")
@@ -69,8 +50,8 @@ func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 		require.ErrorContains(t, told[0], "no answer within 10s")
 		_, err = s.Get(t.Context(), info.ID)
 		require.NoError(t, err)
-		require.Empty(t, s.undoDir(info.ID), "what is in memory leaves nothing on the disk")
-		require.NotEmpty(t, s.undoDir("other"))
+		require.Empty(t, s.beside(info.ID), "what is in memory leaves nothing on the disk")
+		require.NotEmpty(t, s.beside("other"))
 
 		// A request that is cancelled does not wait, and those that come meanwhile wait for the same attempt.
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -103,16 +84,15 @@ func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 func TestLocalFilesOfADatabase(t *testing.T) {
 	state := t.TempDir()
 	at := func(name string) string {
-		place, err := stores.Kinds{"postgres": func(context.Context, string) (stores.Store, error) { return nil, nil }}.At(name, sample)
+		place, err := stores.At(name)
 		require.NoError(t, err)
-		return localDir(place, env("XDG_STATE_HOME", state))
+		return newEnv(Process{Getenv: env("XDG_STATE_HOME", state)}, "ideagent").localDir(place)
 	}
-	dir := at("postgres://ann:secret@db/sessions")
+	dir := at("silent://ann:secret@db/sessions")
 	require.Equal(t, filepath.Join(state, "ideagent", "databases"), filepath.Dir(dir))
 	require.NotContains(t, dir, "secret")
-	require.Equal(t, dir, at("postgres://bob@db/sessions"))
-	require.NotEqual(t, dir, at("postgres://bob@db/other"))
-	require.Equal(t, state, at(state))
+	require.Equal(t, dir, at("silent://bob@db/sessions"))
+	require.NotEqual(t, dir, at("silent://bob@db/other"))
 }
 
 // Sessions are also removed by other programs and on other machines.
@@ -123,7 +103,7 @@ func TestUndoForgetsSessionsThatAreGone(t *testing.T) {
 	old := time.Now().Add(-gone - time.Hour)
 	ids := map[string]bool{info.ID: true, "GONE": false, "GONE2": true, "odd id": true}
 	for id := range ids {
-		dir := undoDir(local, id)
+		dir := besideDir(local, id)
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "log"), nil, 0o600))
 		if id != "GONE2" { // its store may be empty for a day
@@ -133,20 +113,58 @@ func TestUndoForgetsSessionsThatAreGone(t *testing.T) {
 	forgetGone(t.Context(), store, local)
 	for id, left := range ids {
 		if left {
-			require.DirExists(t, undoDir(local, id), id)
+			require.DirExists(t, besideDir(local, id), id)
 		} else {
-			require.NoDirExists(t, undoDir(local, id), id)
+			require.NoDirExists(t, besideDir(local, id), id)
 		}
 	}
 	forgetGone(t.Context(), store, "")
-	require.NoError(t, forgetUndo("", info))
+	require.NoError(t, forgetBeside("", info))
 }
 
-func TestChatKeepsSessionsWhereItIsTold(t *testing.T) {
-	at, work := filepath.Join(t.TempDir(), "sessions"), workDir(t)
-	_, stderr, code := ideagent(t, "chat", "-model", "offline", "-dir", work, "-store", at, "help")
-	require.Equal(t, 0, code, stderr)
-	stdout, stderr, code := ideagent(t, "sessions", "list", "-store", at, "-dir", work)
-	require.Equal(t, 0, code, stderr)
-	require.Contains(t, stdout, "  help\n")
+func TestUndoDirectoryIsBelowTheStore(t *testing.T) {
+	seen := map[string]bool{}
+	for _, id := range []string{"ABC-1_2", "abc-1_2", "..", ".", "", "../../x", "a/b", `a\b`, "x\x00y", string(make([]byte, 100))} {
+		dir := besideDir("/store", id)
+		require.Equal(t, filepath.FromSlash("/store/undo"), filepath.Dir(dir), id)
+		require.False(t, seen[dir], id)
+		seen[dir] = true
+	}
+}
+
+func TestStoreOpensOnceItCan(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	var told []error
+	place, err := stores.At(filepath.Join(file, "sessions"))
+	require.NoError(t, err)
+	s := newStore("ideagent", place, place.Dir(), func(err error) { told = append(told, err) })
+	ctx := t.Context()
+	first, err := s.Create(ctx, sessions.New{})
+	require.NoError(t, err)
+	require.Len(t, told, 1)
+	require.NoError(t, os.Remove(file))
+	second, err := s.Create(ctx, sessions.New{})
+	require.NoError(t, err)
+	require.Len(t, told, 1)
+	page, err := s.List(ctx, sessions.Query{})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	require.Equal(t, second.ID, page.Sessions[0].ID)
+	for _, id := range []string{first.ID, second.ID} {
+		_, err := s.Get(ctx, id)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	_, err = s.Create(ctx, sessions.New{})
+	require.ErrorIs(t, err, sessions.ErrClosed)
+}
+
+func TestStateDirectory(t *testing.T) {
+	if runtime.GOOS == "linux" {
+		t.Setenv("HOME", "/home/ann")
+		place, err := newEnv(Process{Getenv: env("XDG_STATE_HOME", "relative")}, "ideagent").placeOf("")
+		require.NoError(t, err)
+		require.Equal(t, "/home/ann/.local/state/ideagent/sessions", place.Dir())
+	}
 }

@@ -6,9 +6,6 @@ import (
 	"iter"
 
 	"github.com/ponte-go/ponte/agent/model"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
-	// Providers with a separate package and an SDK are in providers_all.go: build with -tags
-	// providers.
 )
 
 // defaultModels are asked if there is a key for their provider, and no -model. Names without a date stay the longest.

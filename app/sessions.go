@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -25,28 +26,9 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-const sessionsUsage = `Look at the sessions that ideagent keeps, move and remove them.
-
-Usage:
-
-	ideagent sessions list [-dir DIR] [-json]       list sessions, the one that was changed last first
-	ideagent sessions show [-json] ID               show what was said and which tools were called
-	ideagent sessions export [-dir DIR] [ID...]     write sessions as JSON lines, with everything that is in them
-	ideagent sessions import FILE                   read what export has written, from standard input if FILE is -
-	ideagent sessions salvage ID                    make a new session of what a damaged one has before the damage
-	ideagent sessions purge ID... | -dir DIR | -older AGE | -all
-	                                                remove sessions for good
-
-Flags come before ids. Sessions that a program has open are not removed. With -json, list writes a JSON object a line, and show writes one.
-
-Exit codes: 0 done, 1 error, 2 mistake in the command line.
-
-Flags:
-
-`
-
-// sessionsFlags are the flags of "ideagent sessions".
+// sessionsFlags are the flags and arguments of a command about sessions.
 type sessionsFlags struct {
+	e     *Env
 	dir   string
 	json  bool
 	all   bool
@@ -55,50 +37,68 @@ type sessionsFlags struct {
 	at    string // the directory of what this machine keeps beside the sessions
 }
 
-// sessionsCommand is "ideagent sessions".
-func sessionsCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
-	verb := ""
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		verb, args = args[0], args[1:]
+// sessionsCommand is "sessions", with its commands.
+func (e *Env) sessionsCommand() *cobra.Command {
+	all := &cobra.Command{
+		Use: "sessions", Short: "List, show, export, import or remove the sessions that are kept", GroupID: groupOther,
+		Long: "Shows the sessions that " + e.Name + " keeps, moves and removes them. Sessions that a program has open are not removed.",
+		RunE: func(*cobra.Command, []string) error {
+			return Usage("sessions: say what to do: list, show, export, import, salvage or purge")
+		},
 	}
-	verbs := map[string]func(context.Context, stores.Store, io.Writer, *sessionsFlags) error{
-		"list": listSessions, "show": showSession, "export": exportSessions, "import": importSessions, "salvage": salvageSession, "purge": purgeSessions,
+	for _, v := range []struct {
+		use, short string
+		do         func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error
+		flags      string // d: -dir, j: -json, p: those of purge
+	}{
+		{"list", "List sessions, the one that was changed last first", listSessions, "dj"},
+		{"show ID", "Show what was said and which tools were called", showSession, "j"},
+		{"export [ID...]", "Write sessions as JSON lines, with everything that is in them", exportSessions, "d"},
+		{"import FILE", "Read what export has written, from standard input if FILE is -", importSessions, ""},
+		{"salvage ID", "Make a new session of what a damaged one has before the damage", salvageSession, ""},
+		{"purge [ID...]", "Remove sessions for good: those of ids, or of flags", purgeSessions, "dp"},
+	} {
+		f := &sessionsFlags{e: e}
+		c := &cobra.Command{Use: v.use, Short: v.short}
+		if strings.Contains(v.flags, "d") {
+			c.Flags().StringVar(&f.dir, "dir", "", "only sessions that work in this `directory`")
+		}
+		if strings.Contains(v.flags, "j") {
+			c.Flags().BoolVar(&f.json, "json", false, "write JSON: list an object a line, show one object")
+		}
+		if strings.Contains(v.flags, "p") {
+			c.Flags().BoolVar(&f.all, "all", false, "all sessions")
+			c.Flags().DurationVar(&f.older, "older", 0, "sessions that were not changed for an `age`, such as 720h")
+		}
+		verb := c.Name()
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			f.ids = args
+			if err := f.check(verb); err != nil {
+				return Usage("sessions: %w", err)
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			if e.openStore != nil {
+				return f.own(ctx, v.do)
+			}
+			place, err := e.placeOf(*e.storeAt)
+			if err != nil {
+				return Usage("sessions: %w", err)
+			}
+			return f.run(ctx, place, verb == "import", v.do)
+		}
+		all.AddCommand(c)
 	}
-	do, ok := verbs[verb]
-	if verb != "" && !ok {
-		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "import", "salvage", "purge")))
+	return all
+}
+
+// own does what was asked with the store that the program opens itself.
+func (f *sessionsFlags) own(ctx context.Context, do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error) error {
+	store, err := f.e.Store(ctx)
+	if err != nil || store == nil {
+		return errors.Join(err, errors.New("sessions: the program keeps none"))
 	}
-	var f sessionsFlags
-	flags := flag.NewFlagSet("sessions", flag.ContinueOnError)
-	at := flags.String("store", "", "`directory` of the sessions or address of a database, as for ideagent")
-	if verb != "show" && verb != "salvage" && verb != "import" {
-		flags.StringVar(&f.dir, "dir", "", "only sessions that work in this `directory`")
-	}
-	if verb == "" || verb == "list" || verb == "show" {
-		flags.BoolVar(&f.json, "json", false, "write JSON")
-	}
-	if verb == "" || verb == "purge" {
-		flags.BoolVar(&f.all, "all", false, "purge: all sessions")
-		flags.DurationVar(&f.older, "older", 0, "purge: sessions that were not changed for an `age`, such as 720h")
-	}
-	if code, done := parseFlags(flags, args, sessionsUsage); done {
-		return code
-	}
-	f.ids = flags.Args()
-	if err := f.check(verb); err != nil {
-		return misuse(fmt.Errorf("sessions: %w", err))
-	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
-	place, err := placeOf(*at, kinds, os.Getenv)
-	if err != nil {
-		return misuse(fmt.Errorf("sessions: %w", err))
-	}
-	if err := f.run(ctx, place, verb == "import", do); err != nil {
-		fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Text(err.Error()))
-		return exitError
-	}
-	return exitOK
+	return do(ctx, store, f.e.Out, f)
 }
 
 // check returns what is wrong with the command line.
@@ -107,8 +107,6 @@ func (f *sessionsFlags) check(verb string) error {
 	switch {
 	case slices.ContainsFunc(f.ids, func(id string) bool { return strings.Contains(id, "://") }):
 		return fmt.Errorf("%s: this is not the id of a session; the address of a database belongs after -store", verb)
-	case verb == "":
-		return errors.New("say what to do: list, show, export, import, salvage or purge")
 	case verb == "list" && len(f.ids) > 0:
 		return fmt.Errorf("list: unknown argument %q", stores.Mask(f.ids[0]))
 	case verb == "import" && len(f.ids) != 1:
@@ -128,8 +126,8 @@ func (f *sessionsFlags) check(verb string) error {
 }
 
 // run opens the store, and does what was asked. The directory of a store is made only if create is set.
-func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool, do func(context.Context, stores.Store, io.Writer, *sessionsFlags) error) (err error) {
-	f.at = localDir(place, os.Getenv)
+func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool, do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error) (err error) {
+	f.at = f.e.localDir(place)
 	if f.dir != "" {
 		if f.dir, err = filepath.Abs(f.dir); err != nil {
 			return err
@@ -140,7 +138,7 @@ func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool
 			if len(f.ids) > 0 {
 				return fmt.Errorf("%s: %w: there are no sessions in %s", f.ids[0], sessions.ErrNotFound, dir)
 			}
-			fmt.Fprintf(os.Stderr, "ideagent: there are no sessions in %s\n", show.Line(dir))
+			f.e.Say("there are no sessions in %s", dir)
 			return nil
 		}
 	}
@@ -151,8 +149,8 @@ func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return do(ctx, store, stdout, f)
+	defer func() { err = errors.Join(err, closeStore(store)) }()
+	return do(ctx, store, f.e.Out, f)
 }
 
 // compact has a store give back the room of what was removed, if it has to be told.
@@ -182,7 +180,7 @@ func each(ctx context.Context, store sessions.Store, dir string, do func(*sessio
 	}
 }
 
-func listSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	lines := json.NewEncoder(out)
 	return each(ctx, store, f.dir, func(i *sessions.Info) error {
 		if f.json {
@@ -203,7 +201,7 @@ type shownSession struct {
 	Entities []*view.Entity `json:"entities"`
 }
 
-func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+func showSession(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	info, err := store.Get(ctx, f.ids[0])
 	if err != nil {
 		return err
@@ -225,7 +223,7 @@ func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sess
 	return errors.Join(err, damaged)
 }
 
-func salvageSession(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+func salvageSession(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	made, err := host.Salvage(ctx, store, f.ids[0], sessions.New{})
 	if err != nil {
 		return err
@@ -234,7 +232,7 @@ func salvageSession(ctx context.Context, store stores.Store, out io.Writer, f *s
 	return err
 }
 
-func exportSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	ids := f.ids
 	for _, id := range ids { // nothing is written if one is unknown
 		if _, err := store.Get(ctx, id); err != nil {
@@ -252,23 +250,25 @@ func exportSessions(ctx context.Context, store stores.Store, out io.Writer, f *s
 	return sessions.Export(ctx, store, out, ids...)
 }
 
-func importSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) (err error) {
-	in := os.Stdin
+func importSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) (err error) {
+	in := f.e.In
 	if name := f.ids[0]; name != "-" {
-		if in, err = os.Open(name); err != nil {
+		file, err := os.Open(name)
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, in.Close()) }()
+		defer file.Close()
+		in = file
 	}
 	done, err := sessions.Import(ctx, store, in, sessions.ImportOptions{})
 	fmt.Fprintf(out, "Imported: %d\n", len(done.Sessions))
 	if errors.Is(err, sessions.ErrExists) {
-		err = fmt.Errorf("%w there already: remove it with \"ideagent sessions purge\", or export the others by their ids", err)
+		err = fmt.Errorf("%w there already: remove it with \"%s sessions purge\", or export the others by their ids", err, f.e.Name)
 	}
 	return err
 }
 
-func purgeSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+func purgeSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	var done sessions.Pruned
 	var errs []error
 	switch {
@@ -297,7 +297,7 @@ func purgeSessions(ctx context.Context, store stores.Store, out io.Writer, f *se
 		pruned, err := sessions.Purge(ctx, store, sessions.Query{Dir: f.dir, Conversations: true})
 		done, errs = pruned, append(errs, err)
 	}
-	errs = append(errs, forgetUndo(f.at, done.Removed...))
+	errs = append(errs, forgetBeside(f.at, done.Removed...))
 	done.Removed = slices.DeleteFunc(done.Removed, func(i sessions.Info) bool { return sessions.Internal(&i) }) // nobody knows of these
 	fmt.Fprintf(out, "Removed: %d\n", len(done.Removed))
 	if done.Held > 0 {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ const patience = 10 * time.Second
 // lazyStore is the store of a place, which is opened when it is needed first. While it cannot be opened, new sessions are kept in memory
 // and everything else fails with the reason. Each request tries again.
 type lazyStore struct {
+	name  string // of the program
 	place stores.Place
 	local string      // the directory of what this machine keeps beside the sessions, empty if there is none
 	tell  func(error) // is called with the reason when a session is kept in memory
@@ -31,7 +33,7 @@ type lazyStore struct {
 	ended      sync.WaitGroup
 
 	mu      sync.Mutex
-	opened  stores.Store
+	opened  sessions.Store
 	opening *opening // nil if nobody waits for the store
 	closed  bool
 	memory  *sessions.Memory // nil until a session is kept there
@@ -40,21 +42,21 @@ type lazyStore struct {
 // opening is an attempt to open the store. Requests that come meanwhile wait for it, too.
 type opening struct {
 	done  chan struct{}
-	store stores.Store
+	store sessions.Store
 	err   error
 }
 
 var _ sessions.Store = (*lazyStore)(nil)
 var _ sessions.Watcher = (*lazyStore)(nil)
 
-func newStore(place stores.Place, local string, tell func(error)) *lazyStore {
-	s := &lazyStore{place: place, local: local, tell: tell}
+func newStore(name string, place stores.Place, local string, tell func(error)) *lazyStore {
+	s := &lazyStore{name: name, place: place, local: local, tell: tell}
 	s.background, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
 // open returns the store of the place.
-func (s *lazyStore) open(ctx context.Context) (stores.Store, error) {
+func (s *lazyStore) open(ctx context.Context) (sessions.Store, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *lazyStore) attempt(o *opening) {
 	s.opening = nil
 	s.mu.Unlock()
 	if err == nil && closed {
-		_ = store.Close()
+		_ = closeStore(store)
 		err = &sessions.Error{Op: "open", Err: sessions.ErrClosed}
 	}
 	o.store, o.err = store, err
@@ -101,7 +103,7 @@ func (s *lazyStore) attempt(o *opening) {
 }
 
 // openWithin opens the store of a place, if that does not take too long.
-func openWithin(ctx context.Context, place stores.Place) (stores.Store, error) {
+func openWithin(ctx context.Context, place stores.Place) (sessions.Store, error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	store, err := place.Open(bounded)
@@ -137,11 +139,19 @@ func (s *lazyStore) Close() error {
 	if s.opened == nil {
 		return nil
 	}
-	return s.opened.Close()
+	return closeStore(s.opened)
 }
 
-// undoDir returns the directory of what /undo needs of a session, or "" if the session does not outlive the process.
-func (s *lazyStore) undoDir(id string) string {
+// closeStore closes a store that can be closed.
+func closeStore(store sessions.Store) error {
+	if c, ok := store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// beside returns the directory of what this machine keeps of a session, or "" if the session does not outlive the process.
+func (s *lazyStore) beside(id string) string {
 	s.mu.Lock()
 	memory := s.memory
 	s.mu.Unlock()
@@ -153,7 +163,7 @@ func (s *lazyStore) undoDir(id string) string {
 			return ""
 		}
 	}
-	return undoDir(s.local, id)
+	return besideDir(s.local, id)
 }
 
 // Create implements [sessions.Store].
@@ -222,7 +232,7 @@ func (s *lazyStore) Delete(ctx context.Context, id string) error {
 	if err := store.Delete(ctx, id); err != nil {
 		return err
 	}
-	return forgetUndo(s.local, sessions.Info{ID: id})
+	return forgetBeside(s.local, sessions.Info{ID: id})
 }
 
 // Acquire implements [sessions.Store].
@@ -312,7 +322,7 @@ func (s *lazyStore) Watch(ctx context.Context, id string, after int64) iter.Seq2
 		return watcher.Watch(ctx, id, after)
 	}
 	if err == nil {
-		err = fmt.Errorf("ideagent: session %s cannot be watched", id)
+		err = fmt.Errorf("%s: session %s cannot be watched", s.name, id)
 	}
 	return func(yield func(sessions.Entry, error) bool) { yield(sessions.Entry{}, err) }
 }

@@ -2,16 +2,7 @@
 
 package app
 
-import (
-	"runtime"
-	"runtime/debug"
-)
-
-// version describes the build: the module's version or the commit, the Go release and the platform.
-func version() string {
-	v := release()
-	return v + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
-}
+import "runtime/debug"
 
 // release is the module's version, or the commit of a build from a clone.
 func release() string {

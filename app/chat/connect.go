@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/app/internal/out"
 	"github.com/ponte-go/ponte/app/internal/term/text"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -21,7 +22,10 @@ import (
 // connect starts the agent and opens a session. If the agent wants a login, the person chooses how.
 func connect(ctx context.Context, config *Config, base acpclient.Config, note func(string)) (*acpclient.Client, *acpclient.Session, error) {
 	in, _ := config.In.(*os.File)
-	base.Name, base.Version = "ideagent-chat", config.Version
+	base.Name, base.Version = config.Program, config.Version
+	if config.Said != nil {
+		config.Said(note)
+	}
 	base.TerminalLogin = config.Person && in != nil
 	base.OnStderr = func(line string) {
 		if config.Verbose || config.Heed != nil && config.Heed(line) {
@@ -29,12 +33,12 @@ func connect(ctx context.Context, config *Config, base acpclient.Config, note fu
 		}
 	}
 	for {
-		client, err := acpclient.Start(ctx, config.Agent, base)
+		client, err := start(ctx, config, base)
 		if err != nil {
 			return nil, nil, err
 		}
 		for {
-			session, err := client.NewSession(ctx, acpclient.SessionConfig{Cwd: config.Dir})
+			session, err := begin(ctx, config, client)
 			if err == nil {
 				return client, session, nil
 			}
@@ -53,6 +57,36 @@ func connect(ctx context.Context, config *Config, base acpclient.Config, note fu
 			}
 		}
 	}
+}
+
+// start starts the agent, or connects to it.
+func start(ctx context.Context, config *Config, base acpclient.Config) (*acpclient.Client, error) {
+	if config.Connect != nil {
+		return config.Connect(ctx, base)
+	}
+	return acpclient.Start(ctx, config.Agent, base)
+}
+
+// begin opens the session that the conversation begins in.
+func begin(ctx context.Context, config *Config, client *acpclient.Client) (*acpclient.Session, error) {
+	of := acpclient.SessionConfig{Cwd: config.Dir}
+	id := acp.SessionID(config.Resume)
+	if config.Continue {
+		for info, err := range client.Sessions(ctx, config.Dir) {
+			if err != nil {
+				return nil, err
+			}
+			id = info.SessionID
+			break // the last one comes first
+		}
+		if id == "" {
+			return nil, fmt.Errorf("there is no session to continue in %s", show.Line(config.Dir))
+		}
+	}
+	if id != "" {
+		return client.LoadSession(ctx, id, of)
+	}
+	return client.NewSession(ctx, of)
 }
 
 // logIn has the person choose one of the agent's methods. again means that the agent must be
@@ -81,8 +115,10 @@ func logIn(ctx context.Context, config *Config, client *acpclient.Client, in *os
 	case m.Agent != nil:
 		fmt.Fprintln(config.Out, "Waiting for the agent; it may open a browser.")
 		return false, client.Authenticate(ctx, m.Agent.ID)
+	case m.Terminal != nil && config.LogIn != nil:
+		return false, config.LogIn(ctx)
 	case m.Terminal != nil && in != nil:
-		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{In: in, Out: fileOf(config.Out), Err: fileOf(config.Err)})
+		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{In: in, Out: out.File(config.Out), Err: out.File(config.Err)})
 	}
 	return false, errors.New("this client does not know how to log in that way")
 }

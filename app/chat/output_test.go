@@ -33,7 +33,7 @@ func TestLineThatIsTooLongIsNamedAndTheNextOneRead(t *testing.T) {
 		p.Person = false
 		p.In = io.MultiReader(strings.NewReader("say first\n"), io.LimitReader(ones{}, 33<<20), strings.NewReader(end))
 		require.Equal(t, chat.ExitError, p.start(t)())
-		require.Contains(t, p.errors.String(), "ideagent: a line of the input has 346")
+		require.Contains(t, p.errors.String(), "chat: a line of the input has 346")
 		require.Contains(t, p.out.String(), "[first]")
 		require.Equal(t, end != "", strings.Contains(p.out.String(), "[last]"))
 	}
@@ -54,7 +54,7 @@ func TestInputThatCannotBeReadIsAnError(t *testing.T) {
 	p.Person = false
 	p.In = io.MultiReader(strings.NewReader("say first\n"), iotest.ErrReader(errors.New("the disk is on fire")))
 	require.Equal(t, chat.ExitError, p.start(t)())
-	require.Contains(t, p.errors.String(), "ideagent: the input cannot be read: the disk is on fire")
+	require.Contains(t, p.errors.String(), "chat: the input cannot be read: the disk is on fire")
 	require.Contains(t, p.out.String(), "[first]")
 }
 
@@ -78,7 +78,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 				p.Person, p.JSON, p.Out, p.Prompt = false, asJSON, &full{room}, prompt
 				p.In = strings.NewReader("say " + strings.Repeat("x", 200) + "\nhang\n")
 				require.Equal(t, chat.ExitError, p.start(t)(), "%d %v %q", room, asJSON, prompt)
-				require.Equal(t, "ideagent: the output cannot be written: "+os.ErrDeadlineExceeded.Error()+"\n", p.errors.String())
+				require.Equal(t, "chat: the output cannot be written: "+os.ErrDeadlineExceeded.Error()+"\n", p.errors.String())
 			}
 		}
 	}

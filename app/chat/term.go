@@ -3,14 +3,17 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/out"
 	"github.com/ponte-go/ponte/app/internal/term/events"
 	"github.com/ponte-go/ponte/app/internal/term/plain"
 	"github.com/ponte-go/ponte/app/internal/term/text"
@@ -20,8 +23,20 @@ import (
 
 // Config says whom to talk to, about what, and where.
 type Config struct {
-	// Agent starts the agent.
-	Agent acpclient.Command
+	// Program is the name of the program, which begins messages. Empty means chat.
+	Program string
+	// Agent starts the agent. Connect connects to it instead of starting it, if it is not nil.
+	Agent   acpclient.Command
+	Connect func(ctx context.Context, c acpclient.Config) (*acpclient.Client, error)
+	// LogIn asks the person for the key that the agent of Connect needs. Nil means that there is no
+	// such way.
+	LogIn func(ctx context.Context) error
+	// Said, if not nil, is told how lines for the person are shown. It is called before the agent is
+	// connected to; show may be called until Run returns.
+	Said func(show func(line string))
+	// Continue continues the last session of Dir, and Resume the session of an id.
+	Continue bool
+	Resume   string
 	// Dir is the session's directory, absolute. The agent is served its files, and commands that run on this machine.
 	Dir string
 	// Env are names of variables that commands get, besides ordinary ones.
@@ -57,6 +72,11 @@ type Config struct {
 	Interrupts <-chan struct{}
 }
 
+// Screen returns what [Config].Terminal needs to draw on a terminal.
+func Screen(in, out *os.File) func() (tty.Terminal, error) {
+	return func() (tty.Terminal, error) { return tty.Open(in, out) }
+}
+
 // files configures the files and commands that the agent is served.
 func (c *Config) files() local.Config {
 	return local.Config{Roots: []string{c.Dir}, PassEnv: c.Env, Sandbox: c.Sandbox}
@@ -82,34 +102,34 @@ var (
 func Run(ctx context.Context, config Config) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	output := NewOutput(config.Out, cancel) // what cannot be shown is not done
-	config.Out = output
-	var out front = plain.New(config.Out, config.Color, config.Dir)
+	output := out.New(config.Out, cancel) // what cannot be shown is not done
+	config.Out, config.Program = output, cmp.Or(config.Program, "chat")
+	var shown front = plain.New(config.Out, config.Color, config.Dir)
 	if config.JSON {
-		out, config.Person = events.New(config.Out), false
+		shown, config.Person = events.New(config.Out), false
 	}
 	var err error
 	if config.Terminal != nil && config.Person {
 		err = runConsole(ctx, &config)
 	} else {
-		err = run(ctx, &config, out)
+		err = run(ctx, &config, shown)
 	}
 	if failed := output.Err(); failed != nil {
-		fmt.Fprintf(config.Err, "ideagent: %s\n", explain(failed))
+		fmt.Fprintf(config.Err, "%s: %s\n", config.Program, explain(failed))
 		return ExitError
 	}
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.Is(err, errQuit), ctx.Err() != nil:
-		out.Failed(ExitInterrupted, "interrupted")
+		shown.Failed(ExitInterrupted, "interrupted")
 		return ExitInterrupted
 	case errors.Is(err, errRefused):
-		out.Failed(ExitRefused, errRefused.Error())
+		shown.Failed(ExitRefused, errRefused.Error())
 		return ExitRefused
 	}
-	out.Failed(ExitError, explain(err))
-	fmt.Fprintf(config.Err, "ideagent: %s\n", explain(err))
+	shown.Failed(ExitError, explain(err))
+	fmt.Fprintf(config.Err, "%s: %s\n", config.Program, explain(err))
 	return ExitError
 }
 

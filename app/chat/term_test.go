@@ -292,7 +292,7 @@ func TestErrorsAreOneLineAndSayWhatToDo(t *testing.T) {
 		want   string
 	}{
 		"agent dies":      {nil, "die the disk is on fire", "the process has ended (exit code 3); its last words: the disk is on fire\n"},
-		"no agent":        {[]string{"no-such-agent-here"}, "say x", "ideagent: agent \"no-such-agent-here\": "},
+		"no agent":        {[]string{"no-such-agent-here"}, "say x", "chat: agent \"no-such-agent-here\": "},
 		"no ACP agent":    {[]string{"true"}, "say x", "agent \"true\": the process has ended (exit code 0)\n"},
 		"turn fails":      {nil, "error the model is down", "the model is down"},
 		"limit of tokens": {nil, "stop max_tokens", "limit of tokens"},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config reads the configuration files of ideagent: the user's file, which may set
+// Package config reads the configuration files of programs: the user's file, which may set
 // everything, and the project's, which may only add restrictions.
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,6 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/internal/strictjson"
 	"github.com/ponte-go/ponte/toolset"
-	"github.com/ponte-go/ponte/toolset/lsptoolset"
-	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
 // Side is where something happens: in the client, which is the user's editor, or on this machine.
@@ -43,11 +42,9 @@ type User struct {
 	Prompts      string   // absolute, unless it is empty
 	Bare         bool
 	Permissions  approval.Config
-	MCPServers   []mcptoolset.ServerConfig
-	// LanguageServers may be used for code intelligence; nil means those that are known.
-	LanguageServers []lsptoolset.Server
 
-	places map[string]place // of the keys, by name
+	servers, code func() []byte    // documents, which may have secrets: see MCPServers and LanguageServers
+	places        map[string]place // of the keys, by name
 }
 
 type place struct{ line, column int }
@@ -101,10 +98,10 @@ func Keys() []Key {
 	}
 }
 
-// ParseUser reads the text of a user's file. Paths in it are relative to the file's directory. lookup finds environment variables for
-// mcpServers. Its error joins a [*Problem] for each mistake.
-func ParseUser(file string, data []byte, lookup func(string) (string, bool)) (*User, error) {
-	d := &decoder{file: file, data: data, lookup: lookup}
+// ParseUser reads the text of a user's file. Paths in it are relative to the file's directory. Its error joins a [*Problem] for each
+// mistake.
+func ParseUser(file string, data []byte) (*User, error) {
+	d := &decoder{file: file, data: data}
 	u := &User{File: file, places: map[string]place{}}
 	top := d.top(func(k Key) bool { return true })
 	for _, k := range Keys() {
@@ -150,6 +147,36 @@ func (d *decoder) narrows(v *strictjson.Value, c *approval.Config) {
 			d.bad(at.Get("decision").Start, fmt.Sprintf("permissions.rules[%d].decision", i), `a project cannot permit anything; use deny or ask, or put the rule into your own configuration`)
 		}
 	}
+}
+
+// MCPServers returns a document with the servers of the configuration, in the form that other programs use and mcptoolset.ParseConfig
+// reads: {"mcpServers": {…}}. It is nil if there are none. It may have secrets.
+func (u *User) MCPServers() []byte {
+	if u.servers == nil {
+		return nil
+	}
+	return u.servers()
+}
+
+// LanguageServers returns the servers for code intelligence in the form that lsptoolset.ParseConfig reads. It is nil if the configuration
+// says nothing about them.
+func (u *User) LanguageServers() []byte {
+	if u.code == nil {
+		return nil
+	}
+	return u.code()
+}
+
+// WrongAll returns an error like Wrong for each of the errors that err joins, without the prefix of a package.
+func (u *User) WrongAll(key, prefix string, err error) error {
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	for i, err := range errs {
+		errs[i] = u.Wrong(key, errors.New(strings.TrimPrefix(err.Error(), prefix)))
+	}
+	return errors.Join(errs...)
 }
 
 // Wrong returns an error that the value of a key cannot be used, with its place.

@@ -31,13 +31,14 @@ const whole = "\uFEFF" + `{
   "env": ["GH_TOKEN", "MY_*"],
   "sandbox": true,
   "mcpServers": {"files": {"command": "npx"}},
+  "languageServers": {"gopls": {"disabled": true}},
   "prompts": "my/prompts",
   "bare": true
 }`
 
 func TestUserFileSetsEveryKey(t *testing.T) {
 	dir := t.TempDir()
-	u, err := config.ParseUser(filepath.Join(dir, "config.json"), []byte(whole), none)
+	u, err := config.ParseUser(filepath.Join(dir, "config.json"), []byte(whole))
 	require.NoError(t, err)
 	require.Equal(t, "openai:gpt-5-mini", u.Model)
 	require.Equal(t, []string{"ollama:qwen3:8b", "offline"}, u.Models)
@@ -45,7 +46,10 @@ func TestUserFileSetsEveryKey(t *testing.T) {
 	require.Equal(t, approval.ModeAuto, u.Permissions.Mode)
 	require.Len(t, u.Permissions.Rules, 1)
 	require.Equal(t, []config.Side{config.Local, config.ClientOrLocal}, []config.Side{u.Files, u.Terminal})
-	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, u.MCPServers[0].Transport.(mcptoolset.Command).Path)
+	servers, err := mcptoolset.ParseConfig(u.MCPServers(), nil)
+	require.NoError(t, err)
+	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, servers[0].Transport.(mcptoolset.Command).Path)
+	require.JSONEq(t, `{"gopls": {"disabled": true}}`, string(u.LanguageServers()))
 	require.Equal(t, filepath.Join(dir, "my", "prompts"), u.Prompts)
 	require.True(t, u.Bare && u.Sandbox)
 	require.Equal(t, []string{"GH_TOKEN", "MY_*"}, u.Env)
@@ -75,12 +79,10 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{"model": "offline", "model": "offline"}`: {`f:1:22: "model" is there twice`},
 		"{\"permissions\": {\"rules\": [\n  {\"decision\": \"allow\", \"toool\": \"x\"}]},\n \"x\": 1}": {
 			"f:2:25: permissions.rules[0].toool: unknown; use decision, tool, server, path, read, command, dir, host, reason; did you mean tool?", `f:3:2: "x": unknown key`},
-		`{"permissions": {"mode": "yolo"}}`:                               {`f:1:26: permissions.mode: unknown mode "yolo"; use ask, read-only or auto`},
-		`{"permissions": null}`:                                           {"permissions: want an object, not null"},
-		`{"mcpServers": {"a": {"comand": "x"}}}`:                          {`f:1:16: mcpServers: server "a": unknown member "comand": did you mean "command"?`},
-		`{"mcpServers": {"a": {"command": "x", "args": ["${NOWHERE}"]}}}`: {"NOWHERE is not set"},
+		`{"permissions": {"mode": "yolo"}}`: {`f:1:26: permissions.mode: unknown mode "yolo"; use ask, read-only or auto`},
+		`{"permissions": null}`:             {"permissions: want an object, not null"},
 	} {
-		_, err := config.ParseUser("f", []byte(text), none)
+		_, err := config.ParseUser("f", []byte(text))
 		require.Error(t, err, text)
 		for _, w := range want {
 			require.ErrorContains(t, err, w, text)
@@ -140,18 +142,18 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, u.Model)
 
-	p, err := config.ReadProject(dir)
+	p, err := config.ReadProject("ideagent", dir)
 	require.NoError(t, err)
 	require.Nil(t, p, "there is no file")
-	p, err = config.ReadProject(filepath.Join(dir, "nowhere"))
+	p, err = config.ReadProject("ideagent", filepath.Join(dir, "nowhere"))
 	require.NoError(t, err)
 	require.Nil(t, p)
 	path := write(".agents/ideagent.json", []byte(`{"permissions": {"mode": "ask"}}`))
-	p, err = config.ReadProject(dir)
+	p, err = config.ReadProject("ideagent", dir)
 	require.NoError(t, err)
 	require.Equal(t, path, p.File)
 	write(".agents/ideagent.json", []byte(strings.Repeat(" ", config.MaxSize+1)))
-	_, err = config.ReadProject(dir)
+	_, err = config.ReadProject("ideagent", dir)
 	require.ErrorContains(t, err, path+": cannot be read: larger than")
 }
 
@@ -161,7 +163,7 @@ func FuzzProject(f *testing.F) {
 	f.Add(`{"permissions": {"mode": "ask", "rules": [{"decision": "deny", "tool": "x"}, {"decision": "allow", "path": "y"}]}}`)
 	f.Add(`{"permissions":{"rules":[{"decision":"deny","path":"**/[","decision":"allow"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := config.ParseUser("f", []byte(text), none)
+		_, err := config.ParseUser("f", []byte(text))
 		var problem *config.Problem
 		require.True(t, err == nil || errors.As(err, &problem))
 		p, err := config.ParseProject("f", []byte(text))

@@ -12,8 +12,6 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/internal/strictjson"
-	"github.com/ponte-go/ponte/toolset/lsptoolset"
-	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
 // Problem is a mistake in a configuration file.
@@ -42,7 +40,6 @@ func (p *Problem) Error() string {
 type decoder struct {
 	file     string
 	data     []byte
-	lookup   func(string) (string, bool)
 	problems []error
 }
 
@@ -146,7 +143,7 @@ func (d *decoder) models(u *User, v *strictjson.Value) {
 	}
 }
 
-// env reads names of variables, in which "*" stands for any text.
+// env reads names of variables. "*" matches any text.
 func (d *decoder) env(u *User, v *strictjson.Value) {
 	for i, item := range v.Items {
 		key := fmt.Sprintf("env[%d]", i)
@@ -187,31 +184,14 @@ func (d *decoder) permissions(v *strictjson.Value) approval.Config {
 	return approval.Config{}
 }
 
-// servers reads MCP servers in the form that other programs use.
+// servers keeps MCP servers as text: not every program links the package that reads them.
 func (d *decoder) servers(u *User, v *strictjson.Value) {
-	text := append([]byte(`{"mcpServers":`), d.data[v.Start:v.End]...)
-	var err error
-	if u.MCPServers, err = mcptoolset.ParseConfig(append(text, '}'), d.lookup); err == nil {
-		return
-	}
-	d.badServers(v, "mcpServers", "mcptoolset: configuration: ", err)
+	text := append(append([]byte(`{"mcpServers":`), d.data[v.Start:v.End]...), '}')
+	u.servers = func() []byte { return text }
 }
 
-// languageServers reads language servers.
+// languageServers keeps language servers likewise.
 func (d *decoder) languageServers(u *User, v *strictjson.Value) {
-	var err error
-	if u.LanguageServers, err = lsptoolset.ParseConfig(d.data[v.Start:v.End]); err != nil {
-		d.badServers(v, "languageServers", "lsptoolset: configuration: ", err)
-	}
-}
-
-// badServers reports joined errors.
-func (d *decoder) badServers(v *strictjson.Value, key, prefix string, err error) {
-	errs := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		errs = joined.Unwrap()
-	}
-	for _, err := range errs {
-		d.bad(v.Start, key, "%s", strings.TrimPrefix(err.Error(), prefix))
-	}
+	text := d.data[v.Start:v.End]
+	u.code = func() []byte { return text }
 }

@@ -38,10 +38,10 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(doc, -1)
 	require.Len(t, examples, 2)
-	_, err = config.ParseUser("f", []byte(examples[0][1]), none)
+	_, err = config.ParseUser("f", []byte(examples[0][1]))
 	require.NoError(t, err)
 	_, err = config.ParseProject("f", []byte(examples[1][1]))
 	require.NoError(t, err)
-	require.Contains(t, doc, config.ProjectFile)
+	require.Contains(t, doc, config.ProjectFile("ideagent"))
 	require.Contains(t, doc, config.ProjectPrompts)
 }

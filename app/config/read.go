@@ -14,16 +14,16 @@ import (
 // MaxSize is how many bytes a configuration file may have.
 const MaxSize = 1 << 20
 
-// ProjectFile is the name of the project's file, relative to the directory of a session.
-const ProjectFile = ".agents/ideagent.json"
+// ProjectFile returns the name of the project's file for a program, relative to the directory of a session.
+func ProjectFile(program string) string { return ".agents/" + program + ".json" }
 
 // ProjectPrompts is the directory of the project's prompts, relative to the directory of a session.
 const ProjectPrompts = ".agents/prompts"
 
-// UserDir returns the directory of the user's configuration.
-func UserDir() (string, error) {
+// UserDir returns the directory of the user's configuration of a program.
+func UserDir(program string) (string, error) {
 	dir, err := os.UserConfigDir()
-	return filepath.Join(dir, "ideagent"), err
+	return filepath.Join(dir, program), err
 }
 
 // ReadUser reads the file of a user. That it does not exist is [fs.ErrNotExist].
@@ -33,21 +33,22 @@ func ReadUser(file string) (*User, error) {
 	if err != nil {
 		return nil, unreadable(file, err)
 	}
-	return ParseUser(file, data, os.LookupEnv)
+	return ParseUser(file, data)
 }
 
-// ReadProject reads the file of the project in a directory. It is nil if there is none. Links that lead out of the directory are not
+// ReadProject reads the file of the project in a directory, for a program. It is nil if there is none. Links that lead out of the directory are not
 // followed, so a project cannot show what else is on this machine.
-func ReadProject(dir string) (*Project, error) {
-	file := filepath.Join(dir, filepath.FromSlash(ProjectFile))
+func ReadProject(program, dir string) (*Project, error) {
+	name := ProjectFile(program)
+	file := filepath.Join(dir, filepath.FromSlash(name))
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil // the directory is not on this machine
 	}
 	defer root.Close()
-	data, err := read(OpenIn(root, ProjectFile))
+	data, err := read(OpenIn(root, name))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !linked(root):
+	case errors.Is(err, fs.ErrNotExist) && !linked(root, name):
 		return nil, nil
 	case err != nil:
 		return nil, unreadable(file, err)
@@ -56,8 +57,8 @@ func ReadProject(dir string) (*Project, error) {
 }
 
 // linked reports whether the file of a project is a dangling link, as opposed to missing.
-func linked(root *os.Root) bool {
-	for _, name := range []string{filepath.Dir(ProjectFile), ProjectFile} {
+func linked(root *os.Root, file string) bool {
+	for _, name := range []string{filepath.Dir(file), file} {
 		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}

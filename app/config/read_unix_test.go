@@ -39,7 +39,7 @@ func TestProjectFileThatIsNoFile(t *testing.T) {
 			file := filepath.Join(dir, ".agents", "ideagent.json")
 			require.NoError(t, os.Mkdir(filepath.Dir(file), 0o700))
 			require.NoError(t, make(t, dir, file))
-			_, err := config.ReadProject(dir)
+			_, err := config.ReadProject("ideagent", dir)
 			require.ErrorContains(t, err, file+": cannot be read: ")
 			require.NotContains(t, err.Error(), "token")
 		})
@@ -48,7 +48,7 @@ func TestProjectFileThatIsNoFile(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".agents"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.json"), []byte(`{"permissions": {"mode": "read-only"}}`), 0o600))
 	require.NoError(t, os.Symlink("../rules.json", filepath.Join(dir, ".agents", "ideagent.json")))
-	p, err := config.ReadProject(dir)
+	p, err := config.ReadProject("ideagent", dir)
 	require.NoError(t, err, "links within the project are fine")
 	require.EqualValues(t, "read-only", p.Permissions.Mode)
 }

@@ -21,8 +21,8 @@ const opening = time.Minute
 // open opens a page in the user's browser, if there is one. The browser is given a file that leads to the page and that only the user can
 // read: every user of the machine can read the arguments of a command, and the address has the token. The file is removed after a minute, or
 // by done.
-func open(page string) (done func()) {
-	file, err := leadTo(page)
+func open(program, page string) (done func()) {
+	file, err := leadTo(program, page)
 	if err != nil {
 		return func() {}
 	}
@@ -50,18 +50,18 @@ func open(page string) (done func()) {
 
 // leadTo creates a file that redirects a browser to a page, in a new directory. Others cannot read
 // either.
-func leadTo(page string) (file string, err error) {
-	dir, err := os.MkdirTemp("", "webagent-")
+func leadTo(program, page string) (file string, err error) {
+	dir, err := os.MkdirTemp("", program+"-")
 	if err != nil {
 		return "", err
 	}
 	address := html.EscapeString(page)
 	text := fmt.Sprintf(`<!doctype html>
 <meta charset="utf-8">
-<title>webagent</title>
+<title>%s</title>
 <meta http-equiv="refresh" content="0; url=%s">
 <a href="%s">Open the page</a>
-`, address, address)
+`, program, address, address)
 	file = filepath.Join(dir, "open.html")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		_ = os.RemoveAll(dir)

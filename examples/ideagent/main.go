@@ -6,10 +6,13 @@
 //
 //	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
 //	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
+//	ideagent web [-dir DIR] [-addr ADDRESS]          serve it as a page
+//	ideagent mcp [-dir DIR]                          be a tool for other agents
 //	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
 //	ideagent sessions list|show|export|import|purge  look at the sessions that it keeps, move and remove them
 //	ideagent login [PROVIDER]                        keep an API key in the system's keyring; logout forgets it
-//	ideagent version
+//	ideagent doctor                                  find out what is wrong, and how to mend it
+//	ideagent version                                 print the version
 //
 // An IDE starts it without arguments. Which model answers is said on standard error; the default is the model of a key
 // in the environment, else a local Ollama, else an offline demo model that needs nothing and understands plain requests:
@@ -25,6 +28,9 @@
 //	130  interrupted
 package main
 
-import "github.com/ponte-go/ponte/app"
+import (
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/program"
+)
 
-func main() { app.Main(nil) }
+func main() { app.Main(program.Config()) }

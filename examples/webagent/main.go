@@ -13,6 +13,9 @@
 // when the running turns have ended, a second one at once.
 package main
 
-import "github.com/ponte-go/ponte/app/web"
+import (
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/examples/webagent/internal/program"
+)
 
-func main() { web.Main(nil) }
+func main() { app.Main(program.Config()) }

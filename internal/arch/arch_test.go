@@ -153,8 +153,17 @@ var thirdParty = map[string][]string{
 	"app/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
 	"examples/support":           {"github.com/modelcontextprotocol/go-sdk/mcp"}, // it is an MCP server, too
 	"internal/schema":            {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
-	"app":                        {"golang.org/x/term"},
-	"app/internal/keys":          {"github.com/zalando/go-keyring"},
+	// Programs.
+	"app":                                {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+	"app/all":                            {"github.com/spf13/cobra", "github.com/spf13/cobra/doc"},
+	"app/chat":                           {"github.com/spf13/cobra"},
+	"app/editor":                         {"github.com/spf13/cobra"},
+	"app/mcp":                            {"github.com/modelcontextprotocol/go-sdk/mcp", "github.com/spf13/cobra"},
+	"app/proxy":                          {"github.com/spf13/cobra"},
+	"app/web":                            {"github.com/spf13/cobra"},
+	"examples/ideagent/internal/program": {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"examples/webagent/internal/program": {"github.com/spf13/pflag"},
+	"app/keyring":                        {"github.com/zalando/go-keyring"},
 }
 
 type pkg struct {

@@ -149,7 +149,7 @@ func packaged(t *testing.T, b block, name string) string {
 	t.Helper()
 	require.Equal(t, 1, strings.Count("\n"+b.text, "\npackage main\n"), "%v: a Go block is a whole program", b)
 	require.Equal(t, 1, strings.Count(b.text, "\nfunc main() {"), "%v: a Go block is a whole program", b)
-	require.NotRegexp(t, `\bMain\b`, b.text, "%v: the name Main is taken by the test", b)
+	require.NotRegexp(t, `[^.]\bMain\b`, b.text, "%v: the name Main is taken by the test", b)
 	text := strings.Replace("\n"+b.text, "\npackage main\n", "\npackage "+name+"\n", 1)
 	return strings.Replace(text, "\nfunc main() {", "\nfunc Main() {", 1)[1:]
 }

@@ -17,7 +17,7 @@ type file string
 
 func (f file) String() string { return string(f) }
 
-func (f file) get(name string) (string, error) {
+func (f file) Get(name string) (string, error) {
 	all, err := f.read()
 	if err != nil {
 		return "", err
@@ -28,7 +28,7 @@ func (f file) get(name string) (string, error) {
 	return all[name], nil
 }
 
-func (f file) set(name, key string) error {
+func (f file) Set(name, key string) error {
 	all, err := f.read()
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (f file) set(name, key string) error {
 	return f.write(all)
 }
 
-func (f file) remove(name string) error {
+func (f file) Remove(name string) error {
 	all, err := f.read()
 	switch {
 	case err != nil:

@@ -11,39 +11,51 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // ErrNone means that no key of the name is stored.
 var ErrNone = errors.New("no such key is stored")
 
-// place is somewhere that keys are kept.
-type place interface {
-	get(name string) (string, error) // ErrNone if it has none
-	set(name, key string) error
-	remove(name string) error // ErrNone if it has none
+// Place is somewhere that keys are kept.
+type Place interface {
+	Get(name string) (string, error) // ErrNone if it has none
+	Set(name, key string) error
+	Remove(name string) error // ErrNone if it has none
 	String() string           // for people
 }
 
+// Keyring returns the system's keyring for a program, nil if there is none. It is nil if the program
+// does not link one.
+var Keyring func(program string, getenv func(string) string) Place
+
 // Keys keeps keys by name, such as OPENAI_API_KEY. It may be used by several goroutines and processes.
 type Keys struct {
-	places []place
+	places []Place
 	// ringed has the names of the keys in the keyring, because to look there may take a moment and ask the user. It has no keys.
 	ringed file
 }
 
-// Open returns the keys of the user. getenv returns environment variables: if IDEAGENT_KEYS is set, it is the file that the keys are kept
-// in, and the keyring is not used. Nothing is read or made before it is needed.
-func Open(getenv func(string) string) *Keys {
-	if name := getenv("IDEAGENT_KEYS"); name != "" {
-		return &Keys{places: []place{file(name)}}
+// Variable returns the name of the variable that names the file of the keys of a program.
+func Variable(program string) string {
+	return strings.ToUpper(strings.ReplaceAll(program, "-", "_")) + "_KEYS"
+}
+
+// Open returns the keys that the user of a program has stored. getenv returns environment variables: if [Variable] is set, it is the file
+// that the keys are kept in, and the keyring is not used. Nothing is read or made before it is needed.
+func Open(program string, getenv func(string) string) *Keys {
+	if name := getenv(Variable(program)); name != "" {
+		return &Keys{places: []Place{file(name)}}
 	}
 	k := &Keys{}
-	if hasKeyring(getenv) {
-		k.places = append(k.places, ring{})
+	if Keyring != nil {
+		if ring := Keyring(program, getenv); ring != nil {
+			k.places = append(k.places, ring)
+		}
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
-		k.places = append(k.places, file(filepath.Join(dir, "ideagent", "keys.json")))
-		k.ringed = file(filepath.Join(dir, "ideagent", "keyring.json"))
+		k.places = append(k.places, file(filepath.Join(dir, program, "keys.json")))
+		k.ringed = file(filepath.Join(dir, program, "keyring.json"))
 	}
 	return k
 }
@@ -52,7 +64,7 @@ func Open(getenv func(string) string) *Keys {
 func (k *Keys) Get(ctx context.Context, name string) (key string, err error) {
 	var errs []error
 	for _, p := range k.places {
-		key, err := within(ctx, func() (string, error) { return p.get(name) })
+		key, err := within(ctx, func() (string, error) { return p.Get(name) })
 		if err == nil {
 			return key, nil
 		}
@@ -70,10 +82,10 @@ func (k *Keys) Get(ctx context.Context, name string) (key string, err error) {
 func (k *Keys) Set(ctx context.Context, name, key string) (where string, err error) {
 	var errs []error
 	for _, p := range k.places {
-		_, err := within(ctx, func() (string, error) { return "", p.set(name, key) })
+		_, err := within(ctx, func() (string, error) { return "", p.Set(name, key) })
 		if err == nil {
-			if _, ok := p.(ring); ok && k.ringed != "" {
-				_ = k.ringed.set(name, "in the keyring") // without it, the key is found all the same
+			if _, ok := p.(file); !ok && k.ringed != "" {
+				_ = k.ringed.Set(name, "in the keyring") // without it, the key is found all the same
 			}
 			return p.String(), nil
 		}
@@ -86,10 +98,10 @@ func (k *Keys) Set(ctx context.Context, name, key string) (where string, err err
 func (k *Keys) Remove(ctx context.Context, name string) error {
 	err := ErrNone
 	if k.ringed != "" {
-		_ = k.ringed.remove(name)
+		_ = k.ringed.Remove(name)
 	}
 	for _, p := range k.places {
-		_, e := within(ctx, func() (string, error) { return "", p.remove(name) })
+		_, e := within(ctx, func() (string, error) { return "", p.Remove(name) })
 		switch {
 		case e == nil && errors.Is(err, ErrNone):
 			err = nil

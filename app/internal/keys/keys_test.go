@@ -13,6 +13,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/ponte-go/ponte/app/internal/keys"
+	_ "github.com/ponte-go/ponte/app/keyring"
 )
 
 // in returns an environment with one variable.
@@ -27,7 +28,7 @@ func in(name, value string) func(string) string {
 
 func TestKeysAreKeptInAFileOfTheUsers(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "new", "keys.json")
-	k, ctx := keys.Open(in("IDEAGENT_KEYS", name)), t.Context()
+	k, ctx := keys.Open("ideagent", in("IDEAGENT_KEYS", name)), t.Context()
 	_, err := k.Get(ctx, "A_KEY")
 	require.ErrorIs(t, err, keys.ErrNone)
 	require.NoFileExists(t, name, "nothing is made before it is needed")
@@ -38,7 +39,7 @@ func TestKeysAreKeptInAFileOfTheUsers(t *testing.T) {
 	require.Equal(t, name, where)
 	_, err = k.Set(ctx, "B_KEY", "other")
 	require.NoError(t, err)
-	got, err := keys.Open(in("IDEAGENT_KEYS", name)).Get(ctx, "A_KEY")
+	got, err := keys.Open("ideagent", in("IDEAGENT_KEYS", name)).Get(ctx, "A_KEY")
 	require.NoError(t, err)
 	require.Equal(t, "secret", got)
 	if runtime.GOOS != "windows" {
@@ -61,7 +62,7 @@ func TestFileThatOthersCanReadIsRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "keys.json")
 	require.NoError(t, os.WriteFile(name, []byte(`{"A_KEY":"secret"}`), 0o600))
 	require.NoError(t, os.Chmod(name, 0o644))
-	k := keys.Open(in("IDEAGENT_KEYS", name))
+	k := keys.Open("ideagent", in("IDEAGENT_KEYS", name))
 	_, err := k.Get(t.Context(), "A_KEY")
 	require.ErrorContains(t, err, "other users can read it")
 	_, err = k.Set(t.Context(), "A_KEY", "new")
@@ -73,7 +74,7 @@ func TestBrokenFileIsNotReplaced(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "keys.json")
 	for _, content := range []string{"", "secret", "[]", "null", `{"A_KEY":1}`} {
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
-		k := keys.Open(in("IDEAGENT_KEYS", name))
+		k := keys.Open("ideagent", in("IDEAGENT_KEYS", name))
 		_, err := k.Set(t.Context(), "A_KEY", "new")
 		require.ErrorContains(t, err, "it is not a JSON object of strings")
 		require.NotContains(t, err.Error(), "secret")
@@ -89,7 +90,7 @@ func TestKeysAreKeptInTheKeyring(t *testing.T) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		t.Setenv(name, home)
 	}
-	k, ctx := keys.Open(in("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none")), t.Context()
+	k, ctx := keys.Open("ideagent", in("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none")), t.Context()
 	keyring.MockInit()
 	where, err := k.Set(ctx, "A_KEY", "secret")
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stores opens the stores of sessions that the -store flag of the samples names: a directory, or a database of a kind that the
-// program's main knows.
+// Package stores opens the stores of sessions that the -store flag names: a directory, or a database of a kind that the program links.
 package stores
 
 import (
@@ -14,39 +13,54 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 )
 
-// Store is a store that is closed at the end.
-type Store interface {
-	session.Store
-	Close() error
+// Open opens a store: in a directory, or the database of an address. Its errors must not have a password in them.
+type Open func(ctx context.Context, address string) (session.Store, error)
+
+// kinds open stores by the scheme of their addresses, in lower case, such as "postgres". Directories have the empty scheme.
+var kinds sync.Map
+
+// Register has addresses with a scheme opened by a function. The empty scheme is for directories.
+func Register(scheme string, open Open) {
+	if _, twice := kinds.LoadOrStore(strings.ToLower(scheme), open); twice {
+		panic(fmt.Sprintf("stores: %q is registered twice", scheme))
+	}
 }
 
-// Kinds open databases by the scheme of their addresses, in lower case, such as "postgres". Their errors must not have a password in them.
-type Kinds map[string]func(ctx context.Context, address string) (Store, error)
+func opener(scheme string) Open {
+	open, _ := kinds.Load(scheme)
+	f, _ := open.(Open)
+	return f
+}
+
+// Directories reports whether sessions can be kept in a directory.
+func Directories() bool { return opener("") != nil }
 
 // Place is where sessions are kept. Its address may have a password, so it has no method that returns it.
 type Place struct {
 	dir, kind, rest string // dir is set, or the others are
-	open            func(ctx context.Context, address string) (Store, error)
 }
 
-// At returns the place that a flag names: the address of a database, which has "://" in it, or a directory. sample is the directory of the
-// sample that has more kinds of databases. Errors have nothing in them that could be a password.
-func (k Kinds) At(name, sample string) (Place, error) {
+// At returns the place that a flag names: the address of a database, which has "://" in it, or a directory. Errors have nothing in them
+// that could be a password.
+func At(name string) (Place, error) {
 	kind, rest, ok := strings.Cut(name, "://")
 	switch {
 	case ok && isScheme(kind):
 		kind = strings.ToLower(kind)
-		if k[kind] == nil {
-			return Place{}, fmt.Errorf("-store: this program has no stores of the kind %q: see %s", kind, sample)
+		if opener(kind) == nil {
+			return Place{}, fmt.Errorf("-store: this program has no stores of the kind %q: see docs/app.md", kind)
 		}
-		return Place{kind: kind, rest: rest, open: k[kind]}, nil
+		return Place{kind: kind, rest: rest}, nil
 	case ok, mistaken(name):
 		return Place{}, errors.New("-store: give a directory, or the address of a database in the form postgres://user@host/database")
+	}
+	if !Directories() {
+		return Place{}, errors.New("-store: this program keeps sessions in memory: import package app/sqlite to keep them in a directory")
 	}
 	dir, err := filepath.Abs(name)
 	return Place{dir: dir}, err
@@ -56,11 +70,11 @@ func (k Kinds) At(name, sample string) (Place, error) {
 func (p Place) Dir() string { return p.dir }
 
 // Open opens the store. That of a directory is made if it does not exist.
-func (p Place) Open(ctx context.Context) (Store, error) {
-	if p.open == nil {
-		return sqlitestore.Open(p.dir, sqlitestore.Options{})
+func (p Place) Open(ctx context.Context) (session.Store, error) {
+	if p.kind == "" {
+		return opener("")(ctx, p.dir)
 	}
-	return p.open(ctx, p.kind+"://"+p.rest)
+	return opener(p.kind)(ctx, p.kind+"://"+p.rest)
 }
 
 // String returns the directory, or the kind of the database.

@@ -4,51 +4,67 @@ package stores_test
 
 import (
 	"context"
+	"io"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/app/internal/stores"
 )
 
-const sample = "examples/ideagent/postgres"
+// asked is the last address that the store of tests was opened with.
+var asked string
+
+func init() {
+	open := func(_ context.Context, address string) (session.Store, error) {
+		asked = address
+		return nil, session.ErrUnavailable
+	}
+	stores.Register("postgres", open)
+}
+
+// directories registers what opens directories, once.
+var directories = sync.OnceFunc(func() {
+	stores.Register("", func(_ context.Context, dir string) (session.Store, error) {
+		return sqlitestore.Open(dir, sqlitestore.Options{})
+	})
+})
 
 func TestPlaces(t *testing.T) {
-	opened := ""
-	kinds := stores.Kinds{"postgres": func(_ context.Context, address string) (stores.Store, error) {
-		opened = address
-		return nil, session.ErrUnavailable
-	}}
+	_, err := stores.At(t.TempDir())
+	require.ErrorContains(t, err, "import package app/sqlite")
+	directories()
 	for _, name := range []string{"postgres://u:p@h/db", "PostGres://u:p@h/db"} {
-		place, err := kinds.At(name, sample)
+		place, err := stores.At(name)
 		require.NoError(t, err)
 		require.Empty(t, place.Dir())
 		require.Equal(t, "the postgres database", place.String())
 		_, err = place.Open(t.Context())
 		require.ErrorIs(t, err, session.ErrUnavailable)
-		require.Equal(t, "postgres://u:p@h/db", opened)
+		require.Equal(t, "postgres://u:p@h/db", asked)
 	}
 	dir := t.TempDir()
-	place, err := kinds.At(dir, sample)
+	place, err := stores.At(dir)
 	require.NoError(t, err)
 	require.Equal(t, dir, place.Dir())
 	require.Equal(t, dir, place.String())
 	store, err := place.Open(t.Context())
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(dir, "sessions.db"))
-	require.NoError(t, store.Close())
-	place, err = kinds.At("a:b", sample)
+	require.NoError(t, store.(io.Closer).Close())
+	place, err = stores.At("a:b")
 	require.NoError(t, err)
 	require.True(t, filepath.IsAbs(place.Dir()))
 }
 
 // What looks like an address of a database is none of the directories whose names are shown.
 func TestPasswordsAreNoDirectories(t *testing.T) {
-	kinds := stores.Kinds{"postgres": nil}
 	for name, want := range map[string]string{
-		"mysql://user:secret@host/db":             `no stores of the kind "mysql": see examples/ideagent/postgres`,
+		"mysql://user:secret@host/db":             `no stores of the kind "mysql": see docs/app.md`,
 		"postgresql://user:secret@host/db":        `no stores of the kind "postgresql"`,
 		"postgres:/user:secret@host/db":           "in the form postgres://user@host/database",
 		"postgres:user:secret@host/db":            "in the form",
@@ -59,7 +75,7 @@ func TestPasswordsAreNoDirectories(t *testing.T) {
 		"user:secret@://host":                     "in the form",
 		"://user:secret@host":                     "in the form",
 	} {
-		_, err := kinds.At(name, sample)
+		_, err := stores.At(name)
 		require.ErrorContains(t, err, want, name)
 		require.NotContains(t, err.Error(), "secret")
 		require.NotContains(t, stores.Mask(name), "secret")
@@ -69,13 +85,10 @@ func TestPasswordsAreNoDirectories(t *testing.T) {
 }
 
 func TestKeysOfDatabases(t *testing.T) {
-	kinds := stores.Kinds{"postgres": nil, "postgresql": nil}
-	for name := range kinds {
-		kinds[name] = func(context.Context, string) (stores.Store, error) { return nil, nil }
-	}
+	stores.Register("postgresql", func(context.Context, string) (session.Store, error) { return nil, nil })
 	env := map[string]string{"PGHOST": "other", "PGDATABASE": "sessions"}
 	key := func(name string) string {
-		place, err := kinds.At(name, sample)
+		place, err := stores.At(name)
 		require.NoError(t, err)
 		return place.Key(func(v string) string { return env[v] })
 	}

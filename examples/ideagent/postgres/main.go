@@ -16,14 +16,9 @@
 package main
 
 import (
-	"context"
-
-	"github.com/ponte-go/ponte/agent/session/pgstore"
 	"github.com/ponte-go/ponte/app"
+	_ "github.com/ponte-go/ponte/app/postgres"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/program"
 )
 
-func main() { app.Main(app.Kinds{"postgres": open, "postgresql": open}) }
-
-func open(ctx context.Context, address string) (app.Store, error) {
-	return pgstore.Open(ctx, address, pgstore.Options{})
-}
+func main() { app.Main(program.Config()) }

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/app/web"
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/program"
 )
 
 // A conversation that begins in an editor goes on in the browser, on the same database, and then in the editor again.
@@ -29,7 +31,11 @@ func TestConversationMovesToTheBrowserAndBack(t *testing.T) {
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := web.Run(ctx, []string{"-dir", work, "-store", at, "-open=false", "-model", "offline"}, in, web.Kinds{"postgres": open})
+		var err error
+		args := []string{"web", "-dir", work, "-store", at, "-open=false", "-model", "offline"}
+		if code := app.Run(ctx, program.Config(), app.Process{Args: args, Out: in}); code != 0 {
+			err = fmt.Errorf("exit code %d", code)
+		}
 		_ = in.CloseWithError(err)
 		done <- err
 	}()

@@ -9,16 +9,9 @@
 package main
 
 import (
-	"context"
-
-	"github.com/ponte-go/ponte/agent/session/pgstore"
-	"github.com/ponte-go/ponte/app/web"
+	"github.com/ponte-go/ponte/app"
+	_ "github.com/ponte-go/ponte/app/postgres"
+	"github.com/ponte-go/ponte/examples/webagent/internal/program"
 )
 
-func main() { web.Main(kinds) }
-
-var kinds = web.Kinds{"postgres": open, "postgresql": open}
-
-func open(ctx context.Context, address string) (web.Store, error) {
-	return pgstore.Open(ctx, address, pgstore.Options{})
-}
+func main() { app.Main(program.Config()) }

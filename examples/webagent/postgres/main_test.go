@@ -6,13 +6,15 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/ponte-go/ponte/app/web"
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/examples/webagent/internal/program"
 	"github.com/ponte-go/ponte/internal/pgtest"
 )
 
@@ -33,7 +35,11 @@ func TestSessionsAreInPostgres(t *testing.T) {
 		out, in := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			err := web.Run(ctx, []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}, in, kinds)
+			var err error
+			args := []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}
+			if code := app.Run(ctx, program.Config(), app.Process{Args: args, Out: in}); code != 0 {
+				err = fmt.Errorf("exit code %d", code)
+			}
 			_ = in.CloseWithError(err)
 			done <- err
 		}()

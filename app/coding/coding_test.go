@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package coding
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/app/config"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+// kit returns the kit of a program with a configuration.
+func kit(t *testing.T, text string) (*Kit, *app.Env) {
+	t.Helper()
+	user, err := config.ParseUser("f", []byte(text))
+	require.NoError(t, err)
+	e := &app.Env{Name: "ideagent", Config: user}
+	return New(e), e
+}
+
+func TestSpilledResultsAreNotRecorded(t *testing.T) {
+	k, _ := kit(t, `{}`)
+	files, err := local.Open(local.Config{Roots: []string{t.TempDir()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = files.Close() })
+	s, err := k.deps(deps.ACPDeps{Workspace: workspace.NewSession(files)})
+	require.NoError(t, err)
+	_, err = s.Results().Write(t.Context(), "spilled.txt", []byte("x"), workspace.AnyVersion)
+	require.NoError(t, err)
+	require.Empty(t, s.Changes.Log().Changes)
+	_, err = s.Workspace.Workspace().Write(t.Context(), "a.txt", []byte("x"), workspace.AnyVersion)
+	require.NoError(t, err)
+	require.Len(t, s.Changes.Log().Changes, 1)
+}
+
+// An idle session begins with the rules of the project as they were: to remove the file in between does not lift them.
+func TestProjectRulesStayWhileTheSessionSleeps(t *testing.T) {
+	work := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(work, ".agents"), 0o700))
+	const rules = `{"permissions": {"rules": [{"decision": "deny", "path": "a.txt"}]}}`
+	require.NoError(t, os.WriteFile(filepath.Join(work, ".agents", "ideagent.json"), []byte(rules), 0o600))
+	k, _ := kit(t, `{}`)
+	files, err := local.Open(local.Config{Roots: []string{work}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = files.Close() })
+	s := &deps.Session{ID: "s", Cwd: work}
+	layers := func(s *deps.Session) int {
+		d, err := k.deps(deps.ACPDeps{Session: s, Workspace: workspace.NewSession(files)})
+		require.NoError(t, err)
+		return len(d.layers)
+	}
+	before := layers(s)
+	require.NoError(t, os.Remove(filepath.Join(work, ".agents", "ideagent.json")))
+	require.Equal(t, before, layers(s), "the session wakes")
+	require.Equal(t, before-1, layers(&deps.Session{ID: "s", Cwd: work}), "the session is loaded again")
+}
+
+func TestMistakesInServersAreProblemsOfTheConfiguration(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"mcpServers": {"a": {"comand": "x"}}}`:                          `f:1:16: mcpServers: server "a": unknown member "comand": did you mean "command"?`,
+		`{"mcpServers": {"a": {"command": "x", "args": ["${NOWHERE}"]}}}`: "NOWHERE is not set",
+	} {
+		_, e := kit(t, text)
+		require.ErrorContains(t, e.Problem(), want)
+		_, ok := errors.AsType[*config.Problem](e.Problem())
+		require.True(t, ok)
+	}
+	_, e := kit(t, `{"mcpServers": {"files": {"command": "npx"}}}`)
+	require.NoError(t, e.Problem())
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"weak"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/app/config"
+	"github.com/ponte-go/ponte/app/editor"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// fallback configures what this machine does for the client.
+func fallback(e *app.Env) (f acpbridge.LocalFallback) {
+	u := e.Config
+	f.Files, f.Prefer.Files = u.Files == config.ClientOrLocal || u.Files == config.Local, u.Files == config.Local
+	f.Commands, f.Prefer.Commands = u.Terminal == config.ClientOrLocal || u.Terminal == config.Local, u.Terminal == config.Local
+	f.Config = editor.Local(e)
+	return f
+}
+
+// rules are what decides about calls before the user is asked.
+type rules struct {
+	program string
+	user    *config.User
+
+	mu       sync.Mutex
+	projects map[weak.Pointer[deps.Session]][]*config.Project // by session, as they were when the session was opened
+}
+
+// of returns the layers of a session. Files of projects are read when a session is opened and hold until it is closed, also while it sleeps.
+func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
+	if s == nil {
+		return nil, nil
+	}
+	roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
+	projects, err := r.read(s, roots)
+	if err != nil {
+		return nil, err
+	}
+	layers := []approval.Layer{guarded(r.program, roots)}
+	user := r.user.Permissions
+	for _, p := range projects {
+		own := p.Permissions
+		if user.Mode == approval.ModeAuto && own.Mode == approval.ModeAsk {
+			user.Mode = approval.ModeAsk
+		}
+		own.Name = "the project's configuration"
+		layer, err := own.Layer(variants(filepath.Dir(filepath.Dir(p.File)))...)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, approval.ThroughLinks(layer, roots...))
+	}
+	var all []string
+	for _, root := range roots {
+		all = append(all, variants(root)...)
+	}
+	layer, err := user.Layer(all...)
+	return append(layers, approval.ThroughLinks(layer, roots...)), err
+}
+
+// reads returns what the rules say about reading a file. Of the user's file and the projects' files
+// the strictest decides.
+func (r *rules) reads(s *deps.Session) (func(path string) (toolset.Verdict, string), error) {
+	if s == nil {
+		return nil, nil
+	}
+	roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
+	projects, err := r.read(s, roots)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, root := range roots {
+		all = append(all, variants(root)...)
+	}
+	user, err := r.user.Permissions.Reads(all...)
+	if err != nil {
+		return nil, err
+	}
+	decide := []func(string) (toolset.Verdict, string){user}
+	for _, p := range projects {
+		own, err := p.Permissions.Reads(variants(filepath.Dir(filepath.Dir(p.File)))...)
+		if err != nil {
+			return nil, err
+		}
+		decide = append(decide, own)
+	}
+	return func(path string) (verdict toolset.Verdict, reason string) {
+		for _, d := range decide {
+			if v, why := d(path); v == toolset.VerdictDeny || verdict == "" {
+				verdict, reason = v, why
+			}
+			if verdict == toolset.VerdictDeny {
+				break
+			}
+		}
+		return verdict, reason
+	}, nil
+}
+
+// read returns the projects of a session.
+func (r *rules) read(s *deps.Session, roots []string) (all []*config.Project, err error) {
+	key := weak.Make(s)
+	r.mu.Lock()
+	all, known := r.projects[key]
+	r.mu.Unlock()
+	if known {
+		return all, nil
+	}
+	var errs []error
+	for _, root := range roots {
+		p, err := config.ReadProject(r.program, root)
+		if err != nil {
+			errs = append(errs, err)
+		} else if p != nil {
+			all = append(all, p)
+		}
+	}
+	if err := errors.Join(errs...); err != nil || all == nil {
+		return nil, err // a project without a file may get one
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.projects == nil {
+		r.projects = map[weak.Pointer[deps.Session]][]*config.Project{}
+	}
+	r.projects[key] = all
+	runtime.AddCleanup(s, func(key weak.Pointer[deps.Session]) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.projects, key)
+	}, key)
+	return all, nil
+}
+
+// variants returns a directory as it is named, and without symbolic links.
+func variants(dir string) []string {
+	if real := approval.ResolveLinks(dir); real != filepath.Clean(dir) {
+		return []string{dir, real}
+	}
+	return []string{dir}
+}
+
+// guarded is the layer that asks the user about changes to the configuration files and the prompts.
+// Without it, an agent could lift its own limits where files are changed without a question.
+func guarded(program string, roots []string) approval.Layer {
+	var dirs []string
+	if dir, err := config.UserDir(program); err == nil {
+		dirs = append(dirs, variants(dir)...)
+	}
+	var files []string
+	for _, root := range roots {
+		for _, dir := range variants(root) {
+			dirs = append(dirs, filepath.Join(dir, filepath.FromSlash(config.ProjectPrompts)))
+			files = append(files, filepath.Join(dir, filepath.FromSlash(config.ProjectFile(program))))
+		}
+	}
+	is := func(path string) bool {
+		for _, file := range files {
+			if strings.EqualFold(path, file) {
+				return true
+			}
+		}
+		for _, dir := range dirs {
+			if prefix := dir + string(filepath.Separator); len(path) > len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	return approval.Layer{Name: program, Decide: func(_ context.Context, r *toolset.ApprovalRequest) (approval.Ruling, error) {
+		for i := range r.Approval.Preview {
+			if d := r.Approval.Preview[i].Diff; d != nil && (is(filepath.Clean(d.Path)) || is(approval.ResolveLinks(d.Path))) {
+				return approval.Ruling{Verdict: approval.VerdictAsk, Rule: "changes of " + program + "'s configuration are asked about"}, nil
+			}
+		}
+		return approval.Ruling{}, nil
+	}}
+}
+
+// userPrompts returns the commands of the user's prompts. Invalid prompts are reported.
+func userPrompts(program string, u *config.User, builtIn []host.Command, tell func(error)) (all []host.Command) {
+	dir := u.Prompts
+	if dir == "" {
+		base, err := config.UserDir(program)
+		if err != nil {
+			return nil
+		}
+		dir = filepath.Join(base, "prompts")
+	}
+	found, err := host.Templates(os.DirFS(dir), ".")
+	if err != nil {
+		tell(fmt.Errorf("prompts of %s: %w", dir, err))
+	}
+	for _, c := range found {
+		taken := false
+		for _, b := range builtIn {
+			taken = taken || b.Name == c.Name
+		}
+		if taken {
+			tell(fmt.Errorf("prompts of %s: /%s is a command of %s: give %s.md another name", dir, c.Name, program, c.Name))
+			continue
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// projectPrompts returns the commands of the prompts in a session's directory.
+func projectPrompts(s *deps.Session) []host.Command {
+	root, err := os.OpenRoot(s.Cwd)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	all, _ := host.Templates(promptFiles{root}, config.ProjectPrompts) // those that cannot be used are left out
+	return all
+}
+
+// promptFiles opens the files of a project without following links out of it or waiting for pipes.
+type promptFiles struct{ root *os.Root }
+
+func (p promptFiles) Open(name string) (fs.File, error) { return config.OpenIn(p.root, name) }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestProgramsLinkWhatTheyName keeps what is large out of programs that do not name it.
+func TestProgramsLinkWhatTheyName(t *testing.T) {
+	const ours = "github.com/ponte-go/ponte/"
+	large := map[string]string{
+		"terminal": ours + "app/internal/term/screen", "editors": ours + "acpbridge", "browsers": ours + "webbridge", "MCP": "github.com/modelcontextprotocol/go-sdk/mcp",
+		"SQLite": "modernc.org/sqlite", "keyring": "github.com/zalando/go-keyring", "models": ours + "agent/model/openaimodel", "offline": ours + "app/offline",
+		"manual": "github.com/spf13/cobra/doc", "clients": ours + "acpbridge/acpclient",
+	}
+	for of, may := range map[string]string{
+		"app": "", "app/editor": "editors", "app/web": "browsers", "app/mcp": "MCP", "app/chat": "terminal editors clients", "app/sqlite": "SQLite", "app/keyring": "keyring",
+		"app/config": "", "app/offline": "offline", "app/proxy": "clients", "app/coding": "editors MCP",
+	} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ours+of).Output()
+		require.NoError(t, err)
+		linked := strings.Fields(string(out))
+		for name, pkg := range large {
+			if strings.Contains(" "+may+" ", " "+name+" ") {
+				require.Contains(t, linked, pkg, of)
+			} else {
+				require.NotContains(t, linked, pkg, of)
+			}
+		}
+	}
+}

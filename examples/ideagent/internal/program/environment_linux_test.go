@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+// The thief is another process of the same user.
+func TestNobodyReadsTheEnvironmentOfIdeagent(t *testing.T) {
+	var as *syscall.SysProcAttr // root may read everything
+	dir := t.TempDir()
+	data, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	program := filepath.Join(dir, "ideagent")
+	require.NoError(t, os.WriteFile(program, data, 0o755))
+	if os.Getuid() == 0 {
+		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		for at := dir; at != "/" && at != os.TempDir(); at = filepath.Dir(at) {
+			require.NoError(t, os.Chmod(at, 0o755))
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-model", "offline", "-no-store")
+	cmd.Dir, cmd.SysProcAttr = "/", as
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=sesame", "HOME="+dir)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n"))
+	require.NoError(t, err)
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	thief := exec.Command("cat", "/proc/"+strconv.Itoa(cmd.Process.Pid)+"/environ")
+	thief.Dir, thief.SysProcAttr = "/", as
+	read, err := thief.CombinedOutput()
+	require.Error(t, err)
+	require.NotContains(t, string(read), "sesame")
+	require.NoError(t, in.Close())
+	_ = cmd.Wait()
+}
+
+func TestVariablesOfCommandsAreNamedInTheConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"terminal": "local", "env": ["GH_TOKEN"]}`), 0o600))
+	for _, terminal := range []bool{false, true} { // the agent runs the command, or chat does
+		if terminal {
+			require.NoError(t, os.WriteFile(file, []byte(`{"env": ["GH_TOKEN"]}`), 0o600))
+		}
+		cmd := exec.CommandContext(t.Context(), binary, "chat", "-yes", "-model", "offline", "-config", file, "-dir", t.TempDir(), "run env")
+		cmd.Env = append(os.Environ(), "GH_TOKEN=passed", "SMTP_PASS=sesame", "STRIPE_KEY=sesame", "REDIS_URL=redis://:sesame@h")
+		cmd.WaitDelay = time.Minute
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "GH_TOKEN=passed")
+		require.False(t, strings.Contains(string(out), "sesame"), "%s", out)
+	}
+}
+
+// The agent runs the command, or chat does.
+func TestCommandsRunInTheSandboxOfTheConfiguration(t *testing.T) {
+	if box, err := local.Open(local.Config{Roots: []string{t.TempDir()}, Sandbox: &local.Sandbox{}}); err != nil {
+		t.Skip(err)
+	} else {
+		require.NoError(t, box.Close())
+	}
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".ssh"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id"), []byte("sesame"), 0o600))
+	file := filepath.Join(t.TempDir(), "config.json")
+	for text, hidden := range map[string]bool{
+		`{"terminal": "local", "sandbox": true}`: true, `{"sandbox": true}`: true, `{"terminal": "local"}`: false, `{}`: false,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // with and without bubblewrap
+			cmd := exec.CommandContext(t.Context(), binary, "chat", "-yes", "-model", "offline", "-config", file, "-dir", t.TempDir(), "run cat "+home+"/.ssh/id")
+			cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+path)
+			cmd.WaitDelay = time.Minute
+			out, err := cmd.CombinedOutput()
+			if path != os.Getenv("PATH") {
+				if hidden {
+					require.Error(t, err)
+					require.Contains(t, string(out), "bwrap is not installed")
+				}
+				continue
+			}
+			require.Equal(t, !hidden, strings.Contains(string(out), "sesame"), "%s: %s", text, out)
+		}
+	}
+}
