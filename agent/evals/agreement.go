@@ -43,8 +43,8 @@ type Agreement struct {
 	// Trials is how many trials have both scores, and Same how many of them have the same.
 	Trials, Same int
 	// Kappa is Cohen's kappa: 1 if they always agree, 0 if they agree as often as by chance. Low
-	// and High are its interval of 95 %, by bootstrap over cases. What is enough depends on what is
-	// at stake; below 0.6, a judge says little about what people would say.
+	// and High are its interval of 95 %, by bootstrap over cases. How much is enough depends on the
+	// use; below 0.6, a judge says little about what people would say.
 	Kappa, Low, High float64
 	// Counts has how often each pair of scores was given: of the first metric, of the second.
 	Counts map[[2]string]int

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// FileOptions say how a dataset file is read. The zero value knows the standard evaluators.
+// FileOptions are options for reading a dataset file. The zero value knows the standard evaluators.
 type FileOptions struct {
 	// Evaluators make evaluators of the application, by the name that files have for them. They get
 	// the arguments as JSON: an object of named arguments, or one value. nil means none.
@@ -26,8 +26,8 @@ type FileOptions struct {
 	Open  func(name string) (model.Model, error)
 }
 
-// ReadFile reads a dataset from a file, as YAML or, if its name ends in .json, as JSON. The form is
-// that of the dataset files of pydantic-evals, with its standard evaluators:
+// ReadFile reads a dataset from a file, as YAML or, if its name ends in .json, as JSON. It has
+// the form of the dataset files of pydantic-evals, with its standard evaluators:
 //
 //	# yaml-language-server: $schema=./moods_schema.json
 //	name: moods
@@ -38,9 +38,9 @@ type FileOptions struct {
 //	evaluators:
 //	- EqualsExpected
 //	- MaxDuration: 5
-//	- LLMJudge: {rubric: The mood is that of the text., include_input: true}
+//	- LLMJudge: {rubric: The mood fits the text., include_input: true}
 //
-// A case may have metadata, evaluators of its own, and files, which pydantic-evals does not know.
+// A case may have metadata, more evaluators, and files, which pydantic-evals does not know.
 // Inputs and outputs are decoded as JSON is into In and Out; unknown members are errors.
 // [WriteSchema] makes the schema for editors.
 func ReadFile[In, Out any](file string, o FileOptions) (Dataset[In, Out], error) {

@@ -22,7 +22,7 @@ type judgeArgs struct {
 	Pass     json.RawMessage `json:"assertion"`
 }
 
-// outputConfig is what LLMJudge says of a score: false, or how it is reported.
+// outputConfig configures a score of LLMJudge.
 type outputConfig struct {
 	Name   string `json:"evaluation_name"`
 	Reason bool   `json:"include_reason"`
@@ -131,7 +131,7 @@ type scorer struct {
 	ask func(ctx context.Context, prompt string) (binary, error)
 }
 
-// evaluator returns one of the two. What the judge has said of a trial is not asked again.
+// evaluator returns one of the two. The judge is asked once for a trial.
 func (s *scorer) evaluator(name string, score func(b binary) Score) Evaluator {
 	return untyped(name, func(ctx context.Context, t *trial) (Score, error) {
 		b, ok := t.said[s]

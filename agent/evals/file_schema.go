@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// WriteSchema writes a JSON schema of dataset files, so that editors complete and check them. Name
-// it in the first line of a file:
+// WriteSchema writes a JSON schema of dataset files, for editors, which complete and check them.
+// Name it in the first line of a file:
 //
 //	# yaml-language-server: $schema=./moods_schema.json
 func WriteSchema[In, Out any](w io.Writer, o FileOptions) error {

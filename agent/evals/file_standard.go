@@ -64,7 +64,7 @@ func init() {
 	}
 }
 
-// noSpans says what to use instead.
+// noSpans names the alternatives.
 func noSpans(json.RawMessage) (Evaluator, error) {
 	return Evaluator{}, errors.New("spans of OpenTelemetry are not recorded here: " +
 		"use ToolCorrectness, TrajectoryMatch or ArgumentCorrectness")

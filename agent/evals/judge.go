@@ -14,15 +14,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// JudgeOptions say what a judge sees and how it answers. The zero value shows the output and asks
-// for a yes or no.
+// JudgeOptions select what a judge sees and how it answers. The zero value shows the output and
+// asks for a yes or no.
 type JudgeOptions struct {
 	// Input, Expected and Calls show the judge the input of the case, its expected output, and the
 	// tool calls with their results.
 	Input, Expected, Calls bool
 	// Low and High ask for a whole number from Low to High instead of a yes or no. More is better.
 	Low, High int
-	// Steps are what the judge does one after another to come to its answer.
+	// Steps are steps for the judge to follow before it answers.
 	Steps []string
 	// Settings are the settings of the model.
 	Settings model.Settings
@@ -32,7 +32,7 @@ type JudgeOptions struct {
 // It gives a yes or no, or a number ([JudgeOptions].Low), with the judge's reason. Requests count
 // on the budget of the run. The judge is told that what it sees is material.
 //
-// A judge is an opinion as long as nobody has compared it with people: see [Report.Agreement].
+// A judge is an opinion until it has been compared with people: see [Report.Agreement].
 func Judge(m model.Model, rubric string, o JudgeOptions) Evaluator {
 	j, invalid := newJudge(m, rubric, o)
 	return untyped("judge", func(ctx context.Context, t *trial) (Score, error) {
@@ -47,7 +47,7 @@ func Judge(m model.Model, rubric string, o JudgeOptions) Evaluator {
 	})
 }
 
-// verdict is what a judge says. The reason comes first, so that the verdict follows from it.
+// verdict is the answer of a judge. The reason comes first: the verdict follows from it.
 type verdict struct {
 	Reason string `json:"reason" jsonschema:"description=One or two sentences."`
 	Pass   bool   `json:"pass" jsonschema:"description=Whether the rubric is true."`

@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/internal/jsonvalue"
 )
 
-// Prefer asks a model which of two outputs is better: the trial's, or that of the same case in a
-// baseline. It is asked in both orders, because judges prefer a place. The number is 1 for the
+// Prefer asks a model which of two outputs is better: the trial's, or the output of the same case
+// in a baseline. It is asked in both orders, because judges prefer a place. The number is 1 for the
 // trial, 0 for the baseline, and 0.5 if the judge cannot tell, or says something else in the other
 // order. Cases without an output in the baseline are not scored. If the interval of the mean does
 // not contain 0.5, one of the two is better.

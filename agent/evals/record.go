@@ -20,6 +20,9 @@ type recorder struct {
 	// usage gets what the runs use, if it is not nil.
 	usage *toolset.Meter
 	runs  []*recorded
+	// repeat is the repeat of the case, and cached what answers from the cache count as.
+	repeat int
+	cached toolset.Usage
 	// refused is set if the budget refused a request, and unavailable if a provider failed.
 	refused, unavailable error
 	// timedOut is set if the task failed after its context had ended.
@@ -91,7 +94,7 @@ func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.Run
 	defer p.mu.Unlock()
 	r.Duration, r.RunID, r.Messages, r.Usage = time.Since(begin), sum.RunID, sum.Messages, sum.Usage
 	if p.run == nil && p.usage != nil {
-		p.usage.Add(sum.Usage)
+		p.usage.Add(p.spent(sum.Usage))
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -216,4 +219,17 @@ func addUsage(total *toolset.Usage, u toolset.Usage) {
 	total.Usage.Add(u.Usage)
 	total.Cost += u.Cost
 	total.Unpriced += u.Unpriced
+}
+
+// spent returns what a run has used, without the answers that were known.
+func (r *recorder) spent(u toolset.Usage) toolset.Usage {
+	u.Requests -= r.cached.Requests
+	u.Cost -= r.cached.Cost
+	u.InputTokens -= r.cached.InputTokens
+	u.OutputTokens -= r.cached.OutputTokens
+	u.CacheReadTokens -= r.cached.CacheReadTokens
+	u.CacheWriteTokens -= r.cached.CacheWriteTokens
+	u.ReasoningTokens -= r.cached.ReasoningTokens
+	r.cached = toolset.Usage{}
+	return u
 }

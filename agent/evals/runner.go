@@ -34,9 +34,12 @@ func Run[In, Out any](ctx context.Context, d Dataset[In, Out], task Task[In, Out
 	}
 	workers.Wait()
 	err = r.stopped()
-	if err == nil && ctx.Err() != nil {
+	if err == nil && ctx.Err() != nil && r.done < total {
 		err = fmt.Errorf("evals: the run was stopped: %w", context.Cause(ctx))
 		r.stop(err)
+	}
+	if r.progress != nil {
+		r.progress.close(err == nil)
 	}
 	return r.soFar(), err
 }
@@ -68,10 +71,12 @@ type Runner struct {
 	budget     *budget
 	task       func(ctx context.Context, i int) (any, error)
 
-	mu     sync.Mutex
-	report Report
-	done   int
-	over   error
+	mu       sync.Mutex
+	report   Report
+	done     int
+	over     error
+	ended    [][]bool // trials of an earlier run, by case and repeat
+	progress *progressFile
 }
 
 // Prepare checks a dataset and returns a runner for it. Options.Concurrency has no effect.
@@ -109,12 +114,22 @@ func Prepare[In, Out any](d Dataset[In, Out], task Task[In, Out], o Options) (*R
 			return nil, fmt.Errorf(problem, c.Name, err)
 		}
 	}
+	if o.Resume != "" {
+		if err := r.resume(o.Resume); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
 // instrument returns a context whose runs are recorded and count on the budget.
 func (r *Runner) instrument(ctx context.Context) context.Context {
-	return agent.AddInstrumentation(ctx, r.budget.hooks())
+	hooks := []agent.Hooks[any]{r.budget.hooks()}
+	if r.options.Cache != "" {
+		kept := &cache{r.options.Cache}
+		hooks = append(hooks, agent.Hooks[any]{Request: kept.answer})
+	}
+	return agent.AddInstrumentation(ctx, hooks...)
 }
 
 // encode returns a value as JSON.
@@ -185,13 +200,16 @@ func (r *Runner) stopped() error {
 
 // trial runs a trial and keeps its result, also if the trial ends the goroutine.
 func (r *Runner) trial(ctx context.Context, i, repeat int) {
+	if r.ended != nil && r.ended[i][repeat] {
+		return
+	}
 	returned := false
 	defer func() {
 		if !returned {
 			r.keep(i, repeat, r.exited(i))
 		}
 	}()
-	result := r.attempts(ctx, i)
+	result := r.attempts(ctx, i, repeat)
 	returned = true
 	r.keep(i, repeat, result)
 }
@@ -213,10 +231,17 @@ func (r *Runner) keep(i, repeat int, result TrialResult) {
 	defer r.mu.Unlock()
 	r.report.Cases[i].Trials[repeat] = result
 	r.done++
+	total := len(r.subjects) * r.options.Repeats
+	if r.progress != nil {
+		if err := r.progress.keep(i, repeat, &result); err != nil && r.over == nil {
+			r.over = fmt.Errorf("evals: progress cannot be kept: %w", err)
+			r.report.Stopped = r.over.Error()
+		}
+	}
 	if r.options.Progress == nil {
 		return
 	}
-	elapsed, total := time.Since(r.report.Start), len(r.subjects)*r.options.Repeats
+	elapsed := time.Since(r.report.Start)
 	r.options.Progress(Progress{
 		Case: r.subjects[i].name, Repeat: repeat + 1, Status: result.Status,
 		Done: r.done, Total: total,
@@ -226,9 +251,9 @@ func (r *Runner) keep(i, repeat int, result TrialResult) {
 }
 
 // attempts runs a trial, again as long as the provider fails.
-func (r *Runner) attempts(ctx context.Context, i int) TrialResult {
+func (r *Runner) attempts(ctx context.Context, i, repeat int) TrialResult {
 	for attempt := 1; ; attempt++ {
-		result, temporary := r.attempt(ctx, i)
+		result, temporary := r.attempt(ctx, i, repeat)
 		result.Attempts = attempt
 		if temporary == nil || !r.again(ctx, temporary, attempt) {
 			return result
@@ -242,8 +267,10 @@ func (r *Runner) again(ctx context.Context, why error, attempt int) bool {
 }
 
 // attempt runs a trial once. temporary is the failure of a provider that may be over soon.
-func (r *Runner) attempt(ctx context.Context, i int) (result TrialResult, temporary error) {
+func (r *Runner) attempt(ctx context.Context, i, repeat int) (result TrialResult,
+	temporary error) {
 	t := &trial{subject: &r.subjects[i]}
+	t.repeat, t.judges.repeat = repeat, repeat
 	t.usage, t.judges.usage = r.budget.uncounted(), r.budget.uncounted()
 	space, err := r.workspace(ctx, t.subject)
 	if err != nil {

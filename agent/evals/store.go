@@ -20,22 +20,29 @@ type stored struct {
 
 // Save writes the report to a file, with all transcripts. An existing file is replaced as a whole.
 // Transcripts may contain what users and tools have said, so look at a file before you publish it.
-func (r *Report) Save(file string) (err error) {
+func (r *Report) Save(file string) error {
 	data, err := json.Marshal(stored{ReportVersion, r})
 	if err != nil {
 		return fmt.Errorf("evals: save %s: %w", file, err)
 	}
+	if err := writeFile(file, append(data, '\n')); err != nil {
+		return fmt.Errorf("evals: save %s: %w", file, err)
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole.
+func writeFile(file string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), ".evals-*")
 	if err != nil {
-		return fmt.Errorf("evals: save %s: %w", file, err)
+		return err
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name())
-			err = fmt.Errorf("evals: save %s: %w", file, err)
 		}
 	}()
-	_, err = f.Write(append(data, '\n'))
+	_, err = f.Write(data)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

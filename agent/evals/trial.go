@@ -105,7 +105,7 @@ type trial struct {
 	value   any
 	invalid error
 	decoded bool
-	// said is what judges have said that give several scores.
+	// said has the answers of judges that give several scores.
 	said map[*scorer]binary
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/evals"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
@@ -289,4 +290,37 @@ func TestSessionsWithoutTurnsAreErrors(t *testing.T) {
 	_, err = replay.Make(t.Context(), store, "s", replay.Options{})
 	require.ErrorIs(t, err, replay.ErrNothing)
 	require.True(t, strings.HasSuffix(err.Error(), "s"))
+}
+
+func TestCasesAreADataset(t *testing.T) {
+	store := new(session.Memory)
+	require.NoError(t, refunded(t.Context(), store))
+	r, err := replay.Make(t.Context(), store, "s1", replay.Options{})
+	require.NoError(t, err)
+	r.Turns = append(r.Turns, replay.Turn{Before: []int{0}, Reason: transcript.Done}, replay.Turn{Reason: transcript.Failed})
+	var b strings.Builder
+	require.NoError(t, r.WriteCases(&b))
+	require.Equal(t, `# Left out: what looks like secrets (password: 1). Marks stand in their place, and match any text.
+name: "Where is my order 17?"
+cases:
+- name: "Where is my order 17?, turn 1"
+  inputs: "My order 17 has not come. I am 4f-Kw9!x, password: ‹secret 1: password›"
+  expected_output: "You get your money back."
+  metadata: {session: "s1"}
+  evaluators:
+  - TrajectoryMatch: {expected_trajectory: ["refund"], order: exact}
+# Turn 2 is left out: it has a history.
+# Turn 3 is left out: it ended failed.
+`, b.String())
+	d, err := evals.Parse[string, string]([]byte(b.String()), evals.FileOptions{})
+	require.NoError(t, err)
+	report, err := evals.Run(t.Context(), d, evals.Agent(support(modeltest.Script(
+		modeltest.Say(model.ToolCall("1", "refund", `{"order":17}`)), modeltest.SayText("Yes."),
+	)), none{}, agent.WithAsker(toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+		return toolset.Allow(), nil
+	}})), evals.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1.0, report.Metrics()[0].Mean)
+	r.Turns = r.Turns[1:]
+	require.ErrorContains(t, r.WriteCases(&b), "no turn that can be a case")
 }

@@ -24,7 +24,7 @@ type PastTurn struct {
 	Before  []*model.Message
 	Prompt  []model.Part
 	Answers agent.DeferredResults
-	// Messages are the messages of the turn's run, in order, as far as they are known. The first
+	// Messages are the messages of the turn's run, in order, if they are known. The first
 	// one is the prompt as it was sent, unless the turn resumed calls.
 	Messages []*model.Message
 	// After is the history that the turn left behind, and Reason why it ended: see the constants.
@@ -105,7 +105,7 @@ func (p *past) take(e *session.Entry) error {
 	return nil
 }
 
-// begin begins a turn. What is known of the history is what the turn began with.
+// begin begins a turn with the history so far.
 func (p *past) begin(id string) {
 	if p.turn != nil { // of a store that lacks its end
 		p.end(Interrupted)

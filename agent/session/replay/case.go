@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/internal/hide"
+)
+
+// WriteCases writes the turns of the recording as a dataset, in the form that package evals reads:
+// what the user said, what the agent answered, and the tools that it called, in order. The model
+// answers anew when a dataset is run, so loosen what need not be the same. Turns with a history are
+// left out, because a case has none, and so are turns without an answer; comments say so.
+func (r *Recording) WriteCases(w io.Writer) error {
+	var b bytes.Buffer
+	for _, note := range r.Notes[min(2, len(r.Notes)):] {
+		fmt.Fprintf(&b, "# %s\n", oneLine(note))
+	}
+	fmt.Fprintf(&b, "name: %s\ncases:\n", quotedJSON(r.name()))
+	cases := 0
+	for i := range r.Turns {
+		t := &r.Turns[i]
+		switch {
+		case len(t.Before) > 0:
+			fmt.Fprintf(&b, "# Turn %d is left out: it has a history.\n", i+1)
+		case t.Reason != transcript.Done || len(t.Prompt) == 0:
+			fmt.Fprintf(&b, "# Turn %d is left out: it ended %s.\n", i+1, t.Reason)
+		default:
+			cases++
+			r.writeCase(&b, t, i+1)
+		}
+	}
+	if cases == 0 {
+		return fmt.Errorf("replay: session %s has no turn that can be a case", r.Session)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (r *Recording) name() string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return r.Session
+}
+
+func (r *Recording) writeCase(b *bytes.Buffer, t *Turn, number int) {
+	var said []string
+	for i := range t.Prompt {
+		if t.Prompt[i].Text != "" {
+			said = append(said, t.Prompt[i].Text)
+		}
+	}
+	answer, tools, called := "", []string{}, map[string]string{}
+	for _, m := range r.messages(t.Messages) {
+		for i := range m.Parts {
+			switch p := &m.Parts[i]; {
+			case p.Kind == model.PartToolCall:
+				called[p.CallID] = p.Tool
+			case called[p.CallID] == "" || p.Kind != model.PartToolReturn:
+			case p.Outcome == model.OutcomeSuccess:
+				tools = append(tools, called[p.CallID])
+			}
+		}
+		if m.Kind == model.KindResponse {
+			answer = m.Text()
+		}
+	}
+	fmt.Fprintf(b, "- name: %s\n", quotedJSON(fmt.Sprintf("%s, turn %d", r.name(), number)))
+	fmt.Fprintf(b, "  inputs: %s\n", quotedJSON(strings.Join(said, "\n")))
+	if answer != "" {
+		fmt.Fprintf(b, "  expected_output: %s\n", quotedJSON(answer))
+	}
+	fmt.Fprintf(b, "  metadata: {session: %s}\n", quotedJSON(r.Session))
+	fmt.Fprintf(b, "  evaluators:\n  - TrajectoryMatch: {expected_trajectory: %s, order: exact}\n",
+		quotedJSON(tools))
+}
+
+// quotedJSON writes a value as JSON, which is YAML.
+func quotedJSON(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "null" // it is made of strings
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(hide.Controls(text)), " ") }
