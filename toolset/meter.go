@@ -28,6 +28,8 @@ type Meter struct {
 	// tap marks a meter that forwards to its parent: see Sub. shared says that the meter may outlive its runs, and must not keep their
 	// contexts.
 	tap, shared bool
+	// copied marks a meter that was made from the state of another one.
+	copied bool
 	// costs is set if the meter has prices or a limit on cost, tokens if it has a token limit. Most meters have neither,
 	// and checking for that must be cheap.
 	costs, tokens atomic.Bool

@@ -33,14 +33,25 @@ func (m *Meter) State() MeterState {
 func (s MeterState) Meter() *Meter {
 	var top *Meter
 	for i := len(s) - 1; i >= 0; i-- {
-		m := &Meter{used: s[i].Used, parent: top}
+		m := &Meter{used: s[i].Used, parent: top, copied: true}
 		m.limit(s[i].Limits)
 		top = m
 	}
 	if top == nil {
-		return new(Meter)
+		return &Meter{copied: true}
 	}
 	return top
+}
+
+// Copied reports whether m, or a meter above it, was made from a [MeterState]. Nobody counts what is
+// counted on such a meter after the task that it was made for has ended.
+func (m *Meter) Copied() bool {
+	for at := m; at != nil; at = at.parent {
+		if at.copied {
+			return true
+		}
+	}
+	return false
 }
 
 // level returns which level of the state of m a meter is, or -1.

@@ -6,6 +6,7 @@ package ledgertest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -135,7 +136,11 @@ func (p *provider) respond(ctx context.Context, name string, resp *model.Message
 		happens("cut off")
 		p.answered(name, name, usage)
 		return nil, &model.APIError{Provider: "p", Model: name, Message: "broken"}
-	case roll < 12 && p.cancel != nil:
+	case roll < 11:
+		happens("timed out")
+		p.lost(name)
+		return nil, fmt.Errorf("after a minute: %w", context.DeadlineExceeded)
+	case roll < 13 && p.cancel != nil:
 		happens("cancelled")
 		p.cancel()
 		p.lost(name)

@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/capability/subagents"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/leaktest"
@@ -27,9 +30,9 @@ var (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestRandomTreesCountWhatTheProviderWasAsked runs random trees of agents: sub-agents, in the background too, hand-overs, hooks that send a
-// request twice or not at all, fallbacks, retries, caches, guards by models, summaries, tools that ask models, limits, cancels, and turns
-// that go on from JSON. What is counted is what the ledger of the provider says: each request once, with its tokens and its cost to a
-// billionth.
+// request twice or not at all, fallbacks, retries, caches, guards by models, summaries, tools that ask models, limits, windows, attempts
+// that time out, cancels, and turns that go on from JSON. An eighth of them is executed by workers. What is counted is what the ledger of
+// the provider says: each request once, with its tokens and its cost to a billionth; and limits and windows hold.
 func TestRandomTreesCountWhatTheProviderWasAsked(t *testing.T) {
 	first, last := 0, *ledgerRuns
 	if *ledgerSeed >= 0 {
@@ -43,19 +46,26 @@ func TestRandomTreesCountWhatTheProviderWasAsked(t *testing.T) {
 	}
 	t.Log(happened)
 	if *ledgerSeed < 0 {
-		for _, what := range []string{"sent twice", "not sent", "refused", "cut off", "unusable", "unknown cost", "cancelled", "answered by another", "pending", "limit", "done"} {
+		for _, what := range []string{"sent twice", "not sent", "refused", "cut off", "unusable", "unknown cost", "cancelled", "timed out", "answered by another", "window", "pending", "limit", "done"} {
 			require.Positive(t, happened[what], what)
 		}
 	}
 }
 
-// play runs the tree of a seed natively, for some turns.
+// play runs the tree of a seed for some turns: natively, or with all tasks executed by a worker that has nothing but their JSON.
 func play(t *testing.T, seed uint64) ledgertest.Ledger {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := ledgertest.Options{Background: seed%2 == 0}
-	if seed%3 == 0 {
+	elsewhere := seed%8 == 3
+	o := ledgertest.Options{}
+	if seed%2 == 0 || elsewhere {
+		o.Background = background
+	}
+	if seed%3 == 0 && !elsewhere {
 		o.Cancel = cancel
+	}
+	if seed%7 == 0 {
+		o.Window = 10_000 + int64(seed%20)*1000
 	}
 	tree := ledgertest.New(seed, o)
 	limits := toolset.Limits{}
@@ -66,11 +76,23 @@ func play(t *testing.T, seed uint64) ledgertest.Ledger {
 		limits.TotalTokens = 5000 + int64(seed%20)*1000
 	}
 	meter := toolset.NewMeter(limits)
+	always := []agent.RunOption{agent.WithMeter(meter)}
+	if elsewhere {
+		w := agent.NewWorker(tree.Agent, struct{}{})
+		defer func() { require.NoError(t, w.Close(t.Context())) }()
+		always = append(always, agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+			remote := enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+				return engine.Execute(ctx, w, task, report)
+			})
+			remote.Fuse = seed%16 == 3
+			return remote, nil
+		}))
+	}
 	opts := []agent.RunOption{}
 	prompt := "go"
 	happened := map[string]int{}
 	for leg := 0; leg < 4; leg++ {
-		opts = append(opts, agent.WithMeter(meter))
+		opts = append(opts, always...)
 		var messages []*model.Message
 		var err error
 		var res *agent.Result[string]
@@ -80,6 +102,9 @@ func play(t *testing.T, seed uint64) ledgertest.Ledger {
 			res, err = tree.Agent.Stream(ctx, struct{}{}, prompt, opts...).Result()
 		}
 		require.Equal(t, tree.Ledger().Counted(), ledgertest.Of(meter.Usage()), "seed %d, turn %d: %v", seed, leg, err)
+		used, held, unknown, _ := tree.Book.Used()
+		require.Equal(t, tree.Ledger().Usage.TotalTokens(), used, "seed %d: the window counts what the meter counts", seed)
+		require.Equal(t, int64(unknown)*ledgertest.MaxTokens, held, "seed %d: nothing stays reserved", seed)
 		var failed *agent.RunError
 		var pending *agent.PendingError
 		switch {
@@ -93,6 +118,9 @@ func play(t *testing.T, seed uint64) ledgertest.Ledger {
 		default:
 			if errors.As(err, new(*agent.LimitError)) {
 				happened["limit"]++
+			}
+			if errors.Is(err, ledgertest.ErrBook) {
+				happened["window"]++
 			}
 			leg = 4
 			continue
@@ -111,6 +139,9 @@ func play(t *testing.T, seed uint64) ledgertest.Ledger {
 		}
 	}
 	l := tree.Ledger()
+	if o.Window > 0 {
+		require.LessOrEqual(t, l.Usage.TotalTokens(), o.Window, "seed %d", seed)
+	}
 	if limits.Requests > 0 {
 		require.LessOrEqual(t, l.Requests, limits.Requests, "seed %d", seed)
 	}
@@ -121,6 +152,12 @@ func play(t *testing.T, seed uint64) ledgertest.Ledger {
 		l.Happened[what] += n
 	}
 	return l
+}
+
+// background has an agent as a sub-agent that may work outside of calls.
+func background(inner *agent.Agent[struct{}, string]) agent.Capability[struct{}] {
+	same := func(d struct{}) struct{} { return d }
+	return subagents.New(subagents.Options[struct{}]{Agents: []subagents.Agent[struct{}]{subagents.Of("helper", "Helps.", inner, same)}})
 }
 
 func fromJSON(t *testing.T, messages []*model.Message) agent.RunOption {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/capability/guardrails"
-	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/history"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
@@ -20,15 +19,21 @@ import (
 
 // Options configures a tree.
 type Options struct {
-	// Background allows sub-agents that work outside of calls.
-	Background bool
+	// Background makes a capability that runs an agent outside of calls; nil for none.
+	Background func(inner *agent.Agent[struct{}, string]) agent.Capability[struct{}]
 	// Cancel, if not nil, is called by the provider now and then.
 	Cancel context.CancelFunc
+	// Window bounds the tokens of all runs; 0 does not.
+	Window int64
 }
 
 // Tree is a random tree of agents.
 type Tree struct {
-	Agent    *agent.Agent[struct{}, string]
+	Agent *agent.Agent[struct{}, string]
+	// Inner is the agent of the tool "inner" of Agent.
+	Inner *agent.Agent[struct{}, string]
+	// Book is a window that all runs of the tree have.
+	Book     *Book
 	provider provider
 	options  Options
 }
@@ -39,15 +44,22 @@ func New(seed uint64, o Options) *Tree {
 	t.provider.rnd = rand.New(rand.NewPCG(seed, 24))
 	t.provider.ledger.Happened = map[string]int{}
 	t.provider.cancel = o.Cancel
+	t.Book = &Book{bound: o.Window}
 	t.Agent = t.agent("root", 0)
 	return t
 }
+
+// Policy returns the window of the tree and its prices, for runs that another process starts.
+func (t *Tree) Policy() *agent.Policy { return t.Book.policy() }
 
 // agent returns the agent at a level of the tree.
 func (t *Tree) agent(name string, level int) *agent.Agent[struct{}, string] {
 	c := agent.Config[struct{}, string]{Name: name, Model: t.model(t.decide), Limits: agent.Limits{Requests: 30}}
 	if level == 0 {
 		c.Prices = prices{}
+	}
+	if level == 0 || t.provider.n(2) == 0 { // it works once
+		c.Policies = []*agent.Policy{t.Book.policy()}
 	}
 	approve := toolset.Approve(func(context.Context, *toolset.RunContext[struct{}], struct{}) (*toolset.Approval, error) {
 		return &toolset.Approval{Reason: "guarded"}, nil
@@ -75,17 +87,19 @@ func (t *Tree) agent(name string, level int) *agent.Agent[struct{}, string] {
 	if level < 2 {
 		inner := func(i int) *agent.Agent[struct{}, string] { return t.agent(fmt.Sprintf("%s_%d", name, i), level+1) }
 		same := func(d struct{}) struct{} { return d }
-		c.Tools = append(c.Tools, agent.AsTool("inner", "Inner.", inner(1), same))
+		first := inner(1)
+		if level == 0 {
+			t.Inner = first
+		}
+		c.Tools = append(c.Tools, agent.AsTool("inner", "Inner.", first, same))
 		if t.provider.n(2) == 0 {
 			text := agent.Text(func(_ context.Context, _ *toolset.RunContext[struct{}], text string) (string, error) {
 				return text, nil
 			})
 			c.Alternatives = []agent.Alternative[struct{}, string]{text, agent.HandOver("over", "Hand over.", inner(2), same)}
 		}
-		if t.options.Background {
-			c.Capabilities = append(c.Capabilities, subagents.New(subagents.Options[struct{}]{Agents: []subagents.Agent[struct{}]{
-				subagents.Of("helper", "Helps.", inner(3), same),
-			}}))
+		if t.options.Background != nil {
+			c.Capabilities = append(c.Capabilities, t.options.Background(inner(3)))
 		}
 	}
 	return agent.Must(agent.New(c))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/capability/guardrails"
 	"github.com/ponte-go/ponte/agent/capability/spend"
 	"github.com/ponte-go/ponte/agent/capability/subagents"
@@ -102,6 +103,13 @@ func TestWindowHoldsForTheWholeTree(t *testing.T) {
 				return model.Response(model.Text("hook")), nil
 			},
 		}}}, 0},
+		"a judge": {agent.Config[user, string]{
+			Model: costs("done", model.ToolCall("1", "guarded", `{}`)), Asker: judged(t, costs(`{"verdict":"allow","reason":"fine"}`)),
+			Tools: []*toolset.Tool[user]{toolset.Func("guarded", "Guarded.", func(context.Context, *toolset.RunContext[user], struct{}) (string, error) { return "ok", nil },
+				toolset.Approve(func(context.Context, *toolset.RunContext[user], struct{}) (*toolset.Approval, error) {
+					return &toolset.Approval{Reason: "guarded"}, nil
+				}))},
+		}, 30},
 		"a summary": {agent.Config[user, string]{
 			Model: costs("done", model.ToolCall("1", "note", `{}`), model.ToolCall("2", "note", `{}`), model.ToolCall("3", "note", `{}`)),
 			Tools: []*toolset.Tool[user]{toolset.Func("note", "Note.", func(context.Context, *toolset.RunContext[user], struct{}) (string, error) { return "noted", nil })},
@@ -119,6 +127,13 @@ func TestWindowHoldsForTheWholeTree(t *testing.T) {
 			require.Equal(t, c.want, used(t, c.config, agent.WithJournal(new(journal.Memory)), agent.WithRunID("r")), "%s, with a journal", name)
 		}
 	}
+}
+
+// judged is an asker with a judge before a person who is never asked.
+func judged(t *testing.T, m model.Model) toolset.Asker {
+	judge, err := approval.Judge{Model: m, Policy: "All is allowed."}.Layer()
+	require.NoError(t, err)
+	return approval.Layered(toolset.AskerFuncs{}, judge)
 }
 
 func TestWindowInstalledTwiceWorksOnce(t *testing.T) {

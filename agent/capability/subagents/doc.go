@@ -37,4 +37,7 @@
 // Sub-agents in the background belong to the run. When it ends, or is left pending, they are
 // cancelled, and the run returns when they have ended. They are not recorded in a journal: when a
 // run is resumed, their handles are unknown, and the model is told.
+//
+// Where the tasks of a run are executed by workers in other processes, as on Temporal, there is no
+// background: the call returns the result.
 package subagents

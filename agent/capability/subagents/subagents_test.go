@@ -16,6 +16,8 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/capability/subagents"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -358,4 +360,22 @@ func TestNewReportsInvalidAgents(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// TestWorkersHaveNoBackground: what works on after its task has ended would not be counted, and its handle be unknown to other workers. So the
+// call of a worker has the result at once, under the share of the call.
+func TestWorkersHaveNoBackground(t *testing.T) {
+	a := newAgent(t, []sub{answering("scout")}, modeltest.Say(delegate("1", "scout", "look", true), delegate("2", "scout", "dig", true)), modeltest.Say(wait("")))
+	w := agent.NewWorker(a, none{})
+	res, err := a.Run(t.Context(), none{}, "go", agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+		return enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			return engine.Execute(ctx, w, task, report)
+		}), nil
+	}))
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+	require.Equal(t, []string{
+		"scout has finished. Its result:\nscout did look", "scout has finished. Its result:\nscout did dig", "No background agents.",
+	}, told(res.Messages))
+	require.Equal(t, 5, res.Usage.Requests)
 }

@@ -103,9 +103,11 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	if !in.Background {
+	if !in.Background || run.Meter.Copied() {
 		res, err := a.tool.Call(ctx, run, args)
-		res.Text = bounded(res.Text)
+		if res.Text = bounded(res.Text); err == nil && in.Background {
+			res.Text = a.name + " has finished. Its result:\n" + res.Text
+		}
 		return res, err
 	}
 	outside := &toolset.RunContext[D]{Deps: run.Deps, RunInfo: run.RunInfo, Call: run.Call}
