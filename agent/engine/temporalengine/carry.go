@@ -59,6 +59,9 @@ type instructed struct {
 
 // full reports whether the history of the workflow is so long that it should be continued as a new one.
 func (e *runEngine) full() bool {
+	if e.own { // the workflow is not ours to be continued
+		return false
+	}
 	info := workflow.GetInfo(e.ctx)
 	return info.GetContinueAsNewSuggested() || e.state.asks >= manyAsked || info.GetCurrentHistoryLength() >= maxEvents || info.GetCurrentHistorySize() >= maxBytes
 }
@@ -104,7 +107,7 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 		e.resumed = &own
 	}
 	if n := len(before); n > 0 {
-		e.chain.kept = tip{last: messages[n-1], n: n, key: c.History.Before}
+		e.chain.kept = tip{last: messages[n-1], n: n, key: c.History.Before, links: maxLinks}
 	}
 	s.messages, s.usage, s.results, s.taken = messages, c.Usage, c.Results, c.Taken
 	e.before, e.steps, e.dropped = &c.Usage, c.Steps, c.Dropped

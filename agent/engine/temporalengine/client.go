@@ -29,6 +29,8 @@ type ClientOptions struct {
 	// Blobs must be the same as the workers'. Without them, a worker supplies the history of a
 	// failed run if it is longer than 64 KiB.
 	Blobs Blobs
+	// Index, if not nil, has the runs that are started indexed: see [Client.Waiting].
+	Index *Index
 	// Timeout bounds a run, the time that it waits for people included. Zero means no bound.
 	Timeout time.Duration
 }
@@ -93,11 +95,15 @@ func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
 	if in.ID == "" {
 		in.ID = rand.Text()
 	}
-	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	options := client.StartWorkflowOptions{
 		ID: in.ID, TaskQueue: c.options.TaskQueue, WorkflowExecutionTimeout: c.options.Timeout,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-	}, c.options.Name, in)
+	}
+	if c.options.Index != nil {
+		options.TypedSearchAttributes = c.options.Index.Attributes(c.options.Name, in.User)
+	}
+	_, err := c.client.ExecuteWorkflow(ctx, options, c.options.Name, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
 		return nil, fmt.Errorf("%w: %s", ErrRunning, in.ID)
@@ -183,7 +189,8 @@ func (r *Run[O]) details(ctx context.Context, p *commonpb.Payload) (details fail
 	if p == nil {
 		return details
 	}
-	if r.blobs != nil || string(p.GetMetadata()[converter.MetadataEncoding]) != byReference {
+	inline := string(p.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON
+	if r.blobs != nil || inline {
 		_ = byReferences(r.blobs).FromPayload(p, &details)
 	} else if state, err := r.State(ctx); err == nil {
 		details.Messages, details.Usage = state.Messages, state.Usage

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/sdk/workflow"
+
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
@@ -47,6 +49,9 @@ type Config[D, O any] struct {
 	// resets the workflow, the transcript keeps the original messages and lacks as many of the new
 	// ones.
 	Transcripts session.Store
+	// Versioning is for workers with Temporal's Worker Versioning: whether a run stays with the
+	// version of the worker that it began on, or goes on on newer ones. Zero means that it stays.
+	Versioning workflow.VersioningBehavior
 	// Idle is after how long without an activity the dependencies of a run are released. Zero means 5 minutes.
 	Idle time.Duration
 }
@@ -112,6 +117,8 @@ type Input struct {
 	History []*model.Message `json:"history,omitempty"`
 	// ConversationID identifies the conversation, if it has an id.
 	ConversationID string `json:"conversation_id,omitempty"`
+	// User is who the run is for: see [Index].
+	User string `json:"user,omitempty"`
 	// Limits bound the run, in addition to the agent's limits.
 	Limits toolset.Limits `json:"limits,omitzero"`
 	// Metadata is for Config.Deps and for tools, such as who has asked. It must not hold secrets. It goes with each activity, and with each request of the

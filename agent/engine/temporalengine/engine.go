@@ -58,8 +58,9 @@ type runEngine struct {
 	crowd   crowd
 	// histories keeps what is too large for the events of many calls.
 	histories *histories
-	// around is the call that the run is, or nil.
+	// around is the call that the run is, or nil. own is set if the workflow is the user's.
 	around *around
+	own    bool
 	// steps is how many steps the run has made, in all of its legs.
 	steps int
 	// continues is set if the run began before this leg.

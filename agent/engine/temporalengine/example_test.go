@@ -11,11 +11,12 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -117,38 +118,79 @@ func Example_test() {
 	// Good morning, Ada.
 }
 
-// A page for approvals finds the runs that wait in Temporal's list of workflows, by the name of the agent.
-func ExampleRun_Answer() {
-	var c client.Client                     // from client.Dial, as in the example of NewClient
-	var runs *temporalengine.Client[string] // from NewClient
+// A workflow of the program's own asks an agent, and goes on with what it says.
+func ExampleRunAgent() {
+	config := temporalengine.Config[Customer, string]{ // as for RegisterActivities
+		Name: "greeter", Agent: newGreeter(modeltest.Script(modeltest.SayText("Good morning, Ada."))),
+		Blobs: new(temporalengine.MemoryBlobs), Deps: newCustomer,
+	}
+	greet := func(ctx workflow.Context, customer string) (string, error) {
+		res, err := temporalengine.RunAgent(ctx, config, temporalengine.Input{
+			Prompt: "Hello!", Metadata: map[string]string{"customer": customer},
+		})
+		if err != nil {
+			return "", err
+		}
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+		var sent string
+		err = workflow.ExecuteActivity(ctx, "send", res.Output).Get(ctx, &sent)
+		return sent, err
+	}
+	send := func(_ context.Context, text string) (string, error) { return "sent: " + text, nil }
+
+	var suite testsuite.WorkflowTestSuite // a test needs no server
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	closeRuns, err := temporalengine.RegisterActivities(env, config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer closeRuns()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	env.RegisterActivityWithOptions(send, activity.RegisterOptions{Name: "send"})
+	env.ExecuteWorkflow(greet, "Ada")
+	var sent string
+	fmt.Println(env.GetWorkflowResult(&sent), sent)
+	// Output:
+	// <nil> sent: Good morning, Ada.
+}
+
+// A page for approvals finds the runs of a user that wait, in the index of Temporal's server.
+func ExampleClient_Waiting() {
+	var c client.Client // from client.Dial, as in the example of NewClient
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	request := &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'greeter' AND ExecutionStatus = 'Running'"}
-	for more := true; more; more = len(request.NextPageToken) > 0 {
-		page, err := c.ListWorkflow(ctx, request)
+	if err := temporalengine.AddSearchAttributes(ctx, c, client.DefaultNamespace); err != nil { // once
+		log.Fatal(err)
+	}
+	runs, err := temporalengine.NewClient[string](c, temporalengine.ClientOptions{
+		Name: "greeter", TaskQueue: "agents", Index: new(temporalengine.Index),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for waiting, err := range runs.Waiting(ctx, "ada") {
 		if err != nil {
 			log.Fatal(err)
 		}
-		request.NextPageToken = page.NextPageToken
-		for _, workflow := range page.Executions {
-			run := runs.Run(workflow.Execution.WorkflowId)
-			state, err := run.State(ctx)
-			if err != nil {
-				log.Print(err) // it has just ended, or no worker is there
-				continue
+		run := runs.Run(waiting.ID)
+		state, err := run.State(ctx)
+		if err != nil {
+			log.Print(err) // it has just ended, or no worker is there
+			continue
+		}
+		for _, call := range state.Pending {
+			if call.Approval == nil {
+				continue // it waits for a result
 			}
-			for _, call := range state.Pending {
-				if call.Approval == nil {
-					continue // it waits for a result
-				}
-				fmt.Println(run.ID(), approval.Text(call.Approval), string(call.Args)) // show it to a person
-				var answers toolset.DeferredResults
-				answers.Decide(call.Key(), toolset.Allow())
-				if _, err := run.Answer(ctx, answers); errors.Is(err, temporalengine.ErrAnswer) {
-					log.Print(err) // somebody else was faster
-				} else if err != nil {
-					log.Fatal(err)
-				}
+			fmt.Println(run.ID(), approval.Text(call.Approval), string(call.Args)) // show it to a person
+			var answers toolset.DeferredResults
+			answers.Decide(call.Key(), toolset.Allow())
+			if _, err := run.Answer(ctx, answers); errors.Is(err, temporalengine.ErrAnswer) {
+				log.Print(err) // somebody else was faster
+			} else if err != nil {
+				log.Fatal(err)
 			}
 		}
 	}

@@ -16,9 +16,11 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p0.Config[any, any]](),
 	reflect.TypeFor[p0.DirBlobs](),
 	reflect.TypeFor[p0.Error](),
+	reflect.TypeFor[p0.Index](),
 	reflect.TypeFor[p0.Input](),
 	reflect.TypeFor[p0.MemoryBlobs](),
 	reflect.TypeFor[p0.Question](),
 	reflect.TypeFor[p0.Run[any]](),
 	reflect.TypeFor[p0.State](),
+	reflect.TypeFor[p0.Waiting](),
 }

@@ -125,7 +125,7 @@ func byReferences(b Blobs) converter.DataConverter { return byReferencesOver(b, 
 
 // byReferencesOver keeps in blobs what has more bytes than the limit.
 func byReferencesOver(b Blobs, limit int) converter.DataConverter {
-	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &references{b, limit})
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codecs(b, limit)...)
 }
 
 // references is a codec that keeps large payloads elsewhere.

@@ -172,6 +172,9 @@ type failureDetails struct {
 
 // failed is the error of the workflow. It carries the history, unless the run is a call of another one.
 func (f *flow[D, O]) failed(ctx workflow.Context, in begin, s *state, err error) error {
+	if f.own {
+		return f.ended(ctx, in, s, err)
+	}
 	details := failureDetails{Messages: s.messages, Usage: s.usage}
 	if in.Around != nil {
 		details.Messages = nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -25,19 +24,24 @@ func activityName(name string) string { return name + ".task" }
 // activities to end, which lets other workers continue them at once, and releases the remaining
 // runs.
 func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), err error) {
-	if err := c.check(); err != nil {
+	a, err := c.activities()
+	if err != nil {
 		return nil, err
 	}
-	registerErrors()
-	if c.Idle == 0 {
-		c.Idle = DefaultIdle
+	return a.close, registered(func() {
+		a.register(r, c.Name)
+		f := &flow[D, O]{config: &c, histories: &a.histories}
+		r.RegisterWorkflowWithOptions(f.run, c.workflowOptions())
+	})
+}
+
+// workflowOptions are the options of the workflow's type.
+func (c *Config[D, O]) workflowOptions() workflow.RegisterOptions {
+	versioning := c.Versioning
+	if versioning == workflow.VersioningBehaviorUnspecified {
+		versioning = workflow.VersioningBehaviorPinned
 	}
-	a := newActivities(opener(&c), c.Blobs, c.Idle)
-	a.transcripts.store = c.Transcripts
-	r.RegisterActivityWithOptions(a.transcribe, activity.RegisterOptions{Name: transcriptName(c.Name)})
-	r.RegisterActivityWithOptions(a.do, activity.RegisterOptions{Name: activityName(c.Name)})
-	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &a.histories}).run, workflow.RegisterOptions{Name: c.Name})
-	return a.close, nil
+	return workflow.RegisterOptions{Name: c.Name, VersioningBehavior: versioning}
 }
 
 // RegisterWorkflow registers the workflow of an agent's runs alone. It is for tests that replay histories of runs with a new version of the agent
@@ -47,14 +51,16 @@ func RegisterWorkflow[D, O any](r worker.WorkflowRegistry, c Config[D, O]) error
 		return err
 	}
 	registerErrors()
-	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &histories{blobs: c.Blobs}}).run, workflow.RegisterOptions{Name: c.Name})
-	return nil
+	f := &flow[D, O]{config: &c, histories: &histories{blobs: c.Blobs}}
+	return registered(func() { r.RegisterWorkflowWithOptions(f.run, c.workflowOptions()) })
 }
 
 // flow is the workflow.
 type flow[D, O any] struct {
 	config    *Config[D, O]
 	histories *histories
+	// own is set for a run inside a workflow of the user's.
+	own bool
 }
 
 // begin is the input of a workflow: the client's input, with additions from an earlier execution or
@@ -76,13 +82,18 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 }
 
 func (f *flow[D, O]) execute(ctx workflow.Context, in begin, s *state) (any, error) {
-	in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
+	if !f.own {
+		in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
+	}
 	e := &runEngine{
 		ctx: ctx, name: activityName(f.config.Name), run: in.Input, tool: f.config.Tool, step: f.config.Step, state: s,
-		histories: f.histories, around: in.Around,
+		histories: f.histories, around: in.Around, own: f.own,
 		messages: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	e.run.History, e.run.Prompt, e.run.Parts = nil, "", nil
+	over, end := workflow.WithCancel(ctx)
+	defer end()
+	s.index(over)
 	out, err := f.legs(ctx, e, in)
 	e.receive()
 	s.unread = s.inbox.Left()
@@ -146,6 +157,9 @@ func (f *flow[D, O]) legs(ctx workflow.Context, e *runEngine, in begin) (any, er
 			}
 			if in.Around != nil {
 				return in.Around.output(ctx, s, res.Output)
+			}
+			if f.own {
+				return res, nil
 			}
 			f.byReference(ctx, res) // blobs that cannot be reached fail the task, not the workflow
 			return res, nil
