@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ponte-go/ponte/agent/evals"
+	"github.com/ponte-go/ponte/agent/evals/evalcli"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
@@ -76,7 +79,7 @@ func (e *Env) command() *cobra.Command {
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(e.sessionsCommand(), e.doctorCommand(), e.login("login"), e.login("logout"), &cobra.Command{
+	root.AddCommand(e.sessionsCommand(), e.evalCommand(), e.doctorCommand(), e.login("login"), e.login("logout"), &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: groupOther, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(e.Out, e.Name, e.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
@@ -90,6 +93,19 @@ func (e *Env) command() *cobra.Command {
 	}
 	root.RunE = func(cmd *cobra.Command, args []string) error { return e.bare(root, args) }
 	return root
+}
+
+// evalCommand is "eval", which has a command line of its own.
+func (e *Env) evalCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "eval", Short: "Show, compare or check reports of evals", GroupID: groupOther, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if code := evalcli.Run(args, e.Out, e.Err); code != evals.ExitGood {
+				return &ExitError{Code: code}
+			}
+			return nil
+		},
+	}
 }
 
 func (e *Env) demoText() string {

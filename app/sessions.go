@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ponte-go/ponte/agent/evals/online"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -35,6 +36,8 @@ type sessionsFlags struct {
 	older time.Duration
 	ids   []string
 	at    string // the directory of what this machine keeps beside the sessions
+
+	as, out, pkg, setup string // of export
 }
 
 // sessionsCommand is "sessions", with its commands.
@@ -49,11 +52,11 @@ func (e *Env) sessionsCommand() *cobra.Command {
 	for _, v := range []struct {
 		use, short string
 		do         func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error
-		flags      string // d: -dir, j: -json, p: those of purge
+		flags      string // d: -dir, j: -json, p: purge, x: export
 	}{
 		{"list", "List sessions, the one that was changed last first", listSessions, "dj"},
 		{"show ID", "Show what was said and which tools were called", showSession, "j"},
-		{"export [ID...]", "Write sessions as JSON lines, with everything that is in them", exportSessions, "d"},
+		{"export [ID...]", "Write sessions as JSON lines, with everything that is in them", exportSessions, "dx"},
 		{"import FILE", "Read what export has written, from standard input if FILE is -", importSessions, ""},
 		{"salvage ID", "Make a new session of what a damaged one has before the damage", salvageSession, ""},
 		{"purge [ID...]", "Remove sessions for good: those of ids, or of flags", purgeSessions, "dp"},
@@ -69,6 +72,12 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		if strings.Contains(v.flags, "p") {
 			c.Flags().BoolVar(&f.all, "all", false, "all sessions")
 			c.Flags().DurationVar(&f.older, "older", 0, "sessions that were not changed for an `age`, such as 720h")
+		}
+		if strings.Contains(v.flags, "x") {
+			c.Flags().StringVar(&f.as, "as", "", "`test` writes a Go test that plays the session, case a case of a dataset")
+			c.Flags().StringVar(&f.out, "out", ".", "the `directory` of the test")
+			c.Flags().StringVar(&f.pkg, "package", "main_test", "the `package` of the test")
+			c.Flags().StringVar(&f.setup, "setup", "setup", "the `function` that returns the agent to the test")
 		}
 		verb := c.Name()
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -113,6 +122,10 @@ func (f *sessionsFlags) check(verb string) error {
 		return errors.New("import: give one file, after the flags, or - for standard input")
 	case (verb == "show" || verb == "salvage") && len(f.ids) != 1:
 		return fmt.Errorf("%s: give the id of one session, after the flags", verb)
+	case f.as != "" && f.as != "test" && f.as != "case":
+		return fmt.Errorf("export: -as is %q, must be test or case", f.as)
+	case f.as != "" && len(f.ids) != 1:
+		return errors.New("export: with -as, give the id of one session")
 	case len(f.ids) > 0 && some:
 		return fmt.Errorf("%s: give ids, or flags that select sessions", verb)
 	case verb == "purge" && len(f.ids) == 0 && !some:
@@ -190,7 +203,14 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 		if i.Holder != "" {
 			held = "  in use by " + show.Line(i.Holder)
 		}
-		_, err := fmt.Fprintf(out, "%s  %s  %s  %s%s\n", show.Line(i.ID), i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title), held)
+		scores, err := online.Scores(ctx, store, i.ID)
+		if err != nil {
+			return err
+		}
+		if text := online.Summary(scores); text != "" {
+			held += "  scores: " + show.Line(text)
+		}
+		_, err = fmt.Fprintf(out, "%s  %s  %s  %s%s\n", show.Line(i.ID), i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title), held)
 		return err
 	})
 }
@@ -233,6 +253,9 @@ func salvageSession(ctx context.Context, store sessions.Store, out io.Writer, f 
 }
 
 func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
+	if f.as != "" {
+		return exportAs(ctx, store, out, f)
+	}
 	ids := f.ids
 	for _, id := range ids { // nothing is written if one is unknown
 		if _, err := store.Get(ctx, id); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/evals/online"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
@@ -144,6 +145,7 @@ func (k *Kit) deps(d deps.ACPDeps) (Deps, error) {
 // project, prices, rules about permissions, and taking files back.
 func Configure[O any](k *Kit, c *host.Config[Deps, O]) {
 	commands := host.BuiltIns(modelwrap.ListPrices())
+	commands = append(commands, online.Commands(k.e.Store, nil)...)
 	tell := func(err error) { k.e.Say("%v", err) }
 	c.Commands = append(commands, userPrompts(k.e.Name, k.e.Config, commands, tell)...)
 	c.SessionCommands = func(s *host.Session) []host.Command { return projectPrompts(acpbridge.SessionOf(s)) }

@@ -10,6 +10,7 @@
 //	ideagent mcp [-dir DIR]                          be a tool for other agents
 //	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
 //	ideagent sessions list|show|export|import|purge  look at the sessions that it keeps, move and remove them
+//	ideagent eval show|compare|check                 look at reports of evals
 //	ideagent login [PROVIDER]                        keep an API key in the system's keyring; logout forgets it
 //	ideagent doctor                                  find out what is wrong, and how to mend it
 //	ideagent version                                 print the version

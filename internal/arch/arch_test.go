@@ -62,7 +62,7 @@ var rules = map[string][]string{
 	"agent/evals/evalstest":                 {"agent/evals"},
 	"agent/evals/evalcli":                   {"agent/evals", "internal/hide"},
 	"agent/evals/eval":                      {"agent/evals/evalcli"},
-	"agent/evals/online":                    {"agent/evals", "agent/model", "agent/session", "agent/session/transcript"},
+	"agent/evals/online":                    {"agent", "agent/evals", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript"},
 	"internal/jsonvalue":                    {"internal/plainjson"},
 	"internal/evalstat":                     {},
 	"agent/otelagent":                       {"agent", "agent/engine", "agent/model", "toolset"},

@@ -34,11 +34,12 @@ type resultSet struct {
 	Differences []float64 `json:"differences"`
 	P           []float64 `json:"p"`
 	Values      []float64 `json:"values"`
+	Ratings     [][2]int  `json:"ratings"` // of two raters
 }
 
 type peerStats struct {
 	Wilson, Holm, Bootstrap []float64
-	Paired                  float64
+	Paired, Kappa           float64
 }
 
 // randomResults makes a set whose kind depends on i: McNemar's, without ties, with ties, large.
@@ -50,6 +51,14 @@ func randomResults(random *rand.Rand, i int) (s resultSet) {
 	}
 	for range (20 + random.IntN(80)) * (1 - min(i%8, 1)) { // of each eighth set: it takes the peer long
 		s.Values = append(s.Values, random.NormFloat64())
+	}
+	s.Ratings = [][2]int{{0, 1}, {1, 0}, {2, 2}}
+	for range 20 + random.IntN(40) {
+		first, second := random.IntN(3), random.IntN(3)
+		if random.IntN(2) == 0 {
+			second = first
+		}
+		s.Ratings = append(s.Ratings, [2]int{first, second})
 	}
 	size := []int{40, 50, 9, 400}[i%4]
 	for range 1 + random.IntN(size) + size/400*300 {
@@ -110,6 +119,10 @@ func (s resultSet) compare(peer peerStats) string {
 	if len(s.Values) == 0 {
 		peer.Bootstrap = []float64{0, 0}
 	}
+	ratings := make([][2]string, len(s.Ratings))
+	for i, r := range s.Ratings {
+		ratings[i] = [2]string{fmt.Sprint(r[0]), fmt.Sprint(r[1])}
+	}
 	sampling := 0.36 / math.Sqrt(max(1, float64(len(s.Values)))) // six errors of a percentile
 	all := []struct {
 		what            string
@@ -117,6 +130,7 @@ func (s resultSet) compare(peer peerStats) string {
 	}{
 		{"low", w.Low, peer.Wilson[0], exact}, {"high", w.High, peer.Wilson[1], exact},
 		{"p", evalstat.SignedRank(s.Differences), peer.Paired, exact},
+		{"kappa", evalstat.Kappa(ratings), peer.Kappa, exact},
 		{"bootstrap, low", b.Low, peer.Bootstrap[0], sampling},
 		{"bootstrap, high", b.High, peer.Bootstrap[1], sampling},
 	}

@@ -25,12 +25,6 @@ import (
 	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
-// Store is a store of sessions with their inboxes, such as the stores of this module.
-type Store interface {
-	session.Store
-	session.Inbox
-}
-
 // Options select the turns that are scored.
 type Options struct {
 	// Sample is the share of turns that are scored, from 0 to 1; 0 means all. Which ones follows
@@ -56,7 +50,7 @@ type Scored struct {
 // Score scores the turns of a session that have ended and have no score of the same metric by the
 // same By, and keeps the scores. It returns the new ones. Scores of [evals.KindError] are returned
 // and not kept, so the next call tries again.
-func Score(ctx context.Context, s Store, id string, o Options,
+func Score(ctx context.Context, s session.Store, id string, o Options,
 	evaluators ...evals.Evaluator) ([]Scored, error) {
 	if !(o.Sample >= 0 && o.Sample <= 1) {
 		return nil, fmt.Errorf("online: Options.Sample is %v: it is a share from 0 to 1", o.Sample)
@@ -108,7 +102,7 @@ func Score(ctx context.Context, s Store, id string, o Options,
 
 // ScoreAll scores the sessions that a query selects, as [Score] does. Sessions that cannot be read
 // are reported in the error, and the others are scored.
-func ScoreAll(ctx context.Context, s Store, q session.Query, o Options,
+func ScoreAll(ctx context.Context, s session.Store, q session.Query, o Options,
 	evaluators ...evals.Evaluator) ([]Scored, error) {
 	var all []Scored
 	var errs []error
@@ -186,7 +180,7 @@ const People = "people"
 
 // Mark keeps what a person thinks of a turn: thumbs up or down, and why. A person who marks a turn
 // again changes the mark.
-func Mark(ctx context.Context, s Store, id, turn, by string, up bool, why string) error {
+func Mark(ctx context.Context, s session.Store, id, turn, by string, up bool, why string) error {
 	score := evals.Pass(up)
 	score.Name, score.Reason = People, why
 	_, err := put(ctx, s, Scored{Session: id, Turn: turn, Score: score, By: by})
@@ -205,7 +199,7 @@ func noteID(turn, metric, by string) string {
 }
 
 // put keeps a score. One by the same person or program for the same metric is replaced.
-func put(ctx context.Context, s Store, scored Scored) (Scored, error) {
+func put(ctx context.Context, s session.Store, scored Scored) (Scored, error) {
 	data, err := json.Marshal(scored)
 	if err != nil {
 		return scored, fmt.Errorf("online: %w", err)

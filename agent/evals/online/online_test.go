@@ -51,7 +51,7 @@ func talk(t testing.TB, store session.Store, id string, turns int) {
 	}
 }
 
-func stores(t *testing.T, test func(t *testing.T, s online.Store)) {
+func stores(t *testing.T, test func(t *testing.T, s session.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, new(session.Memory)) })
 	t.Run("SQLite", func(t *testing.T) {
 		s, err := sqlitestore.Open(t.TempDir(), sqlitestore.Options{})
@@ -62,7 +62,7 @@ func stores(t *testing.T, test func(t *testing.T, s online.Store)) {
 }
 
 func TestStoredSessionsAreScoredOnce(t *testing.T) {
-	stores(t, func(t *testing.T, s online.Store) {
+	stores(t, func(t *testing.T, s session.Store) {
 		talk(t, s, "a", 3)
 		talk(t, s, "b", 2)
 		asked := 0
@@ -103,7 +103,7 @@ func TestStoredSessionsAreScoredOnce(t *testing.T) {
 func summary(all []online.Scored) string { return online.Summary(all) }
 
 func TestMarksOfPeopleAreReplaced(t *testing.T) {
-	stores(t, func(t *testing.T, s online.Store) {
+	stores(t, func(t *testing.T, s session.Store) {
 		talk(t, s, "a", 1)
 		require.NoError(t, online.Mark(t.Context(), s, "a", "t1", "ann", true, ""))
 		require.NoError(t, online.Mark(t.Context(), s, "a", "t1", "ann", false, "it lied"))

@@ -81,19 +81,19 @@ func within(dir, root string) bool {
 	return len(dir) > len(root) && dir[:len(root)] == root && dir[len(root)] == '/'
 }
 
-// Tools returns tools as the model was told of them, for toolsets that cannot be made in a test,
+// ToolsOf returns tools as the model was told of them, for toolsets that cannot be made in a test,
 // such as those of servers. They cannot be called: their results are those of the session. Only a
 // recording that was filled knows them. Without names, it returns all tools.
-func (s *Stage) Tools(names ...string) ([]*toolset.Tool[any], error) {
-	var tools []*toolset.Tool[any]
+func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
+	var tools []*toolset.Tool[D]
 	for _, f := range s.r.Frames {
 		for _, t := range f.Tools {
-			known := func(x *toolset.Tool[any]) bool { return x.Def.Name == t.Name }
+			known := func(x *toolset.Tool[D]) bool { return x.Def.Name == t.Name }
 			wanted := len(names) == 0 || slices.Contains(names, t.Name)
 			if !wanted || slices.ContainsFunc(tools, known) {
 				continue
 			}
-			tools = append(tools, toolset.Raw(t.Name, t.Description, t.Schema, unreachable))
+			tools = append(tools, toolset.Raw(t.Name, t.Description, t.Schema, unreachable[D]))
 		}
 	}
 	if len(tools) < len(names) {
@@ -103,7 +103,7 @@ func (s *Stage) Tools(names ...string) ([]*toolset.Tool[any], error) {
 	return tools, nil
 }
 
-func unreachable(context.Context, *toolset.RunContext[any], json.RawMessage) (toolset.Result,
+func unreachable[D any](context.Context, *toolset.RunContext[D], json.RawMessage) (toolset.Result,
 	error) {
 	return toolset.Result{}, errors.New("replay: a tool of a recording cannot be called")
 }

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.inter_rater import cohens_kappa, to_table
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -44,6 +45,7 @@ def answer(case):
         "paired": paired(case["differences"]),
         "holm": [float(x) for x in multipletests(case["p"], method="holm")[1]],
         "bootstrap": bootstrap(case["values"]),
+        "kappa": float(cohens_kappa(to_table(np.array(case["ratings"]))[0]).kappa),
     }
 
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Setup returns the agent that is tested, and its dependencies. It is called for each turn. The
-// stage has what the session knows: a model for agents that summarise, files, and tools of servers.
+// stage has what the session knows: a model for agents that summarise, files, tools of servers.
 // The agent's model is never asked.
 type Setup[D, O any] func(t testing.TB, s *replay.Stage) (*agent.Agent[D, O], D)
 
