@@ -573,7 +573,6 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p24.Options](),
 	reflect.TypeFor[p25.Options](),
 	reflect.TypeFor[p25.Scored](),
-	reflect.TypeFor[p25.Store](),
 	reflect.TypeFor[p26.Budget](),
 	reflect.TypeFor[p26.Clear](),
 	reflect.TypeFor[p26.Cleared](),
