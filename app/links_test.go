@@ -20,7 +20,7 @@ func TestProgramsLinkWhatTheyName(t *testing.T) {
 	}
 	for of, may := range map[string]string{
 		"app": "", "app/editor": "editors", "app/web": "browsers", "app/mcp": "MCP", "app/chat": "terminal editors clients", "app/sqlite": "SQLite", "app/keyring": "keyring",
-		"app/config": "", "app/offline": "offline", "app/proxy": "clients", "app/coding": "editors MCP",
+		"app/config": "", "app/offline": "offline", "app/proxy": "clients", "app/ask": "", "app/coding": "editors MCP",
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ours+of).Output()
 		require.NoError(t, err)

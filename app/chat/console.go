@@ -157,6 +157,9 @@ func (c *console) loop(ctx context.Context) error {
 				return fmt.Errorf("the terminal is gone: %w", err)
 			}
 			dirty, waits, drawn = false, false, time.Now()
+			if c.model.Bell() {
+				_, _ = c.tty.Write([]byte("\a"))
+			}
 		}
 		select {
 		case data, ok := <-c.tty.Input():
@@ -240,6 +243,15 @@ func (c *console) effects(ctx context.Context) {
 		case screen.ListSessions:
 			now := c.session.ID()
 			c.work.Go(func() { c.listSessions(ctx, now) })
+		case screen.Shell:
+			c.work.Go(func() { c.shell(ctx, e.Text) })
+		case screen.Copy:
+			c.copy()
+		case screen.Suspend:
+			if err := c.tty.Suspend(); err != nil {
+				c.err, c.quit = fmt.Errorf("the terminal is gone: %w", err), true
+			}
+			c.painter.Forget()
 		case screen.LoadSession:
 			c.work.Go(func() { c.open(ctx, acp.SessionID(e.Text)) })
 		}

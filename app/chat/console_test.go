@@ -44,6 +44,7 @@ func (t *teletype) Write(p []byte) (int, error) {
 func (t *teletype) Size() (width, height int) { return 80, 24 }
 func (t *teletype) Input() <-chan []byte      { return t.input }
 func (t *teletype) Resized() <-chan struct{}  { return t.resized }
+func (t *teletype) Suspend() error            { return nil }
 func (t *teletype) Close() error              { t.once.Do(func() { _, _ = t.Write([]byte(tty.End)) }); return nil }
 func (t *teletype) types(keys ...string) {
 	for _, k := range keys {
@@ -232,4 +233,26 @@ func TestLogin(t *testing.T) {
 			require.Contains(t, p.out.String(), "  1  API key\n  2  Web⟨ESC⟩[31m\n     opens a browser\n", c.name)
 		}
 	}
+}
+
+func TestCommandsOfThePerson(t *testing.T) {
+	p := newPerson(t)
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("!echo a$((40+2))z", "\r")
+	screen.waitFor(t, "a42z")
+	screen.types("!exit 3", "\r")
+	screen.waitFor(t, "exit code 3")
+	screen.types("/copy", "\r")
+	screen.waitFor(t, "There is no answer yet.")
+	screen.types("say something to copy", "\r")
+	screen.waitFor(t, "something to copy")
+	require.Eventually(t, func() bool {
+		screen.types("/copy", "\r")
+		time.Sleep(20 * time.Millisecond)
+		return strings.Contains(screen.String(), "\x1b]52;c;")
+	}, time.Minute, 50*time.Millisecond)
+	screen.types("\x04")
+	require.Equal(t, chat.ExitOK, wait())
 }

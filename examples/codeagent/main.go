@@ -7,21 +7,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/capability"
 	"github.com/ponte-go/ponte/agent/capability/compaction"
 	"github.com/ponte-go/ponte/agent/capability/instructions"
@@ -30,6 +24,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/app/ask"
 	"github.com/ponte-go/ponte/app/offline"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -67,90 +62,6 @@ func newCoder(m model.Model) *agent.Agent[Deps, string] {
 	}))
 }
 
-// terminal talks to the user.
-type terminal struct {
-	in  *bufio.Scanner
-	out io.Writer
-	yes bool // allows everything
-}
-
-// say writes text without the characters that a terminal would obey.
-func (t *terminal) say(format string, args ...any) {
-	text := strings.FieldsFunc(fmt.Sprintf(format, args...), func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
-	fmt.Fprint(t.out, strings.Join(text, " "))
-}
-
-func (t *terminal) line(prompt string, args ...any) (string, bool) {
-	t.say(prompt, args...)
-	ok := t.in.Scan()
-	return strings.TrimSpace(t.in.Text()), ok
-}
-
-func (t *terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
-	t.say("\n%s\n", approval.Text(&r.Approval))
-	if t.yes {
-		t.say("-yes: allowed\n")
-		return toolset.Allow(), nil
-	}
-	if answer, _ := t.line("Allow? [y/N] "); answer == "y" {
-		return toolset.Allow(), nil
-	}
-	return toolset.Deny("The user does not want this."), nil
-}
-
-func (t *terminal) Answer(_ context.Context, q toolset.Question) (toolset.Reply, error) {
-	answer, _ := t.line("\n%s\n%s\n? ", q.Message, q.Schema)
-	content, err := json.Marshal(map[string]string{"answer": answer})
-	return toolset.Reply{Action: toolset.ActionAccept, Content: content}, err
-}
-
-// converse reads prompts and slash commands until the input ends.
-func (t *terminal) converse(ctx context.Context, coder *agent.Agent[Deps, string], d Deps) (messages []*model.Message) {
-	for {
-		prompt, ok := t.line("\n> ")
-		if !ok {
-			return messages
-		}
-		if cmd, is, err := coder.Command(ctx, d, prompt, messages); is {
-			if err != nil {
-				cmd.Notice = err.Error()
-			}
-			t.say("%s\n", cmd.Notice)
-			if prompt = cmd.Prompt; cmd.Messages != nil {
-				messages = cmd.Messages
-			}
-		}
-		if prompt == "" {
-			continue
-		}
-		var err error
-		if messages, err = t.turn(ctx, coder, d, prompt, messages); err != nil {
-			t.say("\n%v\n", err)
-		}
-	}
-}
-
-// turn shows what the agent does about a prompt, and returns the history after it.
-func (t *terminal) turn(ctx context.Context, coder *agent.Agent[Deps, string], d Deps, prompt string, messages []*model.Message) ([]*model.Message, error) {
-	s := coder.Stream(ctx, d, prompt, agent.WithHistory(messages), agent.WithAsker(t))
-	for e := range s.Events() {
-		switch {
-		case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText:
-			t.say("%s", e.Text)
-		case e.Kind == agent.EventToolStart:
-			t.say("\n[%s %s]\n", e.Tool, e.Args)
-		}
-	}
-	res, err := s.Result()
-	if failed, ok := errors.AsType[*agent.RunError](err); ok {
-		return failed.Messages, err
-	} else if err != nil {
-		return messages, err
-	}
-	t.say("\n")
-	return res.Messages, nil
-}
-
 func main() {
 	log.SetFlags(0)
 	name := flag.String("model", "ollama:qwen3:8b", "provider:name of a `model`, or offline: a demo model that follows rules and needs nothing")
@@ -164,12 +75,13 @@ func main() {
 		fmt.Println("Working on a copy:", *dir)
 	}
 	work := workspace.NewSession(must(local.Open(local.Config{Roots: []string{*dir}})))
-	t, coder := &terminal{bufio.NewScanner(os.Stdin), os.Stdout, *yes}, newCoder(must(open(ctx, *name)))
+	t, coder := ask.New(os.Stdin, os.Stdout), newCoder(must(open(ctx, *name)))
+	t.Yes = *yes
 	var err error
 	if prompt := strings.Join(flag.Args(), " "); prompt != "" {
-		_, err = t.turn(ctx, coder, Deps{work}, prompt, nil)
+		_, err = ask.Turn(ctx, t, coder, Deps{work}, prompt, nil)
 	} else {
-		t.converse(ctx, coder, Deps{work})
+		ask.Converse(ctx, t, coder, Deps{work})
 	}
 	work.Close(ctx)
 	if err != nil {

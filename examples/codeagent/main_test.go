@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/app/ask"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -36,7 +36,7 @@ func TestCoderMendsAProject(t *testing.T) {
 	)
 	var out bytes.Buffer
 	in := strings.NewReader("Correct the greeting.\ntwo\ny\nn\n/memory\n/skill\n/compact\n")
-	messages := (&terminal{in: bufio.NewScanner(in), out: &out}).converse(t.Context(), newCoder(script), Deps{work})
+	messages := ask.Converse(t.Context(), ask.New(in, &out), newCoder(script), Deps{work})
 	require.NotEmpty(t, messages)
 	text, err := ws.Disk().ReadFile("/repo/greet.go")
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestOfflineModelMendsTheDemo(t *testing.T) {
 	const prompt = `search "= 23" and replace "= 23" with "= 32" in temperature.go`
 
 	var out bytes.Buffer
-	messages, err := (&terminal{in: bufio.NewScanner(strings.NewReader("")), out: &out}).turn(t.Context(), newCoder(coder), d, prompt, nil)
+	messages, err := ask.Turn(t.Context(), ask.New(strings.NewReader(""), &out), newCoder(coder), d, prompt, nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, messages)
 	text, err := ws.Disk().ReadFile("/demo/temperature.go")
@@ -71,7 +71,9 @@ func TestOfflineModelMendsTheDemo(t *testing.T) {
 	require.Contains(t, string(text), "= 23", "nobody has allowed it")
 
 	out.Reset()
-	_, err = (&terminal{in: bufio.NewScanner(strings.NewReader("")), out: &out, yes: true}).turn(t.Context(), newCoder(coder), d, prompt, nil)
+	yes := ask.New(strings.NewReader(""), &out)
+	yes.Yes = true
+	_, err = ask.Turn(t.Context(), yes, newCoder(coder), d, prompt, nil)
 	require.NoError(t, err)
 	text, err = ws.Disk().ReadFile("/demo/temperature.go")
 	require.NoError(t, err)
@@ -85,7 +87,7 @@ func TestFailedTurnIsAnError(t *testing.T) {
 	d := Deps{workspace.NewSession(ws)}
 	defer d.Work.Close(t.Context())
 	broken := modeltest.Script() // has no answers
-	messages, err := (&terminal{in: bufio.NewScanner(strings.NewReader("")), out: new(bytes.Buffer)}).turn(t.Context(), newCoder(broken), d, "Hello.", nil)
+	messages, err := ask.Turn(t.Context(), ask.New(strings.NewReader(""), new(bytes.Buffer)), newCoder(broken), d, "Hello.", nil)
 	require.Error(t, err)
 	require.NotEmpty(t, messages, "the conversation goes on from there")
 }

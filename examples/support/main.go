@@ -9,27 +9,22 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/app/ask"
 	"github.com/ponte-go/ponte/app/offline"
-	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
@@ -75,8 +70,10 @@ func support(ctx context.Context, name, customer, notes string, in io.Reader, ou
 	if err != nil {
 		return err
 	}
-	t := &terminal{bufio.NewScanner(in), out}
-	return t.converse(ctx, a, Deps{customer, memory})
+	t := ask.New(in, out)
+	t.By = "colleague"
+	converse(ctx, t, a, Deps{customer, memory})
+	return nil
 }
 
 // open returns the model of a name, or what there is.
@@ -90,51 +87,25 @@ func open(ctx context.Context, name string) (model.Model, error) {
 	return model.Open(ctx, name)
 }
 
-// terminal is where the customer writes, and where a colleague answers what only a person may decide.
-type terminal struct {
-	in  *bufio.Scanner
-	out io.Writer
-}
-
-func (t *terminal) line(prompt string) (string, bool) {
-	fmt.Fprint(t.out, prompt)
-	ok := t.in.Scan()
-	return strings.TrimSpace(t.in.Text()), ok
-}
-
-func (t *terminal) converse(ctx context.Context, a *agent.Agent[Deps, string], d Deps) error {
+// converse answers a customer until the input ends.
+func converse(ctx context.Context, t *ask.Terminal, a *agent.Agent[Deps, string], d Deps) {
 	var messages []*model.Message
 	for {
-		prompt, ok := t.line("\n> ")
-		if !ok {
-			return t.in.Err()
-		}
-		if prompt == "" {
+		prompt, ok := t.Line("\n> ")
+		switch {
+		case !ok:
+			return
+		case prompt == "":
 			continue
 		}
 		res, err := a.Run(ctx, d, prompt, agent.WithHistory(messages), agent.WithAsker(t))
 		if err != nil {
-			fmt.Fprintln(t.out, approval.Text(&toolset.Approval{Title: explain(err)}))
+			t.Say("%s\n", explain(err))
 			continue // the history stays as it was: a prompt that was blocked is not in it
 		}
 		messages = res.Messages
-		fmt.Fprintln(t.out, approval.Text(&toolset.Approval{Title: res.Output}))
+		t.Say("%s\n", res.Output)
 	}
-}
-
-// Approve implements [toolset.Asker].
-func (t *terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
-	if answer, _ := t.line("\n" + approval.Text(&r.Approval) + "\nAllow? [y/N] "); answer == "y" {
-		return toolset.Decision{Verdict: toolset.VerdictAllow, By: "colleague"}, nil
-	}
-	return toolset.Deny("A colleague did not allow this."), nil
-}
-
-// Answer implements [toolset.Asker].
-func (t *terminal) Answer(_ context.Context, q toolset.Question) (toolset.Reply, error) {
-	answer, _ := t.line("\n" + q.Message + "\n? ")
-	content, err := json.Marshal(map[string]string{"answer": answer})
-	return toolset.Reply{Action: toolset.ActionAccept, Content: content}, err
 }
 
 // patience is how long the shop may take.

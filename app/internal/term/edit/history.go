@@ -86,5 +86,19 @@ func (h *History) Step(n int, now string) (string, bool) {
 	return "", false
 }
 
+// Search returns the entry before the one at hand that contains what was typed. now is the text as it is.
+func (h *History) Search(now string) (string, bool) {
+	if h.at == 0 {
+		h.draft = now
+	}
+	for at := h.at + 1; at <= len(h.all); at++ {
+		if one := h.all[len(h.all)-at]; strings.Contains(one, h.draft) && one != now {
+			h.at = at
+			return one, true
+		}
+	}
+	return "", false
+}
+
 // Leave is called when the text was edited: it becomes the draft.
 func (h *History) Leave() { h.at = 0 }

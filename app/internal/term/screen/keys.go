@@ -41,6 +41,9 @@ func (m *Model) key(e input.Event) bool {
 	if m.popupKey(e) {
 		return true
 	}
+	if e.Kind == input.Tab && e.Shift {
+		return m.nextMode()
+	}
 	if e.Kind == input.Tab {
 		return m.complete()
 	}
@@ -157,8 +160,14 @@ func (m *Model) ctrlKey(key string) bool {
 		return m.buffer.KillSpace()
 	case "y":
 		return m.buffer.Yank()
-	case "z", "_":
+	case "_":
 		return m.buffer.Undo()
+	case "z":
+		m.do(Effect{Do: Suspend})
+		m.tell("Welcome back")
+		return true
+	case "r":
+		return m.search()
 	case "j":
 		return m.buffer.Insert("\n")
 	case "c":
@@ -241,6 +250,39 @@ func (m *Model) recall(n int) bool {
 	return true
 }
 
+// search finds an earlier entry that contains what was typed, and with each key an older one.
+func (m *Model) search() bool {
+	s, ok := m.history.Search(m.buffer.Text())
+	if !ok {
+		m.tell("Nothing older contains that")
+		return true
+	}
+	m.buffer.Set(s)
+	m.recalled = true
+	m.tell("Ctrl-R: an older one")
+	return true
+}
+
+// nextMode changes to the mode after the session's, if it has modes.
+func (m *Model) nextMode() bool {
+	for _, s := range m.settings {
+		if s.ID != "mode" || len(s.Choices) == 0 {
+			continue
+		}
+		next := 0
+		for i, c := range s.Choices {
+			if c.ID == s.Value {
+				next = (i + 1) % len(s.Choices)
+			}
+		}
+		m.do(Effect{Do: Set, Text: "mode " + s.Choices[next].ID})
+		m.tell("Changing the mode to " + s.Choices[next].ID)
+		return true
+	}
+	m.tell("The agent has no modes")
+	return true
+}
+
 // enter sends what was typed, or runs a command of the client.
 func (m *Model) enter() bool {
 	line := m.buffer.Text()
@@ -262,6 +304,10 @@ func (m *Model) enter() bool {
 	if m.command(strings.TrimSpace(line)) {
 		return true
 	}
+	if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok && strings.TrimSpace(command) != "" {
+		m.shell(strings.TrimSpace(command))
+		return true
+	}
 	if m.busy || m.sending || m.opening {
 		m.queue = append(m.queue, line)
 		m.tell("It is sent when the turn has ended")
@@ -281,8 +327,12 @@ func (m *Model) command(line string) bool {
 		}
 	}
 	switch name {
-	case "/help":
+	case "/help", "/keys":
 		m.Note(help, render.Dim)
+	case "/copy":
+		m.do(Effect{Do: Copy})
+	case "/diff":
+		m.shell("git --no-pager diff")
 	case "/quit", "/exit":
 		m.do(Effect{Do: Quit})
 	case "/set":
@@ -299,6 +349,13 @@ func (m *Model) command(line string) bool {
 	return true
 }
 
+// shell runs a command for the person. The agent is not told.
+func (m *Model) shell(command string) {
+	m.Note("! "+command, render.Dim)
+	m.do(Effect{Do: Shell, Text: command})
+	m.follow = true
+}
+
 const help = `Enter          send; Shift-Enter, Alt-Enter, Ctrl-J or \ Enter: a new line
 / and @        commands and files: Tab or Enter takes one, ↑ ↓ choose
 ↑ ↓            lines, then what was entered before and begins like this
@@ -306,7 +363,13 @@ PgUp PgDn      scroll; Shift-↑ ↓ by lines; Esc: back to the end
 Ctrl-O         fold or show thoughts, outputs, arguments
 Ctrl-C         clears the input, then cancels the turn, then leaves
 Ctrl-D         leaves
-Ctrl-A E B F K U W Y Z, Alt-B F D: editing as in a shell
+Ctrl-R         finds what was entered before and contains this
+Shift-Tab      changes the mode
+Ctrl-Z         stops the program; fg continues it
+Ctrl-A E B F K U W Y _, Alt-B F D: editing as in a shell
+!COMMAND       runs a command here; the agent is not told
+/copy          copies the last answer; /diff shows what git has changed
+/keys          this list, also if the agent has its own /help
 /new           begins a new conversation
 /sessions      lists the agent's sessions; /sessions NUMBER continues one
 /set           what can be set; /set ID VALUE sets it

@@ -63,6 +63,10 @@ const (
 	NewSession   // in place of this one
 	ListSessions // see [Model.SetSessions]
 	LoadSession  // in place of this one: Text
+
+	Shell   // runs a command for the person: Text
+	Copy    // the last answer, to the clipboard
+	Suspend // stops the process, as a shell's jobs are
 )
 
 // Model is the screen. It is not safe for concurrent use.
@@ -102,6 +106,7 @@ type Model struct {
 	recalled  bool      // the text comes from the history: it is not completed
 	dots      int       // so that two hints in a row differ
 	leaving   time.Time // Ctrl-C was pressed
+	bell      bool      // a person is wanted
 }
 
 // New returns a screen.
@@ -121,6 +126,17 @@ func (m *Model) Effects() []Effect {
 }
 
 func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
+
+// Bell reports, once, whether something has happened that a person may be waiting for elsewhere: a
+// question, or the end of a turn that took a while.
+func (m *Model) Bell() bool {
+	ring := m.bell
+	m.bell = false
+	return ring
+}
+
+// long is how long a turn takes whose end rings the bell.
+const long = 10 * time.Second
 
 // Resize sets the size of the terminal.
 func (m *Model) Resize(width, height int) {
@@ -191,6 +207,7 @@ func (m *Model) Begin(now time.Time) {
 
 // End reports the end of a turn. problem is empty for a normal end.
 func (m *Model) End(now time.Time, problem string) {
+	m.bell = m.bell || m.busy && now.Sub(m.since) >= long
 	m.now, m.busy, m.doing, m.hint = now, false, "", ""
 	if problem != "" {
 		m.Note("! "+problem, text.Style{Color: text.Yellow})

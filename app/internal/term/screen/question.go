@@ -57,7 +57,7 @@ type Place struct{ Row, Column int }
 
 // Ask shows a question when those before it have been answered.
 func (m *Model) Ask(now time.Time, id int, r *acpclient.PermissionRequest) {
-	m.now = now
+	m.now, m.bell = now, true
 	q := &question{id: id, request: r}
 	for i, o := range r.Options {
 		key := map[acp.PermissionOptionKind]string{

@@ -9,3 +9,5 @@ import "os"
 func watchSize(*Console) (stop func()) { return func() {} }
 
 func prepare(*os.File) (undo func()) { return func() {} }
+
+func stopSelf() {}

@@ -37,3 +37,5 @@ func prepare(out *os.File) (undo func()) {
 	_ = windows.SetConsoleMode(handle, mode|windows.ENABLE_PROCESSED_OUTPUT|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING)
 	return func() { _ = windows.SetConsoleMode(handle, mode) }
 }
+
+func stopSelf() {}

@@ -19,6 +19,9 @@ type Terminal interface {
 	Input() <-chan []byte
 	// Resized receives a value when the size may have changed.
 	Resized() <-chan struct{}
+	// Suspend switches the terminal back, stops the process as a shell's jobs are, and returns when it
+	// is continued, with the terminal as it was. Where there is no such thing it does nothing.
+	Suspend() error
 	// Close switches the terminal back. It may be called several times.
 	Close() error
 }
@@ -92,6 +95,23 @@ func (c *Console) Close() error {
 		_, _ = io.WriteString(c.out, End)
 		err = term.Restore(int(c.in.Fd()), c.before)
 	})
+	return err
+}
+
+// Suspend implements [Terminal].
+func (c *Console) Suspend() error {
+	if _, err := io.WriteString(c.out, End); err != nil {
+		return err
+	}
+	if err := term.Restore(int(c.in.Fd()), c.before); err != nil {
+		return err
+	}
+	stopSelf()
+	if _, err := term.MakeRaw(int(c.in.Fd())); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.out, Begin)
+	c.changed()
 	return err
 }
 

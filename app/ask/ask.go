@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ask talks to a person on a terminal, in plain lines. It is small: programs that want a
+// screen, sessions and commands use package chat of app instead.
+//
+//	t := ask.New(os.Stdin, os.Stdout)
+//	messages := ask.Converse(ctx, t, a, deps)
+package ask
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Terminal asks a person. It implements [toolset.Asker]. It is not safe for concurrent use; a run
+// asks one question at a time.
+type Terminal struct {
+	// Yes allows everything. It is shown all the same.
+	Yes bool
+	// By names the person in decisions. Empty means the user.
+	By string
+
+	in  *bufio.Scanner
+	out io.Writer
+}
+
+// New returns a terminal that reads answers and prompts from in, a line each of at most 64 KiB.
+func New(in io.Reader, out io.Writer) *Terminal { return &Terminal{in: bufio.NewScanner(in), out: out} }
+
+var _ toolset.Asker = (*Terminal)(nil)
+
+// Say writes text. Characters that a terminal would obey become spaces.
+func (t *Terminal) Say(format string, args ...any) {
+	text := strings.FieldsFunc(fmt.Sprintf(format, args...), func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
+	fmt.Fprint(t.out, strings.Join(text, " "))
+}
+
+// Line writes text and reads a line. It reports false at the end of the input.
+func (t *Terminal) Line(format string, args ...any) (line string, ok bool) {
+	t.Say(format, args...)
+	if ok = t.in.Scan(); !ok {
+		return "", false
+	}
+	return strings.TrimSpace(t.in.Text()), true
+}
+
+// Approve implements [toolset.Asker]. It shows what the call would do. Only "y" allows it.
+func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	t.Say("\n%s\n", approval.Text(&r.Approval))
+	if t.Yes {
+		t.Say("-yes: allowed\n")
+		return toolset.Decision{Verdict: toolset.VerdictAllow, By: t.By}, nil
+	}
+	if answer, _ := t.Line("Allow? [y/N] "); answer == "y" {
+		return toolset.Decision{Verdict: toolset.VerdictAllow, By: t.By}, nil
+	}
+	who := "user"
+	if t.By != "" {
+		who = t.By
+	}
+	return toolset.Deny("The " + who + " does not want this."), nil
+}
+
+// Answer implements [toolset.Asker]. It shows the question with its schema, and takes a line as the
+// field "answer". At the end of the input there is nobody to ask.
+func (t *Terminal) Answer(_ context.Context, q toolset.Question) (toolset.Reply, error) {
+	answer, ok := t.Line("\n%s\n%s\n? ", q.Message, q.Schema)
+	if !ok {
+		return toolset.Reply{}, toolset.ErrNobody
+	}
+	content, err := json.Marshal(map[string]string{"answer": answer})
+	return toolset.Reply{Action: toolset.ActionAccept, Content: content}, err
+}
+
+// Converse reads prompts and slash commands until the input ends, and returns the conversation.
+// Errors of turns are shown.
+func Converse[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D) (messages []*model.Message) {
+	for ctx.Err() == nil {
+		prompt, ok := t.Line("\n> ")
+		if !ok {
+			break
+		}
+		if cmd, is, err := a.Command(ctx, deps, prompt, messages); is {
+			if err != nil {
+				cmd.Notice = err.Error()
+			}
+			t.Say("%s\n", cmd.Notice)
+			if prompt = cmd.Prompt; cmd.Messages != nil {
+				messages = cmd.Messages
+			}
+		}
+		if prompt == "" {
+			continue
+		}
+		var err error
+		if messages, err = Turn(ctx, t, a, deps, prompt, messages); err != nil {
+			t.Say("\n%v\n", err)
+		}
+	}
+	return messages
+}
+
+// Turn runs the agent for a prompt, and shows text and calls as they come. It returns the
+// conversation after it, also if the run has failed.
+func Turn[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D, prompt string, messages []*model.Message) ([]*model.Message, error) {
+	s := a.Stream(ctx, deps, prompt, agent.WithHistory(messages), agent.WithAsker(t))
+	for e := range s.Events() {
+		switch {
+		case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText:
+			t.Say("%s", e.Text)
+		case e.Kind == agent.EventToolStart:
+			t.Say("\n[%s %s]\n", e.Tool, e.Args)
+		}
+	}
+	res, err := s.Result()
+	if failed, ok := errors.AsType[*agent.RunError](err); ok {
+		return failed.Messages, err
+	} else if err != nil {
+		return messages, err
+	}
+	t.Say("\n")
+	return res.Messages, nil
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/app/ask"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+func Example() {
+	a := agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("Hello, Ada."))}))
+	t := ask.New(strings.NewReader("I am Ada.\n"), os.Stdout)
+	fmt.Println(len(ask.Converse(context.Background(), t, a, nil)), "messages")
+	// Output:
+	// > Hello, Ada.
+	//
+	// > 2 messages
+}
+
+func TestOnlyYAllows(t *testing.T) {
+	for input, want := range map[string]toolset.Verdict{
+		"y\n": toolset.VerdictAllow, "Y\n": toolset.VerdictDeny, "yes\n": toolset.VerdictDeny, "\n": toolset.VerdictDeny, "": toolset.VerdictDeny,
+	} {
+		var out bytes.Buffer
+		d, err := ask.New(strings.NewReader(input), &out).Approve(t.Context(), toolset.ApprovalRequest{Approval: toolset.Approval{Title: "Refund\x1b[2J 80"}})
+		require.NoError(t, err)
+		require.Equal(t, want, d.Verdict, input)
+		require.Contains(t, out.String(), "Refund")
+		require.NotContains(t, out.String(), "\x1b")
+	}
+}
+
+func TestNobodyAnswersAtTheEndOfTheInput(t *testing.T) {
+	_, err := ask.New(strings.NewReader(""), new(bytes.Buffer)).Answer(t.Context(), toolset.Question{Message: "Which?"})
+	require.ErrorIs(t, err, toolset.ErrNobody)
+	r, err := ask.New(strings.NewReader("this\n"), new(bytes.Buffer)).Answer(t.Context(), toolset.Question{Message: "Which?"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"answer":"this"}`, string(r.Content))
+}
+
+func TestConversationGoesOnAfterAnError(t *testing.T) {
+	var out bytes.Buffer
+	script := modeltest.Script(modeltest.Fail(errors.New("down")), modeltest.SayText("Second."))
+	a := agent.Must(agent.New(agent.Config[any, string]{Model: script}))
+	messages := ask.Converse(t.Context(), ask.New(strings.NewReader("one\n\ntwo\n"), &out), a, nil)
+	require.NotEmpty(t, messages)
+	require.Contains(t, out.String(), "Second.")
+}

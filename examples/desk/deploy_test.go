@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// free returns an address that nobody listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// commands returns the arguments that the files of the directory deploy start the program with.
+func commands(t *testing.T) map[string][]string {
+	t.Helper()
+	docker, err := os.ReadFile("deploy/Dockerfile")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?m)^CMD \[(.*)\]$`).FindSubmatch(docker)
+	require.NotNil(t, list)
+	unit, err := os.ReadFile("deploy/desk.service")
+	require.NoError(t, err)
+	line := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/desk (.*)$`).FindSubmatch(unit)
+	require.NotNil(t, line)
+	return map[string][]string{
+		"Dockerfile":   strings.Split(strings.NewReplacer(`"`, "", " ", "").Replace(string(list[1])), ","),
+		"desk.service": strings.Fields(string(line[1])),
+	}
+}
+
+// TestDeployments starts the program as each deployment does, with no environment but that of the
+// deployment, and ends it with SIGTERM.
+func TestDeployments(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "desk")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, args := range commands(t) {
+		state := t.TempDir()
+		admin := ""
+		for i, a := range args {
+			switch {
+			case a == "${STATE_DIRECTORY}" || a == "/state":
+				args[i] = state
+			case args[max(i-1, 0)] == "-addr":
+				args[i] = free(t)
+			case args[max(i-1, 0)] == "-admin":
+				admin = free(t)
+				args[i] = admin
+			}
+		}
+		cmd := exec.Command(binary, args...)
+		cmd.Env = []string{"XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state, "HOME=" + state, "DESK_TOKEN=a-token-of-32-characters-or-more", "OPENAI_API_KEY=sk-x"}
+		cmd.Stderr = os.Stderr
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		line, err := bufio.NewReader(stdout).ReadString('\n')
+		require.NoError(t, err, name)
+		require.Contains(t, line, "/?token=a-token-of-32-characters-or-more")
+		for path, want := range map[string]string{"/healthz": "", "/readyz": "", "/metrics": "# TYPE"} {
+			res, err := http.Get("http://" + admin + path)
+			require.NoError(t, err, name)
+			text, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			_ = res.Body.Close()
+			require.Equal(t, 200, res.StatusCode, "%s %s", name, path)
+			require.Contains(t, string(text), want)
+		}
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		require.NoError(t, cmd.Wait(), name)
+		timer.Stop()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
