@@ -153,6 +153,11 @@ func (l *link) show(ctx context.Context, w workspace.Workspace, path string) (*d
 		if err != nil {
 			return nil, err
 		}
+		if len(l.docs) == 0 {
+			l.mu.Lock()
+			l.stirred = time.Now()
+			l.mu.Unlock()
+		}
 		l.docs[at.Path] = d
 		l.recent = append(l.recent, at.Path)
 		return d, nil
@@ -228,15 +233,15 @@ func (l *link) position(d *document, offset int) lsp.TextDocumentPositionParams 
 // await waits until the server reports no work in progress, and returns false if it does not within
 // limit. A server that has just been started may not have reported its work yet.
 func (l *link) await(ctx context.Context, limit time.Duration) (bool, error) {
-	const grace = 200 * time.Millisecond
+	const grace = 400 * time.Millisecond
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		l.mu.Lock()
-		busy, event := l.busy(), l.event
+		busy, event, stirred := l.busy(), l.event, l.stirred
 		l.mu.Unlock()
 		var soon <-chan time.Time
-		if rest := grace - time.Since(l.since); !busy && rest > 0 {
+		if rest := grace - time.Since(stirred); !busy && rest > 0 {
 			soon = time.After(rest)
 		} else if !busy {
 			return true, nil

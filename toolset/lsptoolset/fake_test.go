@@ -139,8 +139,11 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 				"resolveProvider": true,
 			}, "executeCommandProvider": map[string]any{"commands": []string{"fake.apply"}},
 		}
-		if f.mode == "utf-8" {
+		switch f.mode {
+		case "utf-8":
 			capabilities["positionEncoding"] = "utf-8"
+		case "is asked for diagnostics":
+			capabilities["diagnosticProvider"] = map[string]any{"interFileDependencies": true}
 		}
 		return map[string]any{"capabilities": capabilities}, nil
 	}
@@ -207,6 +210,12 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 			}
 		}
 		return all, nil
+	case "textDocument/diagnostic":
+		all := []lsp.Diagnostic{}
+		for _, r := range occurrences(f.docs[uri], "BAD") {
+			all = append(all, lsp.Diagnostic{Range: r, Severity: lsp.SeverityError, Message: "BAD is bad", Source: "fake"})
+		}
+		return map[string]any{"kind": "full", "items": all}, nil
 	case "textDocument/hover":
 		return map[string]any{
 			"contents": map[string]string{
@@ -348,7 +357,7 @@ func (f *fake) publish(uri string) {
 	if f.mode == "publishes without version" {
 		version = 0
 	}
-	if f.mode != "publishes nothing" {
+	if f.mode != "publishes nothing" && f.mode != "is asked for diagnostics" {
 		f.tell(
 			"textDocument/publishDiagnostics",
 			lsp.PublishDiagnosticsParams{URI: uri, Version: version, Diagnostics: all},

@@ -48,7 +48,9 @@ var (
 	python = map[string]string{".py": "python", ".pyi": "python"}
 
 	pythonSettings = map[string]any{
-		"autoSearchPaths": true, "diagnosticMode": "workspace", "useLibraryCodeForTypes": true,
+		"autoSearchPaths": true, "useLibraryCodeForTypes": true,
+		// The whole workspace would keep it from answering for minutes.
+		"diagnosticMode": "openFilesOnly",
 	}
 )
 
@@ -75,7 +77,8 @@ var known = []Server{
 		Settings: map[string]any{
 			"python": map[string]any{"analysis": pythonSettings}, "python.analysis": pythonSettings,
 		},
-		Edits: []string{"pyright.organizeimports"},
+		Edits:    []string{"pyright.organizeimports"},
+		OpenOnly: true,
 	},
 	{
 		Name: "basedpyright", Command: []string{"basedpyright-langserver", "--stdio"}, Files: python,
@@ -84,7 +87,8 @@ var known = []Server{
 			"basedpyright":          map[string]any{"analysis": pythonSettings},
 			"basedpyright.analysis": pythonSettings, "python.analysis": pythonSettings,
 		},
-		Edits: []string{"basedpyright.organizeimports"},
+		Edits:    []string{"basedpyright.organizeimports"},
+		OpenOnly: true,
 	},
 	{
 		Name: "typescript-language-server", Command: []string{"typescript-language-server", "--stdio"}, ends: endsJS,

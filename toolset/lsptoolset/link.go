@@ -32,6 +32,7 @@ type link struct {
 	recent  []string
 
 	mu       sync.Mutex
+	stirred  time.Time // when it got its first document, or was started
 	used     time.Time
 	event    chan struct{} // closed and replaced when one of the following changes
 	problems map[string]*published
@@ -54,7 +55,7 @@ const clientCapabilities = `{
 "textDocument":{"synchronization":{"didSave":true},
 	"hover":{"contentFormat":["plaintext","markdown"]},
 	"definition":{"linkSupport":true},"typeDefinition":{"linkSupport":true},"implementation":{"linkSupport":true},
-	"references":{},"callHierarchy":{},"formatting":{},
+	"references":{},"callHierarchy":{},"formatting":{},"diagnostic":{"relatedDocumentSupport":true},
 	"documentSymbol":{"hierarchicalDocumentSymbolSupport":true,
 		"symbolKind":{"valueSet":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26]}},
 	"codeAction":{"codeActionLiteralSupport":{"codeActionKind":{"valueSet":["","quickfix","refactor",
@@ -93,16 +94,15 @@ func (g *guest) open(ctx context.Context) (_ *link, err error) {
 		return nil, fmt.Errorf("%s: %w", g.server.Name, err)
 	}
 	l := &link{
-		guest: g, process: process, since: time.Now(), used: time.Now(), gone: make(chan struct{}), syncing: make(chan struct{}, 1),
+		guest: g, process: process, since: time.Now(), stirred: time.Now(), used: time.Now(), gone: make(chan struct{}), syncing: make(chan struct{}, 1),
 		docs: map[string]*document{}, event: make(chan struct{}), problems: map[string]*published{}, tasks: map[string]time.Time{},
 	}
 	l.conn = lsp.NewConn(stream{process}, l, lsp.Limits{})
 	if err := l.initialize(ctx); err != nil {
-		if l.conn.Err() == nil {
-			l.conn.End(err)
-		}
+		ended := l.conn.Err() != nil // by itself
+		l.conn.End(err)
 		l.close(false)
-		if ctx.Err() == nil || pool.ctx.Err() != nil {
+		if timeout := ctx.Err() != nil; ended || !timeout {
 			err = l.why()
 		}
 		if pool.ctx.Err() != nil {

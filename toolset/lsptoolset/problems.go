@@ -39,12 +39,17 @@ func (l *link) published(params json.RawMessage) {
 	if json.Unmarshal(params, &p) != nil {
 		return
 	}
-	at, err := l.guest.view.locate(p.URI)
+	l.store(p.URI, p.Version, p.Diagnostics)
+}
+
+// store keeps the problems of a file. Malformed ones are left out.
+func (l *link) store(uri string, version int32, items []json.RawMessage) {
+	at, err := l.guest.view.locate(uri)
 	if err != nil {
 		return // nobody asked about it
 	}
-	found := &published{path: at.Path, version: p.Version, at: time.Now()}
-	for _, raw := range p.Diagnostics {
+	found := &published{path: at.Path, version: version, at: time.Now()}
+	for _, raw := range items {
 		var d lsp.Diagnostic
 		if len(found.items) < maxProblemsOfFile && json.Unmarshal(raw, &d) == nil {
 			if len(d.Message) > maxMessage {
@@ -65,9 +70,61 @@ func (l *link) published(params json.RawMessage) {
 	l.changed()
 }
 
+// maxPulled is how many other open files a server is asked about after a change.
+const maxPulled = 16
+
+// pull asks a server for the problems of documents, and of others that it has open, and reports
+// whether it has answered within limit.
+func (l *link) pull(ctx context.Context, limit time.Duration, docs []*document) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	open, err := l.others(limited, docs)
+	if err != nil {
+		return false, context.Cause(ctx)
+	}
+	for _, d := range append(slices.Clip(docs), open...) {
+		var report struct {
+			Kind  string            `json:"kind"`
+			Items []json.RawMessage `json:"items"`
+		}
+		params := map[string]any{"textDocument": lsp.TextDocumentIdentifier{URI: d.uri}}
+		err := l.call(limited, "textDocument/diagnostic", params, &report)
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case limited.Err() != nil:
+			return false, nil
+		case err != nil:
+			return false, err
+		case report.Kind == "full":
+			l.store(d.uri, d.version, report.Items)
+		}
+	}
+	return true, nil
+}
+
+// others returns open documents beside docs, those that were used last.
+func (l *link) others(ctx context.Context, docs []*document) (all []*document, err error) {
+	select {
+	case l.syncing <- struct{}{}:
+		defer func() { <-l.syncing }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for _, path := range slices.Backward(l.recent) {
+		if d := l.docs[path]; len(all) < maxPulled && !slices.Contains(docs, d) {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
 // checked waits until the server has looked at the present text of documents, and reports whether
 // it has. It waits for limit at most.
 func (l *link) checked(ctx context.Context, limit time.Duration, docs ...*document) (bool, error) {
+	if provides(l.can.DiagnosticProvider) {
+		return l.pull(ctx, limit, docs)
+	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {

@@ -116,8 +116,38 @@ func (c *call) inFile(ctx context.Context, l *link, d *document, path []string) 
 		}
 		return c.sameAt(ctx, l, d, path, at)
 	}
+	if s, err := c.overloaded(ctx, l, d, found); s != nil || err != nil {
+		return s, err
+	}
 	return nil, c.ambiguous(path, found)
 }
+
+// overloaded returns the symbol if those that were found are declarations of one, such as the
+// overloads of a function: then a server finds all of them from the last.
+func (c *call) overloaded(ctx context.Context, l *link, d *document, found []symbol) (*target, error) {
+	if len(found) > maxOverloads || !provides(l.can.ReferencesProvider) {
+		return nil, nil
+	}
+	t, err := c.defined(l, d, &found[len(found)-1])
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.references(ctx, t, true)
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	for i := range found {
+		if !slices.ContainsFunc(all, func(p place) bool {
+			return p.path == d.at.Path && p.span.Start.Line == found[i].name.Start.Line
+		}) {
+			return nil, nil
+		}
+	}
+	return t, nil
+}
+
+// maxOverloads is how many declarations may be one symbol.
+const maxOverloads = 50
 
 // matching returns the symbols with a name, or else those that have it in another case.
 func matching(all []symbol, path []string) []symbol {

@@ -3,10 +3,12 @@
 package lsptoolset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -19,6 +21,11 @@ func (c *call) find(ctx context.Context, path []string, dir workspace.Location) 
 		return nil, err
 	}
 	found := matching(all, path)
+	if len(found) == 0 && len(path) > 1 {
+		if t, err := c.member(ctx, path, dir); t != nil || err != nil {
+			return t, err
+		}
+	}
 	if len(found) == 0 {
 		return nil, toolset.Failed(
 			"There is no symbol %s%s.%s",
@@ -48,6 +55,48 @@ func (c *call) find(ctx context.Context, path []string, dir workspace.Location) 
 	return c.defined(l, docs[0], &found[0])
 }
 
+// maxContainers is in how many files a member is looked for.
+const maxContainers = 10
+
+// member finds a symbol in what contains it, for servers that list too few symbols of a name. It
+// returns nil if there is none.
+func (c *call) member(ctx context.Context, path []string, dir workspace.Location) (*target, error) {
+	all, links, err := c.searchProject(ctx, path[:len(path)-1], dir)
+	if err != nil {
+		return nil, err
+	}
+	containers := matching(all, path[:len(path)-1])
+	seen := map[string]bool{}
+	var found []symbol
+	var last *target
+	for i := range containers {
+		file := containers[i].at.Path
+		if seen[file] || len(seen) == maxContainers {
+			continue
+		}
+		seen[file] = true
+		docs, err := links[file].sync(ctx, c.ws, file)
+		if err != nil {
+			return nil, c.failedFile(ctx, file, err)
+		}
+		outline, err := links[file].outline(ctx, docs[0])
+		if err != nil {
+			return nil, c.failed(ctx, err)
+		}
+		members := matching(outline, path)
+		if len(members) > 0 {
+			if last, err = c.inFile(ctx, links[file], docs[0], path); err != nil {
+				return nil, err
+			}
+		}
+		found = append(found, members...)
+	}
+	if len(found) > 1 && found[0].at.Path != found[len(found)-1].at.Path {
+		return nil, c.ambiguous(path, found)
+	}
+	return last, nil
+}
+
 func (c *call) within(dir workspace.Location) string {
 	if dir.Path == "" {
 		return ""
@@ -73,14 +122,10 @@ func (c *call) searchProject(
 		if err != nil {
 			return nil, nil, err
 		}
-		query := path[len(path)-1]
-		if s.Name == "gopls" {
-			query = strings.Join(path, ".")
-		}
 		if err := c.awake(ctx, l); err != nil {
 			return nil, nil, err
 		}
-		found, err := l.search(ctx, query)
+		found, err := l.find(ctx, path)
 		if err != nil {
 			return nil, nil, c.failed(ctx, err)
 		}
@@ -93,6 +138,43 @@ func (c *call) searchProject(
 		}
 	}
 	return all, links, nil
+}
+
+// young is how long a server that was just started may not know of symbols yet.
+const young = 8 * time.Second
+
+// find searches for symbols by the last element of a name, or by all of it in servers that know how.
+// A server that was just started may find nothing at first.
+func (l *link) find(ctx context.Context, path []string) ([]symbol, error) {
+	queries := []string{path[len(path)-1]}
+	switch l.guest.server.Name {
+	case "gopls":
+		queries[0] = strings.Join(path, ".")
+	case "typescript-language-server":
+		if len(path) > 1 {
+			queries = append([]string{strings.Join(path, ".")}, queries...)
+		}
+	}
+	for {
+		for _, query := range queries {
+			if found, err := l.search(ctx, query); err != nil || len(found) > 0 {
+				return found, err
+			}
+		}
+		l.mu.Lock()
+		age := time.Since(l.stirred)
+		l.mu.Unlock()
+		if age > young || l.guest.server.exact() {
+			return nil, nil
+		}
+		timer := time.NewTimer(young / 20)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // awake waits until a server has loaded the project, if it reports that. Servers that know only
@@ -158,13 +240,34 @@ func (l *link) ask(ctx context.Context, method string, d *document, offset int) 
 	return l.places(raw)
 }
 
+// built are the usual names of directories with files that were built, or are of others.
+var built = map[string]bool{
+	"dist": true, "build": true, "out": true, "target": true, "coverage": true, "vendor": true, "node_modules": true,
+}
+
 // some returns a file of a server's languages, if one is known.
 func (v *project) some(s *Server) []string {
 	v.scan.mu.Lock()
 	defer v.scan.mu.Unlock()
+	// Files that were built are not what a project is about, nor is the JavaScript beside TypeScript.
+	rank := func(path string) int {
+		n := 0
+		for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if built[name] {
+				n = 2
+			}
+		}
+		if strings.HasPrefix(s.Files[extension(path)], "javascript") {
+			n++
+		}
+		return n
+	}
 	first := ""
 	for path := range v.scan.files {
-		if language := s.Files[extension(path)]; language != "" && (first == "" || path < first) {
+		if s.Files[extension(path)] == "" {
+			continue
+		}
+		if first == "" || cmp.Or(cmp.Compare(rank(path), rank(first)), cmp.Compare(path, first)) < 0 {
 			first = path
 		}
 	}

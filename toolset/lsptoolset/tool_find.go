@@ -173,7 +173,9 @@ func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (tools
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	if len(found) == 0 && t.symbol != nil && method == "textDocument/definition" {
+	// From a definition, some servers lead to a declaration.
+	isDefinition := t.symbol != nil && t.symbol.full.End.Line > t.symbol.full.Start.Line
+	if method == "textDocument/definition" && t.symbol != nil && (len(found) == 0 || isDefinition) {
 		found = []place{
 			{
 				path:   t.doc.at.Path,

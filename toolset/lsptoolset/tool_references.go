@@ -41,17 +41,9 @@ func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (tools
 			t.link.guest.server.Name,
 		)
 	}
-	params := struct {
-		lsp.TextDocumentPositionParams
-		Context map[string]bool `json:"context"`
-	}{t.link.position(t.doc, t.offset), map[string]bool{"includeDeclaration": false}}
 	var found []place
 	err = c.repeat(ctx, t.link, func() error {
-		var raw rawJSON
-		if err := t.link.call(ctx, "textDocument/references", params, &raw); err != nil {
-			return err
-		}
-		found, err = t.link.places(raw)
+		found, err = c.references(ctx, t, false)
 		return err
 	}, func() []place { return found })
 	if err != nil {
@@ -68,6 +60,19 @@ func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (tools
 		page(c.lines(ctx, ts, found, nil), in.Offset, "references"),
 		c.incomplete(t.link),
 	)
+}
+
+// references asks for the places that use a symbol, with its declarations if they are wanted.
+func (c *call) references(ctx context.Context, t *target, declarations bool) ([]place, error) {
+	params := struct {
+		lsp.TextDocumentPositionParams
+		Context map[string]bool `json:"context"`
+	}{t.link.position(t.doc, t.offset), map[string]bool{"includeDeclaration": declarations}}
+	var raw rawJSON
+	if err := t.link.call(ctx, "textDocument/references", params, &raw); err != nil {
+		return nil, err
+	}
+	return t.link.places(raw)
 }
 
 // calls lists the callers of a function, or what it calls, with the places of the calls.

@@ -67,9 +67,15 @@ var checkA = toolCall("get_diagnostics", map[string]any{"path": "a.toy"})
 
 // The result of an edit ends with what it broke, and only with that.
 func TestEditsTellWhatTheyBroke(t *testing.T) {
+	for _, mode := range []string{"good", "is asked for diagnostics"} {
+		t.Run(mode, func(t *testing.T) { testEditsTell(t, mode) })
+	}
+}
+
+func testEditsTell(t *testing.T, mode string) {
 	b := newBench(
 		t,
-		fakeConfig(t, "good"),
+		fakeConfig(t, mode),
 		lsptoolset.Options{},
 		files{"a.toy": "def a\nBAD\nok\n", "b.txt": "x\n"},
 	)
