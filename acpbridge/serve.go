@@ -80,7 +80,11 @@ func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) erro
 	if err != nil {
 		return err
 	}
-	return serveHost(ctx, h, config.Options)
+	err = serveHost(ctx, h, config.Options)
+	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel()
+	_ = h.Close(over) // it waits for nothing: what could be released is
+	return err
 }
 
 // ServeHost is [Serve] for a host that the program has made, and closes. Its sessions are shared by

@@ -239,30 +239,38 @@ func TestClosedSessionsCanBeLoaded(t *testing.T) {
 	requireError(t, acp.CodeResourceNotFound, acpbridge.KindSession, e.load(acp.MethodLoadSession, empty))
 }
 
-func TestEditorIsToldWhoHasTakenTheSession(t *testing.T) {
+// TestPromptWaitsWhileAnotherProgramHasTheSession sends a prompt while another program runs a
+// turn.
+func TestPromptWaitsWhileAnotherProgramHasTheSession(t *testing.T) {
 	store := newStore()
 	e, id := start(t, stored(t, store, modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two"))))
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "first"))
 	lease, err := store.Acquire(t.Context(), string(id), session.Claim{Holder: "another machine", Force: true})
 	require.NoError(t, err)
-	answer := e.prompt(id, "second")
-	requireError(t, acp.CodeInvalidRequest, acpbridge.KindHeld, answer)
-	require.Contains(t, answer.Error.Message, "the session is in use by another machine since ")
+	waits := e.sendPrompt(id, "second")
+	require.Eventually(t, func() bool {
+		info, err := store.Get(t.Context(), string(id))
+		return err == nil && info.Waiting == 1
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, store.Release(t.Context(), lease))
-	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "second"))
+	requireStop(t, acp.StopReasonEndTurn, e.answer(waits))
 }
 
-func TestSecondProgramIsToldWhoHasTheSession(t *testing.T) {
+// TestSecondProgramHasTheSessionToo opens a session in two programs. One of them runs a turn at a
+// time.
+func TestSecondProgramHasTheSessionToo(t *testing.T) {
 	store := newStore()
 	e, id := start(t, stored(t, store, modeltest.Script(modeltest.SayText("one"))))
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "first"))
-	other := serve(t, stored(t, store, modeltest.Script()))
+	other := serve(t, stored(t, store, modeltest.Script(modeltest.SayText("two"))))
 	other.initialize(`{}`)
-	for _, method := range []string{acp.MethodLoadSession, acp.MethodResumeSession, acp.MethodDeleteSession} {
-		answer := other.load(method, id)
-		requireError(t, acp.CodeInvalidRequest, acpbridge.KindHeld, answer)
-		require.Contains(t, answer.Error.Message, "process")
-	}
+	require.Nil(t, other.load(acp.MethodLoadSession, id).Error)
+	lease, err := store.Acquire(t.Context(), string(id), session.Claim{Holder: "process 7"})
+	require.NoError(t, err)
+	answer := serve(t, stored(t, store, modeltest.Script())).load(acp.MethodDeleteSession, id)
+	require.NotNil(t, answer.Error)
+	require.NoError(t, store.Release(t.Context(), lease))
+	requireStop(t, acp.StopReasonEndTurn, other.prompt(id, "second"))
 }
 
 func TestSessionMethodsNeedAStore(t *testing.T) {

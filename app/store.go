@@ -298,6 +298,18 @@ func (s *lazyStore) Load(ctx context.Context, id string, after int64) iter.Seq2[
 	return store.Load(ctx, id, after)
 }
 
+// Work implements [sessions.Watcher]. It opens the store.
+func (s *lazyStore) Work(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		store, err := s.open(ctx)
+		if watcher, ok := store.(sessions.Watcher); ok && err == nil {
+			watcher.Work(ctx)(yield)
+		} else if err != nil {
+			yield("", err)
+		}
+	}
+}
+
 // Listen implements [sessions.Watcher]. It opens the store.
 func (s *lazyStore) Listen(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {

@@ -87,7 +87,13 @@ func (h *Handler) explain(err error) *Error {
 		if at != nil && at.Holder != "" {
 			by = at.Holder
 		}
-		return refuse(KindHeld, "the session is open in %s: close it there, and try again", by)
+		return refuse(KindHeld, "a turn of the session is running in %s: wait for its end, or stop it", by)
+	case errors.Is(err, session.ErrChanged):
+		return refuse(KindChanged, "the prompt was changed since it was shown: look at it again")
+	case errors.Is(err, session.ErrConsumed):
+		return refuse(KindChanged, "the prompt does not wait any more: its turn has begun, or it was removed")
+	case errors.Is(err, session.ErrNoItem):
+		return refuse(KindNotFound, "there is no such prompt")
 	case errors.Is(err, host.ErrBusy):
 		return refuse(KindBusy, "a turn of the session is running: wait for its end, or cancel it")
 	case errors.Is(err, session.ErrExists):

@@ -4,7 +4,6 @@ package webbridge_test
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,69 +32,64 @@ func (s *server) held(method, path string, body any, by string) {
 	s.t.Helper()
 	answer := s.do(method, path, body, 409)["error"].(map[string]any)
 	require.Equal(s.t, webbridge.KindHeld, answer["kind"])
-	require.Equal(s.t, "the session is open in "+by+": close it there, and try again", answer["message"])
+	require.Equal(s.t, "a turn of the session is running in "+by+": wait for its end, or stop it", answer["message"])
 }
 
-// TestOtherServersSayWhoHasTheSession has a run wait for an approval on one server, while requests come to another one.
-func TestOtherServersSayWhoHasTheSession(t *testing.T) {
+// TestOtherServersServeARunningTurn has a run wait for an approval on one server, while requests
+// come to another one.
+func TestOtherServersServeARunningTurn(t *testing.T) {
 	paid := make(chan string, 1)
-	all := fleet(t, durable{new(session.Memory)}, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}, Options: webbridge.Options{Linger: time.Nanosecond}}, "one", "two")
+	all := fleet(t, shared{new(session.Memory)}, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}}, "one", "two")
 	one, two := all[0], all[1]
 	path := one.create()
-	two.do("GET", path, nil, 200)
 	one.do("POST", path+"/prompts", say("pay"), 202)
-	f := one.follow(path, "")
+	f := two.follow(path, "")
 	f.until(func() bool { return f.question() != nil })
 	question := path + "/questions/" + url.PathEscape(f.question().ID)
-
 	require.Equal(t, "one", two.do("GET", path, nil, 200)["holder"])
-	require.Len(t, two.do("GET", "/api/sessions", nil, 200)["sessions"], 1)
-	two.held("GET", path+"/events", nil, "one")
-	two.held("POST", path+"/prompts", say("again"), "one")
-	two.held("POST", question, answering(f.question(), object{"choice": host.AllowOnce}), "one")
-	two.held("POST", path+"/cancel", object{}, "one")
-	two.held("POST", path+"/rewind", object{"before": "prompt:x"}, "one")
-	two.held("PATCH", path, object{"title": "Mine"}, "one")
-	two.held("DELETE", path, nil, "one")
 
-	one.do("POST", question, answering(f.question(), object{"choice": host.AllowOnce}), 204)
+	two.held("POST", path+"/prompts", say("again"), "one")
+	two.held("POST", path+"/rewind", object{"before": "prompt:x"}, "one")
+	two.held("DELETE", path, nil, "one")
+	two.do("PATCH", path, object{"title": "Mine"}, 200)
+	waits := say("and then")
+	waits["busy"] = "wait"
+	two.do("POST", path+"/prompts", waits, 202)
+	list := one.do("GET", path+"/waiting", nil, 200)["waiting"].([]any)
+	require.Len(t, list, 1)
+	first := list[0].(map[string]any)
+	one.do("DELETE", path+"/waiting/"+first["id"].(string), object{"version": 7}, 409)
+	one.do("PUT", path+"/waiting/"+first["id"].(string), object{"version": 1, "parts": []object{{"text": "something else"}}}, 204)
+	two.do("DELETE", path+"/waiting/"+first["id"].(string), object{"version": 2}, 204)
+	require.Empty(t, one.do("GET", path+"/waiting", nil, 200)["waiting"])
+
+	stale := answering(f.question(), object{"choice": host.AllowOnce})
+	stale["digest"] = "of something else"
+	refused := two.do("POST", question, stale, 409)["error"].(map[string]any)
+	require.Equal(t, webbridge.KindChanged, refused["kind"])
+	two.do("POST", question, answering(f.question(), object{"choice": host.AllowOnce}), 204)
 	require.Equal(t, "Ada", <-paid)
-	one.do("POST", path+"/cancel", object{}, 204)
-	f.until(func() bool { return !f.running })
-	require.NoError(t, f.res.Body.Close())
-	require.Eventually(t, func() bool { // the server notices that nobody follows
-		status, _ := two.send(two.request("PATCH", path, object{"title": "Mine"}))
-		return status == 200
-	}, time.Minute, time.Millisecond)
+	two.do("POST", path+"/cancel", object{}, 204)
+	require.Eventually(t, func() bool { return two.do("GET", path, nil, 200)["holder"] == nil }, time.Minute, time.Millisecond)
 }
 
-// TestServerThatWasTakenForDeadSaysWhoHasTheSession has another server take a session that somebody follows.
-func TestServerThatWasTakenForDeadSaysWhoHasTheSession(t *testing.T) {
+// shared is a store in memory that several servers share.
+type shared struct{ *session.Memory }
+
+// TestServerThatWasTakenForDeadGoesOn has another server take a session that somebody follows.
+func TestServerThatWasTakenForDeadGoesOn(t *testing.T) {
 	store := new(session.Memory)
-	all := fleet(t, durable{store}, options{model: modeltest.Script(modeltest.SayText("first"), modeltest.SayText("second"), modeltest.SayText("third"))}, "one", "two")
+	all := fleet(t, shared{store}, options{model: modeltest.Script(modeltest.SayText("first"), modeltest.SayText("second"), modeltest.SayText("third"))}, "one", "two")
 	one, two := all[0], all[1]
 	path := one.create()
-	id, err := url.PathUnescape(strings.TrimPrefix(path, "/api/sessions/"))
-	require.NoError(t, err)
 	one.do("POST", path+"/prompts", say("a"), 202)
 	f := one.follow(path, "")
 	f.until(func() bool { return f.has("first")() && !f.running })
-
-	lease, err := store.Acquire(t.Context(), id, session.Claim{Force: true})
-	require.NoError(t, err)
-	require.NoError(t, store.Release(t.Context(), lease))
 	two.do("POST", path+"/prompts", say("b"), 202)
 	g := two.follow(path, "")
 	g.until(func() bool { return g.has("second")() && !g.running })
-
-	one.held("POST", path+"/prompts", say("c"), "two")
-	for f.next() {
-	}
-	require.Contains(t, f.ended, `"kind":"held"`)
-	one.held("POST", path+"/prompts", say("c"), "two")
-	require.NoError(t, two.handler.Host().Session(id).Close(t.Context()))
+	f.until(f.has("second"))
 	one.do("POST", path+"/prompts", say("c"), 202)
-	f = one.follow(path, f.position)
 	f.until(func() bool { return f.has("third")() && !f.running })
-	require.True(t, f.has("second")(), "what happened on the other server is there")
+	g.until(g.has("third"))
 }

@@ -49,7 +49,7 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 				record()
 			}
 		},
-		Prompted: record,
+		Prompted: record, Queued: record,
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,10 @@ type Turn struct {
 	// Prompted, if not nil, is called once the prompt is recorded. Said, if not nil, is called after each change with a
 	// cursor that begins with the turn. They must not block.
 	Prompted func()
-	Said     func(*view.Cursor)
+	// Queued, if not nil, is called when the prompt waits in the session's inbox. It must not
+	// block.
+	Queued func()
+	Said   func(*view.Cursor)
 	// Options are options of the run.
 	Options []agent.RunOption
 }
@@ -171,7 +174,7 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 		var fold *view.Fold
 		var prompt string
 		g.outcome = run(host.Prompt{
-			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options,
+			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options, Queued: t.Queued,
 			Began: func(t2 *host.Turn) {
 				said, fold = t2.Fold().Cursor(t2.Fold().Snapshot()), t2.Fold()
 				prompt = transcript.PromptID(t2.ID())

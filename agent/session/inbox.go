@@ -35,7 +35,8 @@ type Inbox interface {
 	// Items yields the items with a Rev greater than after, as they were when it was called, in
 	// order of their Rev. Kinds selects some kinds; without it, all are yielded. If after is 0,
 	// items that were consumed or removed are left out. Otherwise they are yielded like all others,
-	// so that a reader who goes on from the greatest Rev that it has seen misses nothing.
+	// so that a reader who goes on from the greatest Rev that it has seen misses nothing. A negative
+	// after yields all that there ever was.
 	Items(ctx context.Context, id string, after int64, kinds ...ItemKind) iter.Seq2[Item, error]
 }
 

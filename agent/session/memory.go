@@ -415,6 +415,29 @@ func (m *Memory) Listen(ctx context.Context) iter.Seq2[string, error] {
 	return m.board.Listen(ctx, nil, func(err error) error { return fail("listen", "", err) })
 }
 
+// Work implements [Watcher].
+func (m *Memory) Work(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := context.Cause(ctx); err != nil {
+			yield("", fail("work", "", err))
+			return
+		}
+		m.mu.Lock()
+		var ids []string
+		for id, s := range m.sessions {
+			if !s.held && s.inbox.waiting > 0 {
+				ids = append(ids, id)
+			}
+		}
+		m.mu.Unlock()
+		for _, id := range ids {
+			if !yield(id, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Watch implements [Watcher].
 func (m *Memory) Watch(ctx context.Context, id string, after int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

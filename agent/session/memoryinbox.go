@@ -80,7 +80,7 @@ func (in *memoryInbox) consume(refs []Ref) error {
 // after returns the items with a greater Rev, in order.
 func (in *memoryInbox) after(rev int64, kinds []ItemKind) []Item {
 	lists := []*list.List{&in.live}
-	if rev > 0 {
+	if rev != 0 {
 		lists = append(lists, &in.dead)
 	}
 	var all []Item

@@ -71,6 +71,9 @@ type Watcher interface {
 	// yielded once all later changes will be. That a process which held a session has been killed
 	// changes nothing.
 	Listen(ctx context.Context) iter.Seq2[string, error]
+	// Work yields the ids of the sessions that nobody holds and that somebody should take up: their inbox has items that wait, or
+	// the process that held them has ended without giving them back. It yields each at most once, in no order.
+	Work(ctx context.Context) iter.Seq2[string, error]
 	// Watch yields what Load does, and then each entry that is appended, by whichever process, until ctx ends. An entry can be
 	// superseded before it has been yielded; then it is left out. The sequence ends with the context's error, or with [ErrNotFound] when
 	// the session is deleted.

@@ -25,6 +25,7 @@ const (
 	Options    Kind = "options"    // Settings
 	Commands   Kind = "commands"   // slash commands: Slash
 	Session    Kind = "session"    // Title, Updated
+	Waiting    Kind = "waiting"    // a prompt that waits for its turn: Role, Content, Digest (its version)
 	Compaction Kind = "compaction" // a summary that replaced a part of the history: Status, Content, Title (what went wrong)
 )
 

@@ -39,6 +39,9 @@ func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
 	s.mu.Lock()
 	q := s.questions[id]
 	s.mu.Unlock()
+	if q == nil {
+		q = s.followed(id)
+	}
 	switch {
 	case q == nil:
 		return nil, a, fmt.Errorf("%w: %q", ErrNoQuestion, id)

@@ -55,7 +55,9 @@ func (h *Host) SetTitle(ctx context.Context, id, title string) error {
 }
 
 // lasts reports whether a session is kept although it has no entries.
-func lasts(i *session.Info) bool { return Archived(i) || i.Values[titledValue] != nil }
+func lasts(i *session.Info) bool {
+	return Archived(i) || i.Values[titledValue] != nil || i.Values[openedValue] != nil
+}
 
 // forkedValues returns the values that a fork has instead of its parent's. Permissions that the
 // user gave to the parent do not apply in the fork; permanent rejections do.

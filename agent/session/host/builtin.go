@@ -22,6 +22,8 @@ type Tool struct {
 	// Name and Description are what the model is told, Title what people are.
 	Name, Title, Description string
 	Kind                     toolset.Kind
+	// Idempotent reports that a call may be made again with the same key: see [toolset.Options].
+	Idempotent bool
 }
 
 // BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /cost, /undo and /export. /mode

@@ -76,6 +76,10 @@ type Config[D, O any] struct {
 	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means 10 minutes, a
 	// negative value never. Without a Store, sessions never do.
 	Idle time.Duration
+	// Attempts bounds how often a turn is taken up whose process was killed, by [Host.Serve]. 0 means 3, a negative value never.
+	Attempts int
+	// Runner runs the turns of sessions. Nil is the native runner, with the journal in the store.
+	Runner Runner
 	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
 	// id and the machine.
 	Holder string
@@ -119,6 +123,8 @@ var (
 	ErrBusy = errors.New("host: the session is busy: wait for the running turn to end, or cancel it")
 	// ErrClosed means that the session has been closed.
 	ErrClosed = errors.New("host: the session has been closed")
+	// ErrIdle means that a session has nothing to do: see [Turns].
+	ErrIdle = errors.New("host: the session has nothing to do")
 	// ErrNoQuestion means that no question with this id is open: it was answered, or does not exist.
 	ErrNoQuestion = errors.New("host: no such question waits for an answer")
 	// ErrChanged means that an answer is about something else than what the question shows now: its digest is another

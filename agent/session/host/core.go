@@ -125,7 +125,7 @@ func (i *typedInstance[D, O]) tools(ctx context.Context) (all []Tool, err error)
 	defer func() { err = errors.Join(err, open.Close(context.WithoutCancel(ctx))) }()
 	listing, err := open.Tools(ctx, run)
 	for _, t := range listing.Tools {
-		all = append(all, Tool{Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind})
+		all = append(all, Tool{Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind, Idempotent: t.Idempotent})
 	}
 	return all, err
 }

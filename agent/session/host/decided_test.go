@@ -70,7 +70,10 @@ func TestDecisionThatCannotBeRecordedIsNotTaken(t *testing.T) {
 			if !wait {
 				<-ended
 			}
-			store.at.Store(2) // the first one asks whether the session is held
+			store.at.Store(1)
+			if wait {
+				store.at.Store(2) // the first one asks whether the session is held
+			}
 			require.Error(t, s.Decide(t.Context(), q.ID, "", allowed(q)), "waits %v, there %v", wait, there)
 			require.Empty(t, paid)
 			turned, err := s.Answer(t.Context(), q.ID, "", allowed(q))

@@ -12,12 +12,15 @@
 //
 // # Sessions
 //
-// A session is kept in the [session.Store] of the configuration, or in memory. [Host.Open] opens a stored session.
-// While it is open, other processes cannot open it: they get an error that wraps [session.ErrHeld] and names the
-// holder.
+// A session is kept in the [session.Store] of the configuration, or in memory. [Host.Open] opens
+// a stored session. Several processes can have it open. While one of them runs a turn, it holds
+// the session, and the others follow: they show the turn as it proceeds, and pass on answers,
+// settings and prompts that wait. What cannot wait fails with an error that wraps
+// [session.ErrHeld] and names the holder.
 //
-// If a turn was interrupted, for example by kill -9, the history has everything up to the last recorded step when the
-// session is opened again. Streamed text is shown, open calls have failed, and the next prompt works.
+// If a turn was interrupted, for example by kill -9, the history has everything up to the last
+// recorded step when the session is opened again. Streamed text is shown, open calls have failed,
+// and the next prompt works. With [Host.Serve], the turn goes on instead.
 //
 // A session that is not used for [Config].Idle releases its dependencies and its conversation. With the next use,
 // dependencies are made again, and the conversation is read from the store.

@@ -49,6 +49,13 @@ type Host struct {
 	ephemeral *Host        // nil until it is asked for
 	without   func() *Host // makes a host without the store
 	closed    bool
+	hearing   *feed // nil until a session is opened
+	attending sync.WaitGroup
+	life      context.Context // of what the host does by itself
+	end       func()
+	serving   int // calls of Serve
+	attempts  int
+	runner    Runner
 }
 
 // New returns a host.
@@ -68,6 +75,11 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	if h.store == nil {
 		h.store = new(session.Memory)
+	}
+	h.life, h.end = context.WithCancel(context.Background())
+	h.attempts, h.runner = cmp.Or(c.Attempts, 3), c.Runner
+	if h.runner == nil {
+		h.runner = native{store: h.store}
 	}
 	h.render = safely(c.Render)
 	if h.log == nil {
@@ -118,7 +130,7 @@ func (h *Host) Create(ctx context.Context, n session.New, p Place) (*Session, er
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.open(ctx, info.ID, p)
+	s, err := h.open(ctx, info.ID, p, true)
 	if err != nil {
 		err = errors.Join(err, h.remove(ctx, info.ID))
 	}
@@ -135,12 +147,12 @@ func (h *Host) remove(ctx context.Context, id string) error {
 
 // Open opens a session of the store, and makes its dependencies. p is where its files and commands are. Nil means [Local].
 // If the host already has the session open, Open returns that one, which stays at its place: see [Session.Place]. If another
-// process has it open, the error wraps [session.ErrHeld]. Each Open is undone by one [Session.Leave].
+// process runs a turn of it, the session is followed: see [Session.Follow]. Each Open is undone by one [Session.Leave].
 func (h *Host) Open(ctx context.Context, id string, p Place) (*Session, error) {
-	return h.open(ctx, id, p)
+	return h.open(ctx, id, p, false)
 }
 
-func (h *Host) open(ctx context.Context, id string, p Place) (*Session, error) {
+func (h *Host) open(ctx context.Context, id string, p Place, own bool) (*Session, error) {
 	if p == nil {
 		p = Local
 	}
@@ -161,10 +173,17 @@ func (h *Host) open(ctx context.Context, id string, p Place) (*Session, error) {
 	h.sessions[id] = s
 	h.mu.Unlock()
 	err := s.open(ctx)
+	if err == nil && !own {
+		err = s.mark(ctx)
+	}
 	<-s.changing
 	if err != nil {
 		s.forget(err)
 		return nil, err
+	}
+	if h.kept {
+		h.listen()
+		s.hear()
 	}
 	return s, nil
 }
@@ -253,6 +272,7 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
+	h.end()
 	sessions := h.Sessions()
 	errs := make([]error, len(sessions))
 	var all sync.WaitGroup
@@ -260,6 +280,13 @@ func (h *Host) Close(ctx context.Context) error {
 		all.Go(func() { errs[i] = s.Close(ctx) })
 	}
 	all.Wait()
+	h.mu.Lock()
+	hearing := h.hearing
+	h.mu.Unlock()
+	if hearing != nil {
+		hearing.end()
+	}
+	h.attending.Wait()
 	return errors.Join(append(errs, h.closeEphemeral(ctx))...)
 }
 

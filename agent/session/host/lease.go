@@ -4,11 +4,13 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // noRules is the value of a policy without rules.
@@ -20,24 +22,282 @@ func (s *Session) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := s.host.store.Get(ctx, s.id)
-	if err == nil {
-		rules := info.Values[rulesValue]
-		if rules == nil {
-			rules = json.RawMessage(noRules)
-		}
-		if wrong := json.Unmarshal(rules, &s.policy); wrong != nil {
-			err = fmt.Errorf("host: open session %s: value %q: %w", s.id, rulesValue, wrong)
-		}
-	}
-	if err != nil {
+	if err := s.lookUp(ctx); err != nil {
 		return errors.Join(err, w.Close(context.WithoutCancel(ctx)))
 	}
 	s.w = w
+	return nil
+}
+
+// lookUp reads what the store knows about the session.
+func (s *Session) lookUp(ctx context.Context) error {
+	info, err := s.host.store.Get(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	rules := info.Values[rulesValue]
+	if rules == nil {
+		rules = json.RawMessage(noRules)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.info, s.rules = info, s.policyText()
+	s.info = info
+	if string(rules) == s.stored { // what was remembered since is not stored yet
+		return nil
+	}
+	if wrong := json.Unmarshal(rules, &s.policy); wrong != nil {
+		return fmt.Errorf("host: open session %s: value %q: %w", s.id, rulesValue, wrong)
+	}
+	s.rules, s.stored = s.policyText(), string(rules)
 	return nil
+}
+
+// open opens the session. It settles a turn that was cut off, and reads the conversation. While
+// somebody else writes to the session, it is followed.
+func (s *Session) open(ctx context.Context) error {
+	err := s.lookUp(ctx)
+	if err == nil {
+		err = s.read(ctx)
+	}
+	if err == nil && !(s.conversation.Going() && s.host.takesUp()) { // else Serve goes on with the turn
+		if err = s.hold(ctx); errors.Is(err, session.ErrHeld) {
+			err = nil
+		} else if err == nil {
+			if err = s.read(ctx); err == nil {
+				err = s.wake(ctx)
+			}
+		}
+	}
+	if err != nil {
+		s.forgetConversation(err)
+		if s.w != nil {
+			err = errors.Join(err, s.w.Close(context.WithoutCancel(ctx)))
+			s.w = nil
+		}
+		return err
+	}
+	s.opened = true
+	s.let(ctx)
+	s.rest()
+	return nil
+}
+
+// openedValue is the name of the session's value that marks an empty session as open in more than
+// one process, so that the one that has made it does not remove it.
+const openedValue = "opened"
+
+// mark marks a session that is empty, and that another process has made.
+func (s *Session) mark(ctx context.Context) error {
+	info := s.Info()
+	if info.Head > 0 || !s.host.kept || lasts(&info) {
+		return nil
+	}
+	return s.update(ctx, session.Change{Values: map[string]json.RawMessage{openedValue: json.RawMessage("true")}})
+}
+
+// read reads the conversation. The caller holds changing.
+func (s *Session) read(ctx context.Context) error {
+	if s.conversation != nil {
+		return nil
+	}
+	c := &conversation{epoch: rand.Text()}
+	var err error
+	c.Conversation, err = transcript.Follow(ctx, s.host.store, s.id, transcript.Options{
+		Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, ErrorText: s.host.ErrorText,
+		First: s.own(),
+	})
+	if err != nil {
+		return err
+	}
+	if s.w != nil {
+		err = s.take(ctx, c)
+	} else {
+		c.feed = s.follow(c)
+	}
+	if err == nil {
+		s.conversation = c
+		s.showWaiting(ctx, c)
+	}
+	return err
+}
+
+// take goes on with a conversation that has all entries, for the holder of the lease. The caller
+// holds changing.
+func (s *Session) take(ctx context.Context, c *conversation) error {
+	c.Hold(s.w)
+	c.w = s.w
+	if err := c.Settle(ctx); err != nil {
+		return err
+	}
+	s.ask(c, false)
+	if err := c.Keep(ctx); err != nil {
+		s.logError("the questions of a run are not recorded", err)
+	}
+	return nil
+}
+
+// hold acquires the session to write to it, and catches up with what others have written. The
+// caller holds changing.
+func (s *Session) hold(ctx context.Context) error {
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	c := s.conversation
+	switch {
+	case c == nil:
+	case c.feed != nil:
+		c.feed.end()
+		c.feed = nil
+		err := s.catchUp(ctx, c)
+		if err == nil {
+			err = s.take(ctx, c)
+		}
+		if err != nil {
+			s.forgetConversation(errDropped)
+		}
+	case s.w.Lease().Head == c.head:
+		c.Hold(s.w)
+		c.w = s.w
+	default: // others have written
+		s.forgetConversation(errDropped)
+	}
+	return nil
+}
+
+// catchUp reads what others have written since.
+func (s *Session) catchUp(ctx context.Context, c *conversation) error {
+	for e, err := range s.host.store.Load(ctx, s.id, c.Taken()) {
+		if err == nil {
+			err = c.Take(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetConversation makes the next use read the conversation again. Those who follow it are told
+// cause, if there is one. The caller holds changing.
+func (s *Session) forgetConversation(cause error) {
+	c := s.conversation
+	s.conversation = nil
+	if c == nil {
+		return
+	}
+	if c.feed != nil {
+		c.feed.end()
+	}
+	if cause != nil {
+		c.Fold().End(cause)
+	}
+	s.mu.Lock()
+	s.questions = nil
+	s.mu.Unlock()
+}
+
+// use keeps the session awake until done is called, with its dependencies if deps is true, and
+// holds its lease. While another process does, the error wraps [session.ErrHeld].
+func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done func(), err error) {
+	return s.useHeld(ctx, deps, deps)
+}
+
+// useHeld is like use. If ask is true, it asks the store first whether another process has taken
+// over the session.
+func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation, done func(), err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer func() { <-s.changing }()
+	if !s.opened {
+		return nil, nil, ErrClosed
+	}
+	if s.w == nil {
+		err = s.hold(ctx)
+	} else {
+		err = s.regain(ctx, ask)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = s.read(ctx); err == nil && deps {
+		if err := s.moveOn(ctx); err != nil {
+			s.logError("the dependencies of a closed place were not released", err)
+		}
+		err = s.wake(ctx)
+	}
+	if err != nil {
+		s.let(ctx)
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses++
+	s.writes++
+	return s.conversation, func() {
+		s.mu.Lock()
+		s.uses--
+		s.writes--
+		last := s.writes == 0
+		s.mu.Unlock()
+		if last && s.host.kept {
+			_ = s.enter(context.Background())
+			s.let(context.Background())
+			<-s.changing
+		}
+		s.rest()
+	}, nil
+}
+
+// look is like use, but only reads: whoever has the lease.
+func (s *Session) look(ctx context.Context) (c *conversation, done func(), err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer func() { <-s.changing }()
+	if !s.opened {
+		return nil, nil, ErrClosed
+	}
+	if s.w != nil && s.w.Lost() {
+		s.w = nil
+		s.forgetConversation(errDropped)
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses++
+	return s.conversation, func() {
+		s.mu.Lock()
+		s.uses--
+		s.mu.Unlock()
+		s.rest()
+	}, nil
+}
+
+// let gives the lease back if nothing here writes to the session. The caller holds changing.
+func (s *Session) let(ctx context.Context) {
+	s.mu.Lock()
+	busy := s.writes > 0
+	s.mu.Unlock()
+	if busy || s.w == nil || !s.host.kept {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	w := s.w
+	s.w = nil
+	saved := s.saveRules(ctx, w)
+	if c := s.conversation; c != nil {
+		_, _ = w.Append(ctx) // of nothing: after an append that has failed, the head is not known
+		c.head = w.Head()
+	}
+	err := errors.Join(saved, w.Close(ctx))
+	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
+		s.forgetConversation(errDropped)
+	} else if err != nil {
+		s.logError("a session was not given back", err)
+	}
 }
 
 // regain acquires the session again if another process has taken it over, and makes the next use
@@ -50,23 +310,32 @@ func (s *Session) regain(ctx context.Context, ask bool) error {
 	if !s.w.Lost() {
 		return nil
 	}
-	if c := s.conversation; c != nil {
-		s.conversation = nil
-		c.Fold().End(errDropped)
-	}
-	s.mu.Lock()
-	s.questions = nil
-	s.mu.Unlock()
+	s.w = nil
+	s.forgetConversation(errDropped)
 	return s.acquire(ctx)
 }
 
-// yield gives the session back. An empty one is removed unless another process has used it, which
-// the store knows. The caller holds changing.
+// yield gives the session back when it is closed. An empty one is removed unless another process
+// has used it, which the store knows. The caller holds changing.
 func (s *Session) yield(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.w == nil && s.host.kept {
+		s.mu.Lock()
+		changed := s.policyText() != s.rules
+		s.mu.Unlock()
+		if !changed {
+			return s.removeEmpty(ctx)
+		}
+		if err := s.acquire(ctx); err != nil {
+			return elsewhere(err)
+		}
+	}
 	w := s.w
 	s.w = nil
+	if w == nil {
+		return nil
+	}
 	saved := s.saveRules(ctx, w)
-	ctx = context.WithoutCancel(ctx)
 	err := w.Close(ctx)
 	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
 		return nil // it is somebody else's, or gone, and so is what is known of it here
@@ -78,14 +347,24 @@ func (s *Session) yield(ctx context.Context) error {
 	if w.Head() > 0 {
 		return err
 	}
-	info, wrong := s.host.store.Get(ctx, s.id)
-	if wrong == nil && info.Head == 0 && info.Holder == "" && !lasts(&info) {
-		wrong = s.host.remove(ctx, s.id)
+	return errors.Join(err, s.removeEmpty(ctx))
+}
+
+// elsewhere leaves out that the session is somebody else's, or gone.
+func elsewhere(err error) error {
+	if errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrHeld) {
+		return nil
 	}
-	if errors.Is(wrong, session.ErrNotFound) || errors.Is(wrong, session.ErrHeld) {
-		wrong = nil
+	return err
+}
+
+// removeEmpty removes the session if nobody has used it.
+func (s *Session) removeEmpty(ctx context.Context) error {
+	info, err := s.host.store.Get(ctx, s.id)
+	if err == nil && info.Head == 0 && info.Waiting == 0 && info.Holder == "" && !lasts(&info) {
+		err = s.host.remove(ctx, s.id)
 	}
-	return errors.Join(err, wrong)
+	return elsewhere(err)
 }
 
 // updateHeld changes the session's values for the holder of a lease. A lease that was lost changes nothing.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,11 +20,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
+// shared is a store in memory that several processes share.
+type shared struct{ *session.Memory }
+
 // machine returns a host of a machine that shares a store with others.
 func machine(t *testing.T, store session.Store, name string, m model.Model, tools ...*toolset.Tool[none]) *host.Host {
 	t.Helper()
 	return newHost(t, host.Config[none, string]{
-		Agent: newAgent(m, tools...), Store: durable{store}, Holder: name, Settings: []host.Setting{{Setting: view.Setting{ID: "fast", Value: "false", Switch: true}}},
+		Agent: newAgent(m, tools...), Store: shared{store.(*session.Memory)}, Holder: name, Settings: []host.Setting{{Setting: view.Setting{ID: "fast", Value: "false", Switch: true}}},
 	})
 }
 
@@ -54,20 +58,12 @@ func TestSessionThatWasTakenOverComesBack(t *testing.T) {
 	require.NoError(t, prompt(t, s, "one").Err)
 	other := takeOver(t, store, there, s.ID())
 	require.NoError(t, prompt(t, other, "two").Err)
-
-	watched, following := watch(t, s)
-	<-following
-	heldBy(t, prompt(t, s, "three").Err, session.ErrHeld, "there")
-	heldBy(t, <-watched, session.ErrHeld, "there")
-
-	require.NoError(t, other.Close(t.Context()))
 	require.NoError(t, prompt(t, s, "three").Err)
 	all := shown(t, s)
 	require.Contains(t, all, "II two", "what happened elsewhere is there")
 	require.Contains(t, all, "III three")
 	require.NotContains(t, all, "IIII")
-	_, err := there.Open(t.Context(), s.ID(), nil)
-	heldBy(t, err, session.ErrHeld, "here")
+	require.Eventually(t, func() bool { return shown(t, other) == all }, time.Minute, time.Millisecond, "it is shown there, too")
 }
 
 // TestLostTurnLeavesNothing has another machine take a session in the middle of a turn, which goes on here.
@@ -107,20 +103,17 @@ func TestLostTurnLeavesNothing(t *testing.T) {
 				watched, following := watch(t, s)
 				<-following
 				_, err := s.Set(t.Context(), "fast", "true")
-				heldBy(t, err, session.ErrLeaseLost, "there")
-				_, _, err = s.Snapshot(t.Context())
-				heldBy(t, err, session.ErrHeld, "there")
-				heldBy(t, <-watched, session.ErrHeld, "there")
-				require.NoError(t, other.Close(t.Context()))
-				require.Equal(t, before, shown(t, s))
+				require.ErrorIs(t, err, session.ErrLeaseLost)
+				require.Eventually(t, func() bool { return shown(t, s) == before }, time.Minute, time.Millisecond)
+				require.Empty(t, watched)
 			}
 			release()
-			heldBy(t, (<-outcome).Err, session.ErrLeaseLost, map[bool]string{true: "here", false: "there"}[regained])
+			require.ErrorIs(t, (<-outcome).Err, session.ErrLeaseLost)
 			require.NoError(t, other.Close(t.Context()))
 			info, err = store.Get(t.Context(), s.ID())
 			require.NoError(t, err)
 			require.Equal(t, head, info.Head)
-			require.Equal(t, before, shown(t, s), "here it is shown as there")
+			require.Eventually(t, func() bool { return shown(t, s) == before }, time.Minute, time.Millisecond, "here it is shown as there")
 		})
 	}
 }
@@ -144,21 +137,6 @@ func watch(t *testing.T, s *host.Session) (watched <-chan error, following <-cha
 	return ended, begun
 }
 
-// releases is a store that does something right after a session was given back.
-type releases struct {
-	session.Store
-	then func()
-}
-
-func (r *releases) Release(ctx context.Context, l session.Lease) error {
-	err := r.Store.Release(ctx, l)
-	if then := r.then; then != nil {
-		r.then = nil
-		then()
-	}
-	return err
-}
-
 func TestCloseKeepsWhatOthersHaveWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		use  func(t *testing.T, store session.Store, there *host.Host, id string)
@@ -172,20 +150,6 @@ func TestCloseKeepsWhatOthersHaveWritten(t *testing.T) {
 		"it is open elsewhere": {func(t *testing.T, store session.Store, there *host.Host, id string) {
 			takeOver(t, store, there, id)
 		}, true},
-		"it was used as soon as it was free": {func(t *testing.T, store session.Store, there *host.Host, id string) {
-			store.(*releases).then = func() {
-				other, err := there.Open(t.Context(), id, nil)
-				require.NoError(t, err)
-				require.NoError(t, prompt(t, other, "two").Err)
-				require.NoError(t, other.Close(t.Context()))
-			}
-		}, true},
-		"it was opened as soon as it was free": {func(t *testing.T, store session.Store, there *host.Host, id string) {
-			store.(*releases).then = func() {
-				_, err := there.Open(t.Context(), id, nil)
-				require.NoError(t, err)
-			}
-		}, true},
 		"it was named": {func(t *testing.T, _ session.Store, there *host.Host, id string) {
 			require.NoError(t, there.SetTitle(t.Context(), id, "Mine"))
 		}, true},
@@ -197,8 +161,7 @@ func TestCloseKeepsWhatOthersHaveWritten(t *testing.T) {
 		"nobody has used it": {func(*testing.T, session.Store, *host.Host, string) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := new(releases)
-			store.Store = new(session.Memory)
+			store := new(session.Memory)
 			here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())
 			s := create(t, here)
 			c.use(t, store, there, s.ID())
@@ -225,15 +188,10 @@ func TestLostSessionChangesNoValues(t *testing.T) {
 	kept, err := store.Get(t.Context(), s.ID())
 	require.NoError(t, err)
 
-	_, err = s.Set(t.Context(), "fast", "true")
-	heldBy(t, err, session.ErrLeaseLost, "there")
-	require.Error(t, prompt(t, s, "three").Err)
+	require.NoError(t, prompt(t, s, "three").Err)
 	now, err := store.Get(t.Context(), s.ID())
 	require.NoError(t, err)
-	require.Equal(t, kept.Values, now.Values)
-
-	require.NoError(t, other.Close(t.Context()))
-	require.NoError(t, prompt(t, s, "three").Err)
+	require.Equal(t, values(t, kept.Values), values(t, now.Values))
 	require.Equal(t, toolset.VerdictDeny, s.Policy().Decide("run"), "the rules are those of whoever had it last")
 	require.NoError(t, s.Close(t.Context()))
 	now, err = store.Get(t.Context(), s.ID())
@@ -244,11 +202,11 @@ func TestLostSessionChangesNoValues(t *testing.T) {
 	require.NoError(t, err)
 	s.Policy().Remember("edit", "", toolset.VerdictAllow)
 	other = takeOver(t, store, there, s.ID())
-	require.NoError(t, s.Close(t.Context()), "there is nothing to give back")
+	require.NoError(t, s.Close(t.Context()))
 	require.NoError(t, other.Close(t.Context()))
 	now, err = store.Get(t.Context(), s.ID())
 	require.NoError(t, err)
-	require.Equal(t, values(t, kept.Values), values(t, now.Values))
+	require.Contains(t, values(t, now.Values), "edit", "what was remembered between turns is stored")
 }
 
 func values(t *testing.T, all map[string]json.RawMessage) string {

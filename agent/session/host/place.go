@@ -43,7 +43,7 @@ func (s *Session) Move(ctx context.Context, to Place) error {
 		return err
 	}
 	defer func() { <-s.changing }()
-	if s.w == nil {
+	if !s.opened {
 		return ErrClosed
 	}
 	return s.moved(ctx, to)
@@ -86,7 +86,7 @@ func (s *Session) join(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.mu.Lock()
-	open := s.w != nil && s.closed == nil
+	open := s.opened && s.closed == nil
 	if open {
 		s.holders++
 	}
@@ -137,8 +137,8 @@ func (s *Session) Leave(ctx context.Context, from Place) error {
 	return nil // the next turn begins with the move
 }
 
-// follow moves a session whose place is gone, between turns. The caller holds changing.
-func (s *Session) follow(ctx context.Context) error {
+// moveOn moves a session whose place is gone, between turns. The caller holds changing.
+func (s *Session) moveOn(ctx context.Context) error {
 	s.mu.Lock()
 	left := s.left
 	s.mu.Unlock()

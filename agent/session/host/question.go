@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/elicit"
@@ -77,6 +78,9 @@ func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 // end with it. Otherwise the turn is nil.
 func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, error) {
 	c, done, err := s.useHeld(ctx, false, true) // another machine may have the answer
+	if errors.Is(err, session.ErrHeld) {
+		return nil, s.sendAnswer(ctx, id, by, a)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"reflect"
 	"slices"
@@ -21,14 +20,20 @@ import (
 // run is the turn itself. The session is awake.
 func (t *Turn) run(p *Prompt, o *Outcome) {
 	s, c := t.session, t.c
-	t.id, t.show = rand.Text(), p.Show
+	if t.item != nil {
+		t.id = t.item.ID
+	}
+	t.id, t.show = t.newID(), p.Show
 	c.Start(t.id)
 	if p.Began != nil {
 		p.Began(t)
 	}
 	parts, shown, more := p.Parts, p.Shown, true
 	var err error
-	if len(parts) > 0 {
+	if len(parts) > 0 && !p.Plain && s.isCommand(parts) {
+		err = t.consume() // it may have no prompt
+	}
+	if err == nil && len(parts) > 0 {
 		parts, shown, more, err = s.command(t, p)
 	}
 	if err == nil && more {
@@ -90,18 +95,20 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if !reflect.DeepEqual(checked.Parts, parts) { // what was typed must not be seen
 		parts, shown = checked.Parts, nil
 	}
-	now, err := c.BeginAs(t.ctx, transcript.Prompt{Turn: t.id, Parts: parts, Shown: shown})
+	now, err := c.BeginAs(t.ctx, transcript.Prompt{Turn: t.id, Parts: parts, Shown: shown, Consumed: t.consumed()})
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
 		s.drop(c)
 		return
 	}
-	o.Turn = t.id
+	if o.Turn = t.id; t.item != nil {
+		t.item = nil
+		s.showWaiting(t.ctx, c)
+	}
 	if files := s.instance.files(); files != nil {
 		files.Mark(t.id, titleOf(parts))
 	}
-	s.recording.Store(now)
 	if len(parts) > 0 {
 		s.told(t.ctx, c, t.id)
 		t.shown()
@@ -109,6 +116,13 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 			s.logError("the session has no title", err)
 		}
 	}
+	t.finish(p, o, now, in, checked)
+}
+
+// finish runs the agent, and records how the turn has ended.
+func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput, checked *agent.Input) {
+	s, c := t.session, t.c
+	s.recording.Store(now)
 	c.SetWindow(s.window())
 	before := c.Messages()
 	history, err := t.runAgent(now, p, in, checked)
@@ -162,6 +176,9 @@ func (s *Session) keeping(c *conversation, next toolset.Asker) toolset.Asker {
 
 // refuse ends a turn whose prompt was not accepted. Nothing of the prompt is recorded.
 func (t *Turn) refuse(p *Prompt, o *Outcome, err error) {
+	if err := t.consume(); err != nil {
+		t.session.logError("a prompt that was refused stays in the inbox", err)
+	}
 	o.Reason, o.Err = reasonOf(t.ctx, err), err
 	t.conclude(p, o)
 }
@@ -177,6 +194,13 @@ func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *
 	t.resumes = false
 	if results := s.takeResults(c); results != nil {
 		in.options = append(in.options, agent.WithResults(*results))
+	}
+	if p.engine != nil {
+		option, err := p.engine(t.ctx, now.ID())
+		if err != nil {
+			return nil, err
+		}
+		in.options = append(in.options, option)
 	}
 	return s.instance.run(t.ctx, in, func(e *agent.Event) {
 		if s.host.durable {

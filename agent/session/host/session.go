@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,23 +26,30 @@ type Session struct {
 	policy approval.Policy
 
 	// changing is a lock with a context: it has an element while the session wakes, falls asleep or closes. It guards
-	// w, instance and conversation.
+	// opened, w, instance and conversation.
 	changing     chan struct{}
 	tied         []Tied        // to the dependencies of instance
 	gone         chan struct{} // closed when the host has forgotten the session
-	w            *session.Writer
-	instance     instance      // nil while asleep
-	conversation *conversation // nil while asleep
+	opened       bool
+	w            *session.Writer // nil while nothing here writes to the session
+	instance     instance        // nil while asleep
+	conversation *conversation   // nil while asleep
 
 	mu        sync.Mutex
+	changed   chan struct{} // closed with the next change that is heard of; nil if nobody waits
+	again     bool          // something has changed
+	attending bool          // a goroutine looks at what has changed
+	grace     *time.Timer   // until the session looks again; nil if nothing waits
 	holders   int
 	left      bool // the place is gone
 	listeners []*listener
 	info      session.Info
 	rules     string // the policy as it is stored
+	stored    string // its value in the store
 	closed    error  // why no more turns begin; nil while they do
 	turns     []*Turn
 	uses      int
+	writes    int // uses that need the lease
 	timer     *time.Timer
 	questions map[string]*question
 
@@ -55,8 +61,13 @@ type Session struct {
 // conversation is the state read from the store.
 type conversation struct {
 	*transcript.Conversation
-	w     *session.Writer
-	epoch string // identifies the positions of the fold
+	w     *session.Writer // of the last time that it was held
+	epoch string          // identifies the positions of the fold
+	head  int64           // of the session when it was given back
+	feed  *feed           // what brings entries of others; nil once it was held
+
+	showing sync.Mutex
+	waiting map[string]int64 // versions of the prompts that wait, by entity, as they are shown
 }
 
 // ID returns the id of the session.
@@ -77,47 +88,6 @@ func (s *Session) Info() session.Info {
 
 // rulesValue is the name of the session's value with the rules of the policy.
 const rulesValue = "approvals"
-
-// open acquires the session and wakes it.
-func (s *Session) open(ctx context.Context) error {
-	err := s.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	if err = s.read(ctx); err == nil {
-		err = s.wake(ctx)
-	}
-	if err != nil {
-		return errors.Join(err, s.w.Close(context.WithoutCancel(ctx)))
-	}
-	s.rest()
-	return nil
-}
-
-// read reads the conversation. The caller holds changing.
-func (s *Session) read(ctx context.Context) error {
-	if s.conversation != nil {
-		return nil
-	}
-	c := &conversation{w: s.w, epoch: rand.Text()}
-	var err error
-	c.Conversation, err = transcript.Open(ctx, s.w, transcript.Options{
-		Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, ErrorText: s.host.ErrorText,
-		First: s.own(),
-	})
-	if err != nil {
-		return err
-	}
-	if err := c.Settle(ctx); err != nil {
-		return err
-	}
-	s.conversation = c
-	s.ask(c, false)
-	if err := c.Keep(ctx); err != nil {
-		s.logError("the questions of a run are not recorded", err)
-	}
-	return nil
-}
 
 // own returns what is shown of the session itself: its title, and settings and commands if there are any.
 func (s *Session) own() []*view.Entity {
@@ -169,46 +139,6 @@ func (s *Session) enter(ctx context.Context) error {
 	}
 }
 
-// use keeps the session awake until done is called, with its dependencies if deps is true.
-func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done func(), err error) {
-	return s.useHeld(ctx, deps, deps)
-}
-
-// useHeld is like use. If ask is true, it asks the store first whether another process has taken
-// over the session.
-func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation, done func(), err error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, nil, err
-	}
-	defer func() { <-s.changing }()
-	if s.w == nil {
-		return nil, nil, ErrClosed
-	}
-	if err := s.regain(ctx, ask); err != nil {
-		return nil, nil, err
-	}
-	if err := s.read(ctx); err != nil {
-		return nil, nil, err
-	}
-	if deps {
-		if err := s.follow(ctx); err != nil {
-			s.logError("the dependencies of a closed place were not released", err)
-		}
-		if err := s.wake(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.uses++
-	return s.conversation, func() {
-		s.mu.Lock()
-		s.uses--
-		s.mu.Unlock()
-		s.rest()
-	}, nil
-}
-
 // rest starts the timer after which an unused session falls asleep.
 func (s *Session) rest() {
 	s.mu.Lock()
@@ -232,7 +162,7 @@ func (s *Session) sleep() {
 	s.mu.Lock()
 	busy := s.uses > 0 || s.closed != nil
 	s.mu.Unlock()
-	if busy || s.w == nil {
+	if busy || !s.opened {
 		return
 	}
 	if s.instance != nil && (s.instance.keep() || slices.ContainsFunc(s.tied, Tied.Busy)) {
@@ -242,10 +172,7 @@ func (s *Session) sleep() {
 	if err := s.release(ctx); err != nil {
 		s.logError("an idle session's dependencies were not released", err)
 	}
-	s.conversation = nil
-	s.mu.Lock()
-	s.questions = nil
-	s.mu.Unlock()
+	s.forgetConversation(nil)
 }
 
 // release frees the dependencies. The caller holds changing.
@@ -263,8 +190,7 @@ func (s *Session) drop(c *conversation) {
 	_ = s.enter(context.Background())
 	defer func() { <-s.changing }()
 	if s.conversation == c {
-		s.conversation = nil
-		c.Fold().End(errDropped)
+		s.forgetConversation(errDropped)
 	}
 }
 
@@ -272,6 +198,7 @@ var errDropped = errors.New("host: read again")
 
 // End cancels all turns with a cause, and prevents new ones. It does not wait: see [Session.Close].
 func (s *Session) End(cause error) {
+	defer s.host.unlisten()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed == nil {
@@ -282,6 +209,9 @@ func (s *Session) End(cause error) {
 	}
 	if s.timer != nil {
 		s.timer.Stop()
+	}
+	if s.grace != nil {
+		s.grace.Stop()
 	}
 }
 
@@ -302,14 +232,12 @@ func (s *Session) Close(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-s.changing }()
-	if s.w == nil {
+	if !s.opened {
 		return nil
 	}
+	s.opened = false
 	err := s.release(ctx)
-	if s.conversation != nil {
-		s.conversation.Fold().End(ErrClosed)
-		s.conversation = nil
-	}
+	s.forgetConversation(ErrClosed)
 	err = errors.Join(err, s.yield(ctx))
 	s.forget(ErrClosed)
 	return err
@@ -360,7 +288,7 @@ func (s *Session) saveRules(ctx context.Context, w *session.Writer) error {
 		return err
 	}
 	s.mu.Lock()
-	s.rules = text
+	s.rules, s.stored = text, string(data)
 	s.mu.Unlock()
 	return nil
 }

@@ -182,6 +182,9 @@ func (s *Session) Set(ctx context.Context, id, value string) ([]view.Setting, er
 		return nil, fmt.Errorf("host: set %q to %q: %w", id, value, ErrSettingValue)
 	}
 	c, done, err := s.use(ctx, false)
+	if errors.Is(err, session.ErrHeld) {
+		return s.sendSetting(ctx, id, value)
+	}
 	if err != nil {
 		return nil, err
 	}

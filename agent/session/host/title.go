@@ -23,7 +23,7 @@ const maxTitle = 80
 
 // SetTitle sets the title, which prompts then no longer change. After an empty title, the next prompt makes one.
 func (s *Session) SetTitle(ctx context.Context, title string) error {
-	c, done, err := s.use(ctx, false)
+	c, done, err := s.look(ctx)
 	if err != nil {
 		return err
 	}

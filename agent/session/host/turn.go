@@ -4,13 +4,16 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -38,6 +41,8 @@ type Prompt struct {
 	// Otherwise the run ends pending.
 	Wait bool
 
+	// Queued, if not nil, is called when the prompt waits in the session's inbox: see [Waiting].
+	Queued func()
 	// Began, if not nil, is called when the turn begins, and Ending when the run has ended. The result of Ending is
 	// shown to the user as a warning. More returns parts to append to the prompt, after a command has been expanded.
 	// All are called on the goroutine of the turn.
@@ -50,6 +55,8 @@ type Prompt struct {
 	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
 	Observe func(*agent.Event)
 
+	// engine has the run executed by an engine of the runner's, if it is not nil.
+	engine EngineFunc
 	// resume marks the turn that resumes a pending run, without a prompt.
 	resume bool
 }
@@ -67,6 +74,9 @@ type Outcome struct {
 	Steered bool
 	// Unread are the parts of each [Session.Steer] to this turn that the run has not read, in order. Prompt.Ending can tell the user.
 	Unread [][]model.Part
+	// Elsewhere reports that another process has run the turn, because it had the session. Turn and Reason describe it; what it has said
+	// is what the session shows.
+	Elsewhere bool
 	// Titled reports that this turn gave the session its title.
 	Titled bool
 	// Err is the error of the run. It is nil if the run has an output, or if a command needed no run.
@@ -82,6 +92,11 @@ type Turn struct {
 	cancel  context.CancelCauseFunc
 	before  []*Turn // that have to end before this one begins
 	steers  *Turn   // the running turn that reads the prompt
+	busy    Busy
+	item    *session.Item // the prompt in the inbox, nil if it is not there
+	after   int64         // the head when it was put
+	queued  string        // the id of the item, also later; guarded by the session's mu
+	orphan  bool          // nobody here has sent it
 	ended   chan struct{}
 
 	id   string
@@ -132,7 +147,7 @@ func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, er
 	if busy == BusyRefuse && going >= 0 {
 		return nil, ErrBusy
 	}
-	t := &Turn{session: s, before: slices.Clone(s.turns), ended: make(chan struct{})}
+	t := &Turn{session: s, busy: busy, before: slices.Clone(s.turns), ended: make(chan struct{})}
 	if busy == BusySteer && going >= 0 {
 		t.steers = s.turns[going]
 	}
@@ -154,13 +169,35 @@ func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 	return t.Run(p), nil
 }
 
-// Cancel cancels all turns of the session, including queued ones. It does not wait for them to end.
+// Cancel stops the turn that is running, also in another process. Prompts that wait stay: see [Session.RemoveWaiting]. It does not wait for
+// the turn to end.
 func (s *Session) Cancel() {
+	if s.cancelHere() || !s.host.kept {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if info, err := s.host.store.Get(ctx, s.id); err != nil || info.Holder == "" {
+		return
+	}
+	if _, err := s.host.store.Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder}); err != nil {
+		s.logError("a turn in another process was not stopped", err)
+	}
+}
+
+// cancelHere cancels the turn that runs here, or is about to. It reports whether there is one.
+func (s *Session) cancelHere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
-		t.cancel(ErrCancelled)
+		switch live := t.live.Load() != nil; {
+		case !live && t.queued != "", t.isEnded(): // it waits
+		default:
+			t.cancel(ErrCancelled)
+			return true
+		}
 	}
+	return false
 }
 
 // Steer passes parts to the running turn, which reads them with its next request, or to one that was admitted and has
@@ -318,13 +355,23 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 			}
 		}
 	}
-	t.wait()
 	o = &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
-	if o.Err = context.Cause(t.ctx); o.Err != nil {
+	defer t.leave()
+	if slices.ContainsFunc(t.before, func(b *Turn) bool { return b.isGoing() }) {
+		o.Err = t.put(&p)
+	}
+	t.wait()
+	if o.Err == nil {
+		o.Err = context.Cause(t.ctx)
+	}
+	if o.Err != nil {
 		return o
 	}
-	c, done, err := t.session.use(t.ctx, true)
+	c, done, err := t.begin(&p)
+	if errors.Is(err, errElsewhere) {
+		return t.elsewhere(t.id)
+	}
 	if err != nil {
 		o.Err, o.Reason, o.Failure = err, reasonOf(t.ctx, err), t.session.host.ErrorText(err)
 		t.session.logFailure(t, o)
@@ -335,6 +382,37 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	t.live.Store(c)
 	t.run(&p, o)
 	return o
+}
+
+// begin waits until the turn can begin: until no other process has the session, if the prompt may wait.
+func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
+	for {
+		if err := t.reread(p); err != nil {
+			return nil, nil, err
+		}
+		news := t.session.news()
+		c, done, err = t.session.use(t.ctx, true)
+		if !errors.Is(err, session.ErrHeld) || t.busy == BusyRefuse {
+			return c, done, err
+		}
+		if t.orphan { // it is not ours, and waits for the next one
+			return nil, nil, err
+		}
+		if err := t.put(p); err != nil {
+			return nil, nil, err
+		}
+		if err := t.waitFor(news); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// newID returns the id of the turn.
+func (t *Turn) newID() string {
+	if t.id == "" {
+		t.id = rand.Text()
+	}
+	return t.id
 }
 
 // Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its answers. Parts of

@@ -67,7 +67,7 @@ type Follower struct {
 // Follow begins to follow the session. With the position of an earlier follower, it begins with what has changed since: see
 // [Session.Watch]. Close must be called.
 func (s *Session) Follow(ctx context.Context, from string) (*Follower, error) {
-	c, done, err := s.use(ctx, false)
+	c, done, err := s.look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *Follower) Again(ctx context.Context, err error) (again bool, _ error) {
 	if !errors.Is(err, errDropped) {
 		return false, err
 	}
-	c, done, err := f.session.use(ctx, false)
+	c, done, err := f.session.look(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -102,7 +102,7 @@ func (f *Follower) Again(ctx context.Context, err error) (again bool, _ error) {
 // View calls f with what the session shows. The session does not fall asleep meanwhile. f must not change the fold, and not
 // use it later.
 func (s *Session) View(ctx context.Context, f func(*view.Fold)) error {
-	c, done, err := s.use(ctx, false)
+	c, done, err := s.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Session) View(ctx context.Context, f func(*view.Fold)) error {
 
 // Snapshot returns what the session shows, and its position.
 func (s *Session) Snapshot(ctx context.Context) (*view.Snapshot, string, error) {
-	c, done, err := s.use(ctx, false)
+	c, done, err := s.look(ctx)
 	if err != nil {
 		return nil, "", err
 	}

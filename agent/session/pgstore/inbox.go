@@ -110,7 +110,7 @@ func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...sess
 			return err
 		})
 		which := "true"
-		if after <= 0 {
+		if after == 0 {
 			which = "state = ''"
 		}
 		texts := make([]string, len(kinds))

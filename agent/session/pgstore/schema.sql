@@ -32,6 +32,8 @@ CREATE INDEX sessions_internal_updated ON SCHEMA.sessions (internal, updated, id
 CREATE INDEX sessions_internal_created ON SCHEMA.sessions (internal, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_updated ON SCHEMA.sessions (dir, updated, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_created ON SCHEMA.sessions (dir, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_waiting ON SCHEMA.sessions (waiting) WHERE waiting > 0;
+CREATE INDEX sessions_instance ON SCHEMA.sessions (instance) WHERE instance <> 0;
 CREATE INDEX sessions_parent_id ON SCHEMA.sessions (parent_id) WHERE parent_id <> '';
 CREATE INDEX sessions_parent ON SCHEMA.sessions (parent) WHERE parent IS NOT NULL;
 

@@ -23,7 +23,7 @@ func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // statements are the statements with the name of the schema in them.
 type statements struct {
-	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, unacquire, putBlob, getBlob, removeBlobs, put, change, items, rev string
+	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, unacquire, putBlob, getBlob, removeBlobs, put, change, items, rev, work string
 }
 
 // serverNow is the time of the server, in nanoseconds since 1970.
@@ -50,7 +50,9 @@ func prepared(schema string) statements {
 		appendTo:  in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"),
 		put:       in("SELECT made, " + itemColumns("(i).") + " FROM SCHEMA.put($1, $2, $3, $4, $5, $6, $7)"),
 		change:    in("SELECT outcome, " + itemColumns("(i).") + " FROM SCHEMA.change($1, $2, $3, $4, $5)"),
-		rev:       in("SELECT num, rev FROM SCHEMA.sessions WHERE id = $1"),
+		work: in(`SELECT id FROM (SELECT id, instance FROM SCHEMA.sessions WHERE instance <> 0 AND id IS NOT NULL
+			UNION SELECT id, instance FROM SCHEMA.sessions WHERE waiting > 0 AND id IS NOT NULL) s WHERE NOT SCHEMA.alive(instance)`),
+		rev: in("SELECT num, rev FROM SCHEMA.sessions WHERE id = $1"),
 		items: in("SELECT " + itemColumns("") + ` FROM (
 				SELECT *, sum(octet_length(coalesce(data, ''))) OVER (ORDER BY rev) - octet_length(coalesce(data, '')) AS before FROM (
 					SELECT * FROM SCHEMA.items WHERE session = $1 AND rev > $2 AND rev <= $3 AND WHICH ORDER BY rev LIMIT $4) p

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/internal/hear"
 )
@@ -167,6 +169,28 @@ func (s *Store) Listen(ctx context.Context) iter.Seq2[string, error] {
 	return s.watchers.board.Listen(ctx, s.closed, func(err error) error {
 		return fail("listen", "", cmp.Or(err, session.ErrClosed))
 	})
+}
+
+// Work implements [session.Watcher].
+func (s *Store) Work(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var ids []string
+		err := s.read(ctx, func() error {
+			rows, err := s.pool.Query(ctx, s.sql.work)
+			if err == nil {
+				ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			}
+			return err
+		})
+		for _, id := range ids {
+			if err == nil && !yield(fromText(id), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield("", fail("work", "", err))
+		}
+	}
 }
 
 // Watch implements [session.Watcher].

@@ -36,6 +36,7 @@ type fault struct {
 	change  func(ctx context.Context, id, item string, version int64, data json.RawMessage) (session.Item, error)
 	items   func(ctx context.Context, id string, after int64, kinds []session.ItemKind) iter.Seq2[session.Item, error]
 	load    func(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error]
+	work    func(ctx context.Context) iter.Seq2[string, error]
 	listen  func(ctx context.Context) iter.Seq2[string, error]
 	watch   func(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error]
 }
@@ -134,6 +135,13 @@ func (f *fault) Load(ctx context.Context, id string, after int64) iter.Seq2[sess
 	return f.Memory.Load(ctx, id, after)
 }
 
+func (f *fault) Work(ctx context.Context) iter.Seq2[string, error] {
+	if f.work != nil {
+		return f.work(ctx)
+	}
+	return f.Memory.Work(ctx)
+}
+
 func (f *fault) Listen(ctx context.Context) iter.Seq2[string, error] {
 	if f.listen != nil {
 		return f.listen(ctx)
@@ -201,6 +209,7 @@ const (
 	rulePutMany  = "many can put items at once"
 	ruleItemBad  = "invalid items are refused"
 	ruleWatch    = "a watch yields what is there and what comes"
+	ruleWork     = "sessions with work that nobody holds are named"
 	ruleListen   = "changes of every session are told"
 	ruleWatchEnd = "a watch ends when the session is deleted"
 )

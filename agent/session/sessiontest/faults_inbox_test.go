@@ -143,6 +143,17 @@ func inboxFaults() []broken {
 				}
 			}
 		}},
+		{"it names sessions that somebody holds", []string{ruleWork}, func(f *fault) {
+			f.work = func(ctx context.Context) iter.Seq2[string, error] {
+				return func(yield func(string, error) bool) {
+					for _, id := range []string{"a", "b"} {
+						if i, err := f.Memory.Get(ctx, id); err == nil && i.Waiting > 0 && !yield(id, nil) {
+							return
+						}
+					}
+				}
+			}
+		}},
 		{"it does not tell of changes", []string{ruleListen}, func(f *fault) {
 			f.listen = func(ctx context.Context) iter.Seq2[string, error] {
 				return func(yield func(string, error) bool) {

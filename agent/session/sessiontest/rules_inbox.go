@@ -278,6 +278,7 @@ func inboxRules() []rule {
 				p.report("there are %d changes after the last one", len(again))
 			}
 			equal(p, len(p.items(p.Store, "a", 0)), many-1, "the items that are left")
+			equal(p, len(p.items(p.Store, "a", -1)), many+1, "all items")
 		}},
 		{"inboxes end with their sessions, and forks have their own", func(p *probe) {
 			p.create(session.New{ID: "a"})

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -167,6 +168,39 @@ func watchRules() []rule {
 				}
 				item = session.Ref{ID: "2", Version: 1}
 			}
+		}},
+		{"sessions with work that nobody holds are named", func(p *probe) {
+			w, ok := p.Store.(session.Watcher)
+			if !ok {
+				return
+			}
+			work := func(want ...string) {
+				var got []string
+				for id, err := range w.Work(p.ctx) {
+					p.ok(err, "Work")
+					got = append(got, id)
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, want) {
+					p.report("the sessions with work are %q, want %q", got, want)
+				}
+			}
+			for _, id := range []string{"a", "b", "c"} {
+				p.create(session.New{ID: id})
+			}
+			work()
+			one, two := p.put(p.Store, "a", prompt("1")), p.put(p.another(), "b", prompt("1"))
+			p.put(p.Store, "c", session.Item{Kind: session.ItemNote})
+			work("a", "b")
+			l := p.acquire("a", "me")
+			work("b")
+			_, err := p.takes(p.Store, l, 0, one.Ref())
+			p.ok(err, "consumption")
+			p.ok(p.Release(p.ctx, l), "Release")
+			work("b")
+			_, err = p.Change(p.ctx, "b", two.ID, 1, nil)
+			p.ok(err, "removal")
+			work()
 		}},
 		{"a watch ends when the session is deleted", func(p *probe) {
 			w, ok := p.Store.(session.Watcher)

@@ -186,7 +186,7 @@ func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...sess
 			err = session.ErrNotFound
 		}
 		query := "SELECT " + itemColumns + " FROM items WHERE session = ? AND rev > ? AND rev <= ?"
-		if after <= 0 {
+		if after == 0 {
 			query += " AND state = ''"
 		}
 		var selected []any

@@ -175,3 +175,35 @@ func (s *Store) Listen(ctx context.Context) iter.Seq2[string, error] {
 		})(yield)
 	}
 }
+
+// Work implements [session.Watcher].
+func (s *Store) Work(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var ids []string
+		alive := map[string]bool{}
+		err := s.query(ctx, func(rows *sql.Rows) error {
+			var id, instance string
+			if err := rows.Scan(&id, &instance); err != nil {
+				return err
+			}
+			there, ok := alive[instance]
+			if !ok {
+				there = s.holders.alive(instance)
+				alive[instance] = there
+			}
+			if !there {
+				ids = append(ids, id)
+			}
+			return nil
+		}, `SELECT id, instance FROM sessions WHERE instance <> '' AND id IS NOT NULL
+			UNION SELECT id, instance FROM sessions WHERE waiting > 0 AND id IS NOT NULL`)
+		for _, id := range ids {
+			if err == nil && !yield(id, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield("", fail("work", "", s.dir, err))
+		}
+	}
+}

@@ -57,6 +57,7 @@ CREATE INDEX sessions_dir_updated ON sessions (dir, updated, id) WHERE id IS NOT
 CREATE INDEX sessions_dir_created ON sessions (dir, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_parent_id ON sessions (parent_id) WHERE parent_id <> '';
 CREATE INDEX sessions_parent ON sessions (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sessions_waiting ON sessions (waiting) WHERE waiting > 0;
 CREATE INDEX sessions_changed ON sessions (changed);
 CREATE INDEX sessions_instance ON sessions (instance) WHERE instance <> '';
 

@@ -22,6 +22,7 @@ import (
 // counts as interrupted.
 type Conversation struct {
 	*Transcript
+	followed
 	w *session.Writer
 	// stale reports that the store may lack entries of h, because an append has failed.
 	stale bool
@@ -35,12 +36,8 @@ func Open(ctx context.Context, w *session.Writer, o Options) (*Conversation, err
 	if err := t.load(ctx, w.Store()); err != nil {
 		return nil, err
 	}
-	c := &Conversation{Transcript: t, w: w}
-	t.tell = func() {
-		if now := c.recording.Load(); now != nil {
-			now.text.changed()
-		}
-	}
+	c := &Conversation{Transcript: t}
+	c.Hold(w)
 	return c, nil
 }
 

@@ -131,3 +131,15 @@ func (p *Transcript) answer() *view.Entity {
 
 // endedID returns the id of the answer of a turn in which the model was not writing one.
 func endedID(run string) string { return "ended:" + escape(run) }
+
+// unend takes back what was shown of the end of a turn that goes on.
+func (p *Transcript) unend(run string) {
+	p.Hide(endedID(run))
+	for e := range p.fold.Snapshot().All() {
+		if e.Kind == view.Message && e.Status == view.Interrupted && strings.HasPrefix(e.ID, "message:"+escape(run)+"/") {
+			whole := *e
+			whole.Status = ""
+			p.upsert(&whole)
+		}
+	}
+}

@@ -33,6 +33,8 @@ type history struct {
 	beforeSeqs []int64
 	// answers are the answers to pending calls that no run has used.
 	answers agent.DeferredResults
+	// took are the answers that the turn which was cut off has begun with.
+	took agent.DeferredResults
 	// open are the entries of the turn that was cut off.
 	open []session.Entry
 }
@@ -65,6 +67,7 @@ func (f *folding) take(e *session.Entry) (*item, error) {
 			return nil, f.damage(e, err)
 		}
 		f.messages[e.Seq] = m
+		f.supersede(e)
 		if e.Run == "" { // of no turn
 			f.add(m, e.Seq)
 		}
@@ -92,6 +95,17 @@ func (f *folding) take(e *session.Entry) (*item, error) {
 		f.good = e.Seq
 	}
 	return itemOf(e, m, &d), nil
+}
+
+// supersede leaves out what a message takes the place of, of which nothing is left in the store.
+func (f *folding) supersede(e *session.Entry) {
+	f.open = slices.DeleteFunc(f.open, func(old session.Entry) bool {
+		gone := e.Supersedes(&old)
+		if gone && goesOn(&old) {
+			f.going--
+		}
+		return gone
+	})
 }
 
 func (f *folding) damage(e *session.Entry, err error) error {

@@ -75,5 +75,8 @@ func escape(run string) string {
 
 // ofSession reports whether an entity belongs to the session and not to a turn of it.
 func ofSession(kind view.Kind) bool {
-	return kind == view.Options || kind == view.Commands || kind == view.Session || kind == view.Usage
+	return kind == view.Options || kind == view.Commands || kind == view.Session || kind == view.Usage || kind == view.Waiting
 }
+
+// WaitingID is the id of the entity of a prompt that waits for its turn.
+func WaitingID(prompt string) string { return "waiting:" + escape(prompt) }

@@ -26,6 +26,9 @@ type item struct {
 	Thinking bool
 	// Result is the result of a tool call of a turn that has not ended. The request that has it comes later, if it comes.
 	Result *model.Part
+	// Decision is a decision about Call of a turn that has not ended, which its result does not say.
+	Decision *model.Decision
+	Call     string
 	// Reason is why a turn has ended. To is the turn that the conversation went back to the beginning of, for the reason [Rewound].
 	Reason string
 	To     string
@@ -42,10 +45,17 @@ func itemOf(e *session.Entry, m *model.Message, end *ended) *item {
 		i.Message, i.Step = m, stepIn(e.Key)
 	case session.KindStep:
 		if r := engine.ReadRecord(e.Data); r != nil {
+			i.Decision, i.Call = r.Decided(), r.Call
 			if answer, ok := r.Answer(); ok {
 				i.Result, i.Step = &answer, r.Step
 			}
 		}
+	case session.KindDecision:
+		var b body
+		if isAnswer(e) || json.Unmarshal(e.Data, &b) != nil || json.Unmarshal(b.Decision, &i.Decision) != nil {
+			break
+		}
+		i.Call = b.Call
 	case session.KindView:
 		if !strings.HasSuffix(e.Key, "/response") {
 			i.Data = e.Data

@@ -30,6 +30,16 @@ type replayedTurn struct {
 	typed    []view.Content
 	step     int
 	open     bool
+	// decisions are those about the calls, which the records of results do not have.
+	decisions map[string]*model.Decision
+}
+
+// decide notes a decision about a call.
+func (t *replayedTurn) decide(call string, d *model.Decision) {
+	if t.decisions == nil {
+		t.decisions = map[string]*model.Decision{}
+	}
+	t.decisions[call] = d
 }
 
 func (r *replay) overlay(id string) *view.Entity {
@@ -67,8 +77,17 @@ func (p *Transcript) read(i *item) {
 		p.claimed(i.Message)
 	case session.KindView:
 		p.view(i)
-	case session.KindStep:
-		if i.Result != nil && i.Run == root {
+	case session.KindStep, session.KindDecision:
+		if i.Run != root {
+			break
+		}
+		if i.Decision != nil {
+			p.replay.turn.decide(i.Call, i.Decision)
+		}
+		if i.Result != nil {
+			if i.Result.Decision == nil {
+				i.Result.Decision = p.replay.turn.decisions[i.Result.CallID]
+			}
 			p.returnedBy(i.Result)
 		}
 	case session.KindEnd:
@@ -169,7 +188,7 @@ func (p *Transcript) replayMessage(i *item) {
 	t := &p.replay.turn
 	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
-	case !t.filled && t.step == 0:
+	case t.step == 0 && (!t.filled || i.Key == promptKey): // it is recorded again with the first request
 		p.prompt(c)
 	default:
 		p.said(m)

@@ -32,6 +32,11 @@ func (p *Transcript) Show(e *view.Entity) {
 	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
 }
 
+// Hide removes an entity that Show has shown.
+func (p *Transcript) Hide(id string) {
+	_ = p.fold.Apply(view.Change{Op: view.Remove, ID: id})
+}
+
 // Remove removes an entity that Report has shown.
 func (p *Transcript) Remove(id string) {
 	p.record(record{Op: view.Remove, ID: id})

@@ -25,7 +25,7 @@ func (h *history) dropPending() {
 	if n := h.settled; n > 0 && h.before == nil && h.Messages[n-1].Pending {
 		h.before, h.beforeSeqs = h.Messages[:n:n], h.seqs[:n:n]
 		h.Messages, h.seqs = slices.Delete(slices.Clone(h.Messages), n-1, n), slices.Delete(slices.Clone(h.seqs), n-1, n)
-		h.settled, h.answers = n-1, agent.DeferredResults{}
+		h.settled, h.took, h.answers = n-1, h.answers, agent.DeferredResults{}
 	}
 }
 

@@ -32,6 +32,10 @@ type Turn struct {
 	kept []keptMessage
 	// past are the records so far, by run.
 	past map[string][][]byte
+	// answers are those to pending calls that a turn which is resumed has begun with.
+	answers agent.DeferredResults
+	// asked is the prompt of a turn that is resumed.
+	asked []model.Part
 
 	mu     sync.Mutex
 	opened map[string]bool
@@ -77,11 +81,13 @@ type Prompt struct {
 	Parts []model.Part
 	// Shown is the user's text, if the parts differ from it.
 	Shown []view.Content
+	// Consumed are items of the session's inbox that are consumed with the prompt: the prompt itself.
+	Consumed []session.Ref
 }
 
 // BeginAs is like [Conversation.Begin]. The turn may have been shown before, with [Transcript.Start].
 func (c *Conversation) BeginAs(ctx context.Context, p Prompt) (*Turn, error) {
-	t, err := c.record(ctx, p.Turn, p.Parts)
+	t, err := c.record(ctx, p.Turn, p.Parts, p.Consumed)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +103,7 @@ func (c *Conversation) BeginAs(ctx context.Context, p Prompt) (*Turn, error) {
 }
 
 // record records the prompt of a turn.
-func (c *Conversation) record(ctx context.Context, id string, prompt []model.Part) (*Turn, error) {
+func (c *Conversation) record(ctx context.Context, id string, prompt []model.Part, consumed []session.Ref) (*Turn, error) {
 	if id == "" || strings.Contains(id, "/") {
 		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, id)}
 	}
@@ -113,7 +119,7 @@ func (c *Conversation) record(ctx context.Context, id string, prompt []model.Par
 	if err != nil {
 		return nil, err
 	}
-	seq, err := c.w.Append(ctx, e)
+	seq, err := c.w.Write(ctx, session.Batch{Entries: []session.Entry{e}, Consumed: consumed})
 	if err != nil {
 		c.stale = true
 		return nil, err
@@ -136,6 +142,7 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	if err := t.load(c.h.open); err != nil {
 		return nil, err
 	}
+	c.unend(t.id)
 	c.recording.Store(t)
 	c.Start(t.id)
 	c.begun = true
@@ -145,6 +152,7 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 		h.Messages, h.seqs = h.before, h.beforeSeqs
 	}
 	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
+	t.answers = h.took
 	return t, nil
 }
 
@@ -171,6 +179,7 @@ func (t *Turn) load(entries []session.Entry) error {
 		}
 		if e.Key == promptKey {
 			t.prompt, _ = json.Marshal(m.Parts)
+			t.asked = m.Parts
 		}
 		t.kept = append(t.kept, k)
 	}

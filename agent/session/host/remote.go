@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/elicit"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// answerJSON is the data of an answer in the inbox. The item has its digest.
+type answerJSON struct {
+	Question string            `json:"question"`
+	By       string            `json:"by,omitempty"`
+	Choice   string            `json:"choice,omitempty"`
+	Decision *toolset.Decision `json:"decision,omitempty"`
+	Reply    *toolset.Reply    `json:"reply,omitempty"`
+	Result   *toolset.Result   `json:"result,omitempty"`
+}
+
+// sendAnswer passes an answer to the process that has the session, and waits until it has been
+// taken or refused.
+func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error {
+	if _, _, err := s.match(id, by, a); err != nil { // as the session is shown here
+		return err
+	}
+	data, err := json.Marshal(answerJSON{id, by, a.Choice, a.Decision, a.Reply, a.Result})
+	if err != nil {
+		return fmt.Errorf("host: send an answer: %w", err)
+	}
+	if err := s.send(ctx, session.Item{Kind: session.ItemAnswer, Digest: a.Digest, Data: data}); err != nil {
+		return err
+	}
+	for e := s.shownQuestion(ctx, id); e != nil && e.Status == view.Pending; e = s.shownQuestion(ctx, id) {
+		if e.Digest != a.Digest {
+			return fmt.Errorf("%w: %q", ErrChanged, id)
+		}
+		news := s.news() // the entry with the answer may come later
+		if err := (&Turn{ctx: ctx}).waitFor(news); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveAnswer takes an answer that another process has sent.
+func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
+	var a answerJSON
+	if err := json.Unmarshal(i.Data, &a); err != nil {
+		return err
+	}
+	return s.Decide(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+}
+
+// shownQuestion returns a question as the session shows it, nil if it does not.
+func (s *Session) shownQuestion(ctx context.Context, id string) *view.Entity {
+	c, done, err := s.look(ctx)
+	if err != nil {
+		return nil
+	}
+	defer done()
+	if e := c.Fold().Get(id); e != nil && e.Kind == view.Question {
+		return e
+	}
+	return nil
+}
+
+// followed returns the open question of a session that another process has, as it is shown here. It
+// is nil if this process asks the questions.
+func (s *Session) followed(id string) *question {
+	if s.enter(context.Background()) != nil {
+		return nil
+	}
+	c := s.conversation
+	follows := c != nil && c.feed != nil
+	<-s.changing
+	if !follows {
+		return nil
+	}
+	e := c.Fold().Get(id)
+	if e == nil || e.Kind != view.Question || e.Status != view.Pending {
+		return nil
+	}
+	q := &question{entity: *e, always: true}
+	if len(e.Choices) == 0 && e.Input != nil {
+		q.form, _ = elicit.Parse(e.Input) // it was parsed when it was asked
+	}
+	return q
+}
+
+// sendSetting has the process that has the session set a setting.
+func (s *Session) sendSetting(ctx context.Context, id, value string) ([]view.Setting, error) {
+	data, err := json.Marshal(settingJSON{id, value})
+	if err == nil {
+		err = s.send(ctx, session.Item{Kind: session.ItemSetting, Data: data})
+	}
+	if err == nil {
+		err = s.lookUp(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Settings(), nil
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Runner decides which process runs the turns of sessions, and on what. The native runner, which is
+// the default, runs them in the process that has the session, with the journal in the store, and
+// takes up what killed processes leave. A runner of a workflow engine runs each turn as a workflow.
+// Implementations are safe for concurrent use.
+type Runner interface {
+	// Wake is called when a session has something to do: see [Turns]. It may be called again for the
+	// same, and does not wait for the turn.
+	Wake(ctx context.Context, session string) error
+	// Serve has turns advance until ctx ends, and returns its cause: those that Wake was called
+	// for, in any process, and those of sessions that have work and that no live process holds.
+	Serve(ctx context.Context, t Turns) error
+}
+
+// Turns is the host's side of a [Runner].
+type Turns interface {
+	// Advance does the next thing that a session has to do, and waits for its end: it goes on with a
+	// turn that was cut off, or runs the first prompt of the inbox. It holds the session's lease
+	// meanwhile. With e, the run is executed by an engine. If there is nothing to do, the error
+	// wraps [ErrIdle]; if another process holds the session, [session.ErrHeld].
+	Advance(ctx context.Context, session string, e EngineFunc) (*Outcome, error)
+}
+
+// EngineFunc returns the option that has a turn's run executed by an engine, such as
+// [agent.WithEngine] with what the engine needs. turn is the id of the turn and of its run.
+type EngineFunc func(ctx context.Context, turn string) (agent.RunOption, error)
+
+// Serve has the turns of all sessions of the store run that no live process owns, until ctx ends,
+// whose cause it returns: turns whose process was killed go on, up to [Config].Attempts times, and
+// prompts that wait in an inbox are run, without anybody typing. Calls of tools that may have run
+// are made again, with the same idempotency keys, if the tool is idempotent or only reads;
+// otherwise a person is asked. Run it in each process that serves the store. Sessions are opened at
+// the place [Local], so a host whose sessions need an editor's files must not call it.
+func (h *Host) Serve(ctx context.Context) error {
+	h.mu.Lock()
+	h.serving++
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.serving--
+		h.mu.Unlock()
+	}()
+	return h.runner.Serve(ctx, turns{h})
+}
+
+// takesUp reports whether turns that were cut off are taken up.
+func (h *Host) takesUp() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.serving > 0 && h.attempts > 0 && h.kept
+}
+
+// turns implements [Turns].
+type turns struct{ host *Host }
+
+// Advance implements [Turns].
+func (t turns) Advance(ctx context.Context, id string, e EngineFunc) (*Outcome, error) {
+	s, err := t.host.Open(ctx, id, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
+	if t.host.takesUp() {
+		o, err := s.takeUp(ctx, e)
+		if err != nil || o != nil {
+			return o, err
+		}
+	}
+	return s.runFirst(ctx, e)
+}
+
+// runFirst runs the first prompt of the inbox.
+func (s *Session) runFirst(ctx context.Context, e EngineFunc) (*Outcome, error) {
+	items, err := session.Waiting(ctx, s.host.store, s.id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		if items[i].Kind != session.ItemPrompt {
+			s.serve(ctx, &items[i])
+			continue
+		}
+		w, err := waitingOf(&items[i])
+		if err != nil {
+			return nil, err
+		}
+		if s.waitsHere(w.ID) {
+			break
+		}
+		t, err := s.AdmitWith(ctx, BusyRefuse)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
+		}
+		t.own(&items[i])
+		o := t.Run(Prompt{Parts: w.Parts, Shown: w.Shown, Plain: w.Plain, Wait: true, engine: e})
+		return o, nil
+	}
+	return nil, fmt.Errorf("host: session %s: %w", s.id, ErrIdle)
+}
+
+// native is the runner that runs turns in this process.
+type native struct{ store session.Store }
+
+// Wake implements [Runner]: whoever has the session open hears of the item.
+func (native) Wake(context.Context, string) error { return nil }
+
+// patrol is how often the native runner looks for what killed processes have left.
+const patrol = 500 * time.Millisecond
+
+// maxAdvancing bounds the sessions that the native runner advances at a time.
+const maxAdvancing = 16
+
+// Serve implements [Runner].
+func (n native) Serve(ctx context.Context, t Turns) error {
+	w, ok := n.store.(session.Watcher)
+	if !ok {
+		return fmt.Errorf("host: serve: the store does not tell of changes: %w", errors.ErrUnsupported)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	var mu sync.Mutex
+	busy := map[string]bool{}
+	free := make(chan struct{}, maxAdvancing)
+	for ctx.Err() == nil {
+		for id, err := range w.Work(ctx) {
+			if err != nil {
+				break
+			}
+			mu.Lock()
+			taken := busy[id]
+			busy[id] = true
+			mu.Unlock()
+			if taken {
+				continue
+			}
+			select {
+			case free <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			all.Go(func() {
+				defer func() {
+					mu.Lock()
+					delete(busy, id)
+					mu.Unlock()
+					<-free
+				}()
+				for err := error(nil); err == nil && ctx.Err() == nil; {
+					_, err = t.Advance(ctx, id, nil)
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(patrol):
+		}
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// takeUp goes on with the turn that was cut off. The outcome is nil if there is none.
+func (s *Session) takeUp(ctx context.Context, e EngineFunc) (*Outcome, error) {
+	t, err := s.admit(ctx, BusyRefuse, true)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
+	}
+	defer t.end()
+	defer t.closeInbox()
+	c, done, err := s.useCutOff(ctx)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	defer done()
+	t.c = c
+	t.live.Store(c)
+	o := &Outcome{Reason: transcript.Cancelled}
+	defer func() { t.outcome = o }()
+	return o, t.goOn(&Prompt{Wait: true, engine: e}, o)
+}
+
+// useCutOff is like use, for a session whose last turn was cut off, which it does not settle. The
+// conversation is nil if no turn was.
+func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer func() { <-s.changing }()
+	if !s.opened {
+		return nil, nil, ErrClosed
+	}
+	c = s.conversation
+	if s.w != nil || c == nil || c.feed == nil { // it is settled
+		return nil, nil, nil
+	}
+	if err := s.acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	c.feed.end()
+	c.feed = nil
+	err = s.catchUp(ctx, c)
+	cut := c.Going()
+	if err == nil && cut {
+		c.Hold(s.w)
+		c.w = s.w
+		err = s.wake(ctx)
+	} else if err == nil {
+		err = s.take(ctx, c)
+	}
+	if err != nil || !cut {
+		if err != nil {
+			s.forgetConversation(errDropped)
+		}
+		s.let(ctx)
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	s.uses++
+	s.writes++
+	s.mu.Unlock()
+	return c, func() {
+		s.mu.Lock()
+		s.uses--
+		s.writes--
+		last := s.writes == 0
+		s.mu.Unlock()
+		_ = s.enter(context.Background())
+		if last {
+			s.let(context.Background())
+		}
+		<-s.changing
+		s.rest()
+	}, nil
+}
+
+// goOn goes on with the turn that was cut off, unless that was tried too often, or a call may have
+// run that must not run twice: then a person is asked.
+func (t *Turn) goOn(p *Prompt, o *Outcome) error {
+	s, c := t.session, t.c
+	attempts := c.Attempts()
+	doubt, whole, err := s.doubts(t.ctx, c)
+	if err != nil {
+		return err
+	}
+	if attempts >= s.host.attempts || doubt || !whole {
+		if doubt && whole && attempts < s.host.attempts {
+			c.Doubt()
+		}
+		if err := c.Settle(t.ctx); err != nil {
+			return err
+		}
+		o.Turn, o.Reason = c.Interrupted(), transcript.Interrupted
+		s.drop(c) // it is shown as it was settled
+		_, done, err := s.use(t.ctx, false)
+		if err == nil {
+			done()
+		}
+		return err
+	}
+	if err := c.Attempt(t.ctx); err != nil {
+		return err
+	}
+	now, err := c.Resume(t.ctx)
+	if err != nil {
+		return err
+	}
+	t.id = now.ID()
+	t.Notice("info", fmt.Sprintf("The program ended. The turn goes on (attempt %d of %d).", attempts+1, s.host.attempts))
+	in, err := t.input(p)
+	var checked *agent.Input
+	if err == nil {
+		checked, err = s.instance.input(t.ctx, in, now.Prompt())
+	}
+	if err != nil {
+		return errors.Join(err, now.Finish(context.WithoutCancel(t.ctx), c.Messages(), transcript.Failed))
+	}
+	o.Turn = t.id
+	answers := now.Answers()
+	if len(answers.Decisions)+len(answers.Results) > 0 {
+		in.before = append(in.before, agent.WithResults(answers))
+	}
+	t.finish(p, o, now, in, checked)
+	s.drop(c) // it is shown as the store has it
+	return nil
+}
+
+// doubts reports whether a call of the turn that was cut off may have run and must not run twice.
+// whole is false if an agent had begun inside one, which cannot begin again.
+func (s *Session) doubts(ctx context.Context, c *conversation) (doubt, whole bool, err error) {
+	names, whole := c.Unknown()
+	if len(names) == 0 || !whole {
+		return false, whole, nil
+	}
+	all, err := s.instance.tools(ctx)
+	if err != nil {
+		return false, whole, err
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
+		if i < 0 || !all[i].repeats() {
+			return true, whole, nil
+		}
+	}
+	return false, whole, nil
+}
+
+// repeats reports whether a call can be made twice.
+func (t *Tool) repeats() bool {
+	switch t.Kind {
+	case toolset.KindRead, toolset.KindSearch, toolset.KindThink, toolset.KindFetch:
+		return true
+	}
+	return t.Idempotent
+}
+
+// own makes an item of the inbox the prompt of the turn, which nobody here has sent.
+func (t *Turn) own(i *session.Item) {
+	item := *i
+	t.item, t.after, t.orphan = &item, t.session.Info().Head, true
+	t.session.mu.Lock()
+	t.queued = i.ID
+	t.session.mu.Unlock()
+}
+
+// waitsHere reports whether a turn here waits with a prompt of the inbox.
+func (s *Session) waitsHere(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.turns, func(t *Turn) bool { return t.queued == id && !t.isEnded() })
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Waiting is a prompt that waits for its turn. It survives the end of the process, and whichever
+// process has the session next runs it, once. The session shows it as an entity of the kind
+// [view.Waiting], whose Digest is the version.
+type Waiting struct {
+	// ID identifies the prompt, and later its turn.
+	ID string
+	// Version changes with the prompt: see [Session.EditWaiting].
+	Version int64
+	// Time is when it was sent, By names the process that has sent it.
+	Time time.Time
+	By   string
+	// Parts are the prompt. Shown is the user's text, if the parts differ from it. Plain passes the
+	// text to the agent even if it begins with a slash.
+	Parts []model.Part
+	Shown []view.Content
+	Plain bool
+}
+
+// waitingJSON is the data of a prompt in the inbox.
+type waitingJSON struct {
+	Parts []model.Part   `json:"parts"`
+	Shown []view.Content `json:"shown,omitempty"`
+	Plain bool           `json:"plain,omitempty"`
+}
+
+func waitingOf(i *session.Item) (*Waiting, error) {
+	var data waitingJSON
+	if err := json.Unmarshal(i.Data, &data); err != nil {
+		return nil, fmt.Errorf("host: the prompt %s in the inbox: %w", i.ID, err)
+	}
+	return &Waiting{i.ID, i.Version, i.Time, i.By, data.Parts, data.Shown, data.Plain}, nil
+}
+
+// entity is what the session shows of the prompt.
+func (w *Waiting) entity() *view.Entity {
+	shown := w.Shown
+	if shown == nil {
+		shown = transcript.Contents(w.Parts)
+	}
+	return &view.Entity{
+		ID: transcript.WaitingID(w.ID), Kind: view.Waiting, Role: view.User, Content: shown, Digest: strconv.FormatInt(w.Version, 10),
+	}
+}
+
+// Waiting returns the prompts of the session that wait for their turns, in order, whichever process
+// has sent them.
+func (s *Session) Waiting(ctx context.Context) ([]*Waiting, error) {
+	items, err := session.Waiting(ctx, s.host.store, s.id)
+	if err != nil {
+		return nil, err
+	}
+	return prompts(items), nil
+}
+
+// prompts returns the prompts among items. One that cannot be read is left out.
+func prompts(items []session.Item) (all []*Waiting) {
+	for i := range items {
+		if items[i].Kind != session.ItemPrompt {
+			continue
+		}
+		if w, err := waitingOf(&items[i]); err == nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// EditWaiting replaces the parts of a prompt that waits, in the version that the user has seen. If
+// it has another one by now, the error wraps [session.ErrChanged]; if its turn has begun, or it was
+// removed, [session.ErrConsumed]. It needs no lease.
+func (s *Session) EditWaiting(ctx context.Context, id string, version int64, parts []model.Part, shown []view.Content) error {
+	if len(parts) == 0 {
+		return fmt.Errorf("host: edit a prompt that waits: %w: it has no parts", session.ErrInvalid)
+	}
+	data, err := json.Marshal(waitingJSON{Parts: parts, Shown: shown})
+	if err == nil {
+		_, err = s.host.store.Change(ctx, s.id, id, version, data)
+	}
+	s.hear()
+	return err
+}
+
+// RemoveWaiting removes a prompt that waits, like [Session.EditWaiting] changes it.
+func (s *Session) RemoveWaiting(ctx context.Context, id string, version int64) error {
+	_, err := s.host.store.Change(ctx, s.id, id, version, nil)
+	s.hear()
+	return err
+}
+
+// showWaiting shows the prompts that wait.
+func (s *Session) showWaiting(ctx context.Context, c *conversation) {
+	all, err := s.Waiting(context.WithoutCancel(ctx))
+	if err != nil {
+		return // whoever hears of the next change shows them
+	}
+	c.showing.Lock()
+	defer c.showing.Unlock()
+	there := map[string]bool{}
+	for _, w := range all {
+		e := w.entity()
+		there[e.ID] = true
+		if c.waiting[e.ID] == w.Version {
+			continue
+		}
+		if c.waiting == nil {
+			c.waiting = map[string]int64{}
+		}
+		c.waiting[e.ID] = w.Version
+		c.Show(e)
+	}
+	for id := range c.waiting {
+		if !there[id] {
+			delete(c.waiting, id)
+			c.Hide(id)
+		}
+	}
+}
+
+// put puts the prompt of a turn that has to wait into the inbox. From then on it is there, whatever
+// becomes of the process.
+func (t *Turn) put(p *Prompt) error {
+	s := t.session
+	if t.item != nil || p.resume || len(p.Parts) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(waitingJSON{p.Parts, p.Shown, p.Plain})
+	if err != nil {
+		return fmt.Errorf("host: send a prompt: %w", err)
+	}
+	ctx := context.WithoutCancel(t.ctx)
+	info, err := s.host.store.Get(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	i, err := s.host.store.Put(ctx, s.id, session.Item{ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data})
+	if err != nil {
+		return err
+	}
+	t.item, t.after = &i, info.Head
+	s.mu.Lock()
+	t.queued = i.ID
+	s.mu.Unlock()
+	if p.Queued != nil {
+		p.Queued()
+	}
+	s.hear()
+	return nil
+}
+
+// errElsewhere means that another process has taken the prompt.
+var errElsewhere = errors.New("host: the prompt was taken by another process")
+
+// reread reads the prompt from the inbox again: it may have been changed. It fails with
+// errElsewhere if another process runs it, and with [ErrCancelled] if it was removed.
+func (t *Turn) reread(p *Prompt) error {
+	if t.item == nil {
+		return nil
+	}
+	for i, err := range t.session.host.store.Items(context.WithoutCancel(t.ctx), t.session.id, before(t.item)) {
+		switch {
+		case err != nil:
+			return err
+		case i.ID != t.item.ID:
+			continue
+		case i.State == session.ItemRemoved:
+			t.item = nil
+			return ErrCancelled
+		case i.State == session.ItemConsumed:
+			t.item = nil
+			return errElsewhere
+		}
+		w, err := waitingOf(&i)
+		if err != nil {
+			return err
+		}
+		if i.Version != t.item.Version {
+			p.Parts, p.Shown, p.Plain = w.Parts, w.Shown, w.Plain
+		}
+		t.item = &i
+	}
+	return nil
+}
+
+// consumed returns the item of the turn, which is consumed with the prompt.
+func (t *Turn) consumed() []session.Ref {
+	if t.item == nil {
+		return nil
+	}
+	return []session.Ref{t.item.Ref()}
+}
+
+// consume consumes the item of a turn that records no prompt.
+func (t *Turn) consume() error {
+	if t.item == nil {
+		return nil
+	}
+	ctx := context.WithoutCancel(t.ctx)
+	_, err := t.c.w.Write(ctx, session.Batch{Consumed: t.consumed()})
+	if err == nil || errors.Is(err, session.ErrConsumed) {
+		t.item = nil
+		t.session.showWaiting(ctx, t.c)
+	}
+	return err
+}
+
+// leave removes the prompt of a turn that was cancelled before it began. If the session is closed
+// instead, the prompt stays.
+func (t *Turn) leave() {
+	if t.item == nil || !errors.Is(context.Cause(t.ctx), ErrCancelled) {
+		return
+	}
+	ctx := context.WithoutCancel(t.ctx)
+	if err := t.reread(&Prompt{}); err == nil && t.item != nil {
+		_ = t.session.RemoveWaiting(ctx, t.item.ID, t.item.Version) // or another process has taken it
+	}
+}
+
+// elsewhere waits until a prompt that another process has taken has ended there.
+func (t *Turn) elsewhere(id string) *Outcome {
+	s, o := t.session, &Outcome{Turn: id, Elsewhere: true}
+	for {
+		news := s.news()
+		for e, err := range s.host.store.Load(t.ctx, s.id, t.after) {
+			if err != nil {
+				break
+			}
+			t.after = e.Seq
+			if e.Kind == session.KindEnd && e.Run == id {
+				o.Reason = transcript.ReasonOf(&e)
+				return o
+			}
+		}
+		if o.Err = t.waitFor(news); o.Err != nil {
+			o.Reason = transcript.Cancelled
+			return o
+		}
+	}
+}
+
+// waitFor waits for news of the session. A process that is killed makes none.
+func (t *Turn) waitFor(news <-chan struct{}) error {
+	select {
+	case <-news:
+	case <-time.After(2 * pause):
+	case <-t.ctx.Done():
+		return context.Cause(t.ctx)
+	}
+	return nil
+}
