@@ -77,8 +77,9 @@ func editorAsker(d deps.ACPDeps) toolset.Asker {
 const notRun = "The tool was not run."
 
 func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) (toolset.Decision, error) {
+	offered := approval.Choices(r, d.Session.Policy != nil)
 	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
-		SessionID: d.Session.ID, ToolCall: shownCall(ctx, d, r), Options: permissionOptions(r, d.Session.Policy != nil && !r.Once),
+		SessionID: d.Session.ID, ToolCall: shownCall(ctx, d, r), Options: permissionOptions(offered),
 	})
 	if err != nil {
 		return refusedBy(clientError(ctx, "ask the user for permission", err))
@@ -86,24 +87,29 @@ func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalReques
 	if ctx.Err() != nil { // whatever was answered, nobody wants it done any more
 		return toolset.Decision{}, context.Cause(ctx)
 	}
-	decided := func(v toolset.Verdict, always bool, reason string) (toolset.Decision, error) {
-		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: transcript.ByUser}, nil
-	}
 	selected := resp.Outcome.Selected
 	if selected == nil {
-		return decided(toolset.VerdictDeny, false, "The user closed the question without an answer. "+notRun+" Ask the user what to do.")
+		return denied("The user closed the question without an answer. " + notRun + " Ask the user what to do."), nil
 	}
-	switch selected.OptionID {
-	case allowOnce:
-		return decided(toolset.VerdictAllow, false, "")
-	case allowAlways:
-		return decided(toolset.VerdictAllow, true, "")
-	case rejectOnce:
-		return decided(toolset.VerdictDeny, false, "The user rejected this. "+notRun+" Do not try to do the same in another way; ask what to do instead.")
-	case rejectAlways:
-		return decided(toolset.VerdictDeny, true, "The user does not allow "+scopeTitle(r)+" in this session. "+notRun+" Do not try to do the same in another way.")
+	for _, c := range offered {
+		if acp.PermissionOptionID(c.ID) != selected.OptionID {
+			continue
+		}
+		d := c.Decision
+		switch d.By = transcript.ByUser; c.Class {
+		case host.RejectOnce:
+			d.Reason = "The user rejected this. " + notRun + " Do not try to do the same in another way; ask what to do instead."
+		case host.RejectAlways:
+			d.Reason = "The user does not allow " + approval.ScopeTitle(r.Tool, &r.Approval) + " in this session. " + notRun + " Do not try to do the same in another way."
+		}
+		return d, nil
 	}
-	return decided(toolset.VerdictDeny, false, fmt.Sprintf("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, notRun))
+	return denied(fmt.Sprintf("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, notRun)), nil
+}
+
+// denied is a decision in the name of the user.
+func denied(reason string) toolset.Decision {
+	return toolset.Decision{Verdict: toolset.VerdictDeny, Reason: reason, By: transcript.ByUser}
 }
 
 // refusedBy makes a denial of what a client cannot do. Any other error ends the run.
@@ -183,15 +189,4 @@ func previews(a *toolset.Approval) []acp.ToolCallContent {
 // verbatim returns text that editors show as it is. They render other text as Markdown, which could hide parts of it.
 func verbatim(text string) acp.ToolCallContent {
 	return deps.TextContent(acpview.Fenced(text))
-}
-
-// scopeTitle describes what "always" covers, in the user's words.
-func scopeTitle(r *toolset.ApprovalRequest) string {
-	switch {
-	case r.Approval.ScopeTitle != "":
-		return show.Line(r.Approval.ScopeTitle)
-	case r.Approval.Scope != "":
-		return show.Line(r.Tool + " for " + r.Approval.Scope)
-	}
-	return show.Line("every call of " + r.Tool)
 }

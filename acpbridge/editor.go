@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/boxmeta"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -48,6 +49,9 @@ func newEditor(d deps.ACPDeps) *editor {
 	can := d.Session.Capabilities
 	e.features = ws.Features{
 		Read: can.FS.ReadTextFile, Write: can.FS.WriteTextFile, Commands: can.Terminal, Unsaved: can.FS.ReadTextFile,
+	}
+	if can.Terminal {
+		e.features.Sandboxed, e.features.Unsandboxed = boxmeta.Announced(can.Meta)
 	}
 	return e
 }

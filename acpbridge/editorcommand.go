@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/boxmeta"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -40,7 +41,10 @@ func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 	if err := e.checkDir(at); err != nil {
 		return nil, &ws.PathError{Op: "start", Path: c.Dir, Err: err}
 	}
-	req := &acp.CreateTerminalRequest{SessionID: e.Session.ID, Cwd: &at.path, OutputByteLimit: new(uint64(editorOutput))}
+	req := &acp.CreateTerminalRequest{
+		SessionID: e.Session.ID, Cwd: &at.path, OutputByteLimit: new(uint64(editorOutput)),
+		Meta: boxmeta.Ask(c.Sandbox),
+	}
 	// A line is given to a shell by name. Some clients start the program as it is, others pass
 	// everything to the user's shell with the arguments quoted: "sh -c LINE" means the same to
 	// both.
@@ -109,7 +113,7 @@ func (p *editorProcess) ended(status *acp.TerminalExitStatus) *ws.Exit {
 	if status == nil || p.exit != nil {
 		return p.exit
 	}
-	p.exit = &ws.Exit{Code: -1}
+	p.exit = &ws.Exit{Code: -1, Created: boxmeta.Told(status.Meta)}
 	switch {
 	case status.Signal != nil && *status.Signal != "":
 		p.exit.Signal = *status.Signal
@@ -189,7 +193,7 @@ func (p *editorProcess) Wait(ctx context.Context) (ws.Exit, error) {
 	if err != nil {
 		return ws.Exit{}, p.failure(ctx, "wait", err)
 	}
-	return *p.ended(&acp.TerminalExitStatus{ExitCode: resp.ExitCode, Signal: resp.Signal}), nil
+	return *p.ended(&acp.TerminalExitStatus{ExitCode: resp.ExitCode, Signal: resp.Signal, Meta: resp.Meta}), nil
 }
 
 // Kill implements [ws.Process].

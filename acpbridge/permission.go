@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -117,30 +118,13 @@ func (p *permission) permit(ctx context.Context, a *report, call *toolset.Call, 
 	return err
 }
 
-// The ids of the options are their kinds, as the protocol names them.
-const (
-	allowOnce    = acp.PermissionOptionID(acp.PermissionOptionKindAllowOnce)
-	allowAlways  = acp.PermissionOptionID(acp.PermissionOptionKindAllowAlways)
-	rejectOnce   = acp.PermissionOptionID(acp.PermissionOptionKindRejectOnce)
-	rejectAlways = acp.PermissionOptionID(acp.PermissionOptionKindRejectAlways)
-)
-
-// permissionOptions returns the user's choices: "always" only if the answer is remembered.
-func permissionOptions(r *toolset.ApprovalRequest, remembers bool) []acp.PermissionOption {
-	option := func(id acp.PermissionOptionID, name string) acp.PermissionOption {
-		return acp.PermissionOption{OptionID: id, Name: name, Kind: acp.PermissionOptionKind(id)}
+// permissionOptions returns the user's choices as the protocol has them.
+func permissionOptions(offered []approval.Choice) []acp.PermissionOption {
+	all := make([]acp.PermissionOption, len(offered))
+	for i, c := range offered {
+		all[i] = acp.PermissionOption{
+			OptionID: acp.PermissionOptionID(c.ID), Name: c.Title, Kind: acp.PermissionOptionKind(c.Class),
+		}
 	}
-	if !remembers {
-		return []acp.PermissionOption{option(allowOnce, "Allow once"), option(rejectOnce, "Reject")}
-	}
-	rejected := scopeTitle(r)
-	if len(r.Approval.Parts) > 0 { // a rule that denies is about the whole, one that allows about each part
-		rejected = "exactly this"
-	}
-	return []acp.PermissionOption{
-		option(allowOnce, "Allow once"),
-		option(allowAlways, "Always allow "+scopeTitle(r)+" in this session"),
-		option(rejectOnce, "Reject"),
-		option(rejectAlways, "Always reject "+rejected+" in this session"),
-	}
+	return all
 }

@@ -118,6 +118,9 @@ func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
 	}
 	w.features.Remove = w.features.Read && w.features.Write
 	w.features.Commands = can.Commands || here.Commands
+	if !can.Commands {
+		w.features.Sandboxed, w.features.Unsandboxed = here.Sandboxed, here.Unsandboxed
+	}
 	return w, nil
 }
 
@@ -138,6 +141,15 @@ func (w *Workspace) Local() ws.Workspace {
 		return nil
 	}
 	return w.here
+}
+
+// Unsandboxed returns why commands that run on this machine run without the sandbox that was
+// configured, or nil: see [local.Workspace.Unsandboxed].
+func (w *Workspace) Unsandboxed() error {
+	if w.here == nil {
+		return nil
+	}
+	return w.here.Unsandboxed()
 }
 
 // madeFor reports whether the workspace uses the client and the session of dependencies.

@@ -14,6 +14,8 @@ type (
 	Approval = model.Approval
 	// Preview is one part of the description of what a call would do.
 	Preview = model.Preview
+	// WiderScope is a scope that contains a call, and is offered beside its own.
+	WiderScope = model.WiderScope
 	// Diff is a change to a file.
 	Diff = model.Diff
 	// CommandLine is a command that would run.

@@ -62,6 +62,9 @@ type ApprovalRequest struct {
 	// Once is set if a policy, or the Approval, wants a person asked every time. No rule may then allow the call, and an "always"
 	// decision to allow is not remembered and should not be offered.
 	Once bool `json:"once,omitempty"`
+	// Lasting is set if a decision may hold in later sessions of the project too
+	// ([Decision].Lasting).
+	Lasting bool `json:"lasting,omitempty"`
 }
 
 // Question is a question that a tool asks during a call: either a form to fill in or a URL to visit. Its fields

@@ -217,7 +217,7 @@ func (r *uiTable) request(p *part, all []*question) {
 			return // the others come after this one
 		}
 		a.responded = true
-		approved := q.Value == host.AllowOnce || q.Value == host.AllowAlways
+		approved := strings.HasPrefix(q.Value, "allow_")
 		if said == nil || *said != approved {
 			r.send(&uiChunk{Type: "tool-approval-response", ApprovalID: a.id, Approved: &approved})
 		}

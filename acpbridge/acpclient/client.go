@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+	"github.com/ponte-go/ponte/internal/boxmeta"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -32,6 +33,10 @@ type Config struct {
 	// [workspace.Features]. Nil serves none. A session may have another one, see [SessionConfig].
 	// The client does not close it.
 	Workspace workspace.Workspace
+	// Trusted is for an agent of the program itself, which has asked the user about its work with
+	// the workspace, or has decided by rules: it is not asked about again. If the workspace runs
+	// commands in a sandbox, the agent is told, and may have them leave it.
+	Trusted bool
 	// TerminalLogin tells the agent that the user can log in by [Client.Login].
 	TerminalLogin bool
 
@@ -171,6 +176,9 @@ func (c *Client) capabilities() acp.ClientCapabilities {
 		f := w.Features()
 		caps.FS = acp.FileSystemCapabilities{ReadTextFile: f.Read, WriteTextFile: f.Write}
 		caps.Terminal = f.Commands
+		if c.config.Trusted && f.Sandboxed {
+			caps.Meta = boxmeta.Announce(f.Unsandboxed)
+		}
 	}
 	return caps
 }

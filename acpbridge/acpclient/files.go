@@ -116,6 +116,9 @@ func (s *Session) write(ctx context.Context, path, content string) error {
 // permit asks about what the agent is about to do without having asked. It returns nil if it was
 // allowed.
 func (s *Session) permit(ctx context.Context, tool string, a *toolset.Approval) error {
+	if s.client.config.Trusted {
+		return nil
+	}
 	a.Reason = "The agent has not asked about this."
 	workspace.DefaultScope(ctx, s.workspace, tool, a)
 	if tool == toolWrite {

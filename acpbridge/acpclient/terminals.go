@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/boxmeta"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/command"
@@ -81,6 +82,9 @@ func commandOf(r *acp.CreateTerminalRequest) workspace.Command {
 func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (acp.TerminalID, error) {
 	s := t.session
 	c := commandOf(r)
+	if s.client.config.Trusted {
+		c.Sandbox = boxmeta.Asked(r.Meta)
+	}
 	if err := c.Check(); err != nil {
 		return "", workspaceError(ctx, "run", r.Command, err)
 	}
@@ -251,6 +255,7 @@ func (h *handler) TerminalOutput(ctx context.Context, r *acp.TerminalOutputReque
 	if chunk.Exit != nil {
 		code, signal := exitOf(chunk.Exit)
 		resp.ExitStatus = &acp.TerminalExitStatus{ExitCode: code, Signal: signal}
+		resp.ExitStatus.Meta = boxmeta.Tell(chunk.Exit.Created)
 	}
 	return resp, nil
 }
@@ -267,7 +272,9 @@ func (h *handler) WaitForTerminalExit(ctx context.Context, r *acp.WaitForTermina
 		return nil, workspaceError(ctx, "wait for", string(r.TerminalID), err)
 	}
 	code, signal := exitOf(&exit)
-	return &acp.WaitForTerminalExitResponse{ExitCode: code, Signal: signal}, nil
+	resp := &acp.WaitForTerminalExitResponse{ExitCode: code, Signal: signal}
+	resp.Meta = boxmeta.Tell(exit.Created)
+	return resp, nil
 }
 
 // KillTerminal implements [acp.Client].

@@ -84,16 +84,26 @@ type ConfigRule struct {
 	// Host matches a host that a call would reach. A leading "*." matches the host and all below
 	// it.
 	Host string `json:"host,omitempty"`
+	// Sandbox is where a command runs: [SandboxInside] or [SandboxOutside]. Inside can be allowed,
+	// which covers every command in the session's sandbox; with the network, a rule must allow
+	// Host "*" too. Outside can be denied or asked about.
+	Sandbox string `json:"sandbox,omitempty"`
 	// Reason is sent to the model with a denial.
 	Reason string `json:"reason,omitempty"`
 }
+
+// Values of [ConfigRule].Sandbox. Without a sandbox, every command runs outside.
+const (
+	SandboxInside  = "inside"
+	SandboxOutside = "outside"
+)
 
 // String describes the rule in a few words.
 func (r ConfigRule) String() string {
 	text := string(r.Decision)
 	for _, f := range [][2]string{
 		{"tool", r.Tool}, {"server", r.Server}, {"path", r.Path}, {"read", r.Read},
-		{"command", r.Command}, {"dir", r.Dir}, {"host", r.Host},
+		{"command", r.Command}, {"dir", r.Dir}, {"host", r.Host}, {"sandbox", r.Sandbox},
 	} {
 		if f[1] != "" {
 			text += fmt.Sprintf(" %s %q", f[0], f[1])
@@ -121,7 +131,7 @@ func (c *Config) check() error {
 			bad(where+".decision", "unknown decision %q; use allow, deny or ask", r.Decision)
 		}
 		subjects := 0
-		for _, subject := range []string{r.Path, r.Read, r.Command, r.Host} {
+		for _, subject := range []string{r.Path, r.Read, r.Command, r.Host, r.Sandbox} {
 			if subject != "" {
 				subjects++
 			}
@@ -129,14 +139,15 @@ func (c *Config) check() error {
 		switch {
 		case r.Tool == "" && r.Server == "" && subjects == 0:
 			bad(where, "matches nothing; "+
-				"set tool, server, path, read, command or host, or use mode for all calls")
+				"set tool, server, path, read, command, host or sandbox, or use mode for all calls")
 		case subjects > 1:
-			bad(where, "has several of path, read, command and host, "+
+			bad(where, "has several of path, read, command, host and sandbox, "+
 				"which no call has to have all; make a rule of each")
 		case r.Server != "" && subjects > 0:
 			bad(where, "has a server and more than a tool of it; what servers do is not known")
 		}
 		r.checkCommand(where, bad)
+		r.checkSandbox(where, bad)
 		for _, p := range [][2]string{{"path", r.Path}, {"read", r.Read}, {"dir", r.Dir}} {
 			checkPattern(p[1], where+"."+p[0], bad)
 		}
@@ -167,6 +178,20 @@ func (r *ConfigRule) checkCommand(where string, bad func(field, format string, a
 		} else if r.Decision != toolset.VerdictAllow && len(c.stages) == 0 {
 			bad(where+".command", "%q never matches: it has no words", r.Command)
 		}
+	}
+}
+
+// checkSandbox refuses rules about the sandbox that mean nothing.
+func (r *ConfigRule) checkSandbox(where string, bad func(field, format string, args ...any)) {
+	where += ".sandbox"
+	switch {
+	case r.Sandbox == "":
+	case r.Sandbox != SandboxInside && r.Sandbox != SandboxOutside:
+		bad(where, "unknown value %q; use inside or outside", r.Sandbox)
+	case r.Sandbox == SandboxOutside && r.Decision == toolset.VerdictAllow:
+		bad(where, "would allow every command to do anything; allow each with command")
+	case r.Sandbox == SandboxInside && r.Decision != toolset.VerdictAllow:
+		bad(where, "commands in the sandbox are what is safest; deny or ask about outside")
 	}
 }
 
@@ -228,7 +253,18 @@ func (c *Config) Layer(roots ...string) (Layer, error) {
 	if err != nil {
 		return Layer{}, err
 	}
-	return Layer{Name: cmp.Or(c.Name, "configuration"), Decide: t.decide}, nil
+	return Layer{Name: cmp.Or(c.Name, "configuration"), Decide: t.decide, Rules: c.listed}, nil
+}
+
+// listed returns the rules for people.
+func (c *Config) listed() (all []LayerRule) {
+	for i := range c.Rules {
+		all = append(all, LayerRule{Text: c.Rules[i].String()})
+	}
+	if c.Mode != "" && c.Mode != ModeAsk {
+		all = append(all, LayerRule{Text: "mode " + string(c.Mode)})
+	}
+	return all
 }
 
 // Reads returns what the rules about reading say of a file, by its absolute path, for tools that

@@ -20,14 +20,14 @@ func TestErrorsOfConfigurationsSayWhatToDo(t *testing.T) {
 		`{"rule":[]}`:              {`rule: unknown; use mode, rules`},
 		`{"mode":"yolo"}`:          {`mode: unknown mode "yolo"; use ask, read-only or auto`},
 		`{"mode":1,"rules":{}}`:    {"mode: want a string", "rules: want a list of rules"},
-		`{"rules":[7]}`:            {"rules[0]: want an object with decision and one of tool, server, path, read, command and host"},
+		`{"rules":[7]}`:            {"rules[0]: want an object with decision and one of tool, server, path, read, command, host and sandbox"},
 		`{"rules":[null]}`:         {"rules[0]: want an object"},
 		`{"rules":[{"tool":"x"}]}`: {`rules[0].decision: unknown decision ""; use allow, deny or ask`},
 		`{"rules":[{"decision":"reject","tool":"x"},{"decision":"allow"}]}`: {
-			`rules[0].decision: unknown decision "reject"`, "rules[1]: matches nothing; set tool, server, path, read, command or host, or use mode for all calls"},
-		`{"rules":[{"decision":"allow","tools":"x","why":""}]}`:                         {"rules[0].tools: unknown; use decision, tool, server, path, read, command, dir, host, reason", "rules[0].why: unknown"},
+			`rules[0].decision: unknown decision "reject"`, "rules[1]: matches nothing; set tool, server, path, read, command, host or sandbox, or use mode for all calls"},
+		`{"rules":[{"decision":"allow","tools":"x","why":""}]}`:                         {"rules[0].tools: unknown; use decision, tool, server, path, read, command, dir, host, sandbox, reason", "rules[0].why: unknown"},
 		`{"rules":[{"decision":"allow","tool":null}]}`:                                  {"rules[0].tool: want a string"},
-		`{"rules":[{"decision":"deny","path":"a","command":"b"}]}`:                      {"rules[0]: has several of path, read, command and host, which no call has to have all; make a rule of each"},
+		`{"rules":[{"decision":"deny","path":"a","command":"b"}]}`:                      {"rules[0]: has several of path, read, command, host and sandbox, which no call has to have all; make a rule of each"},
 		`{"rules":[{"decision":"deny","path":"src/**.go"}]}`:                            {`rules[0].path: "**" in "src/**.go" must stand alone between slashes`},
 		`{"rules":[{"decision":"deny","path":"../x"},{"decision":"deny","path":"[a"}]}`: {`must not have ".."`, `rules[1].path: "[a" is not a pattern; use names, *, ? and **`},
 		`{"rules":[{"decision":"deny","command":"  "}]}`:                                {"rules[0].command: is blank"},
@@ -47,12 +47,12 @@ func TestErrorsOfConfigurationsSayWhatToDo(t *testing.T) {
 
 func TestErrorsOfConfigurationsSayWhere(t *testing.T) {
 	_, err := approval.ParseConfig([]byte("{\n  \"mode\": \"ask\",\n  \"rules\": [\n    {\"decison\": \"deny\", \"tool\": 7},\n    {\"decision\": \"deny\", \"path\": \"é\"}\n  ]\n}"))
-	require.EqualError(t, err, `approval: configuration: line 4, column 6: rules[0].decison: unknown; use decision, tool, server, path, read, command, dir, host, reason; did you mean decision?
+	require.EqualError(t, err, `approval: configuration: line 4, column 6: rules[0].decison: unknown; use decision, tool, server, path, read, command, dir, host, sandbox, reason; did you mean decision?
 approval: configuration: line 4, column 33: rules[0].tool: want a string`)
 	_, err = approval.ParseConfig([]byte("{\"rules\": [{\"decision\": \"allow\", \"tool\": \"é\", \"path\": \"[\"},\n {\"decision\": \"deny\"}], \"mode\": \"Ask\"}"))
 	require.EqualError(t, err, `approval: configuration: line 2, column 33: mode: unknown mode "Ask"; use ask, read-only or auto
 approval: configuration: line 1, column 55: rules[0].path: "[" is not a pattern; use names, *, ? and **, with slashes between them
-approval: configuration: line 2, column 2: rules[1]: matches nothing; set tool, server, path, read, command or host, or use mode for all calls`)
+approval: configuration: line 2, column 2: rules[1]: matches nothing; set tool, server, path, read, command, host or sandbox, or use mode for all calls`)
 	_, err = approval.ParseConfig([]byte(`{"rules": [], "rules": [{"decision": "deny", "tool": "*"}]}`))
 	var e *approval.ConfigError
 	require.ErrorAs(t, err, &e)

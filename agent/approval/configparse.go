@@ -114,11 +114,11 @@ func (p *configParser) text(field string, v *strictjson.Value, to *string) {
 func (p *configParser) rule(where string, v *strictjson.Value) (r ConfigRule) {
 	if v.Kind != strictjson.Object {
 		p.bad(v.Start, where, "want an object with decision and one of "+
-			"tool, server, path, read, command and host")
+			"tool, server, path, read, command, host and sandbox")
 		return r
 	}
 	p.members(where+".", v,
-		"decision", "tool", "server", "path", "read", "command", "dir", "host", "reason")
+		"decision", "tool", "server", "path", "read", "command", "dir", "host", "sandbox", "reason")
 	p.text(where+".decision", v.Get("decision"), (*string)(&r.Decision))
 	p.text(where+".tool", v.Get("tool"), &r.Tool)
 	p.text(where+".path", v.Get("path"), &r.Path)
@@ -127,6 +127,7 @@ func (p *configParser) rule(where string, v *strictjson.Value) (r ConfigRule) {
 	p.text(where+".command", v.Get("command"), &r.Command)
 	p.text(where+".dir", v.Get("dir"), &r.Dir)
 	p.text(where+".host", v.Get("host"), &r.Host)
+	p.text(where+".sandbox", v.Get("sandbox"), &r.Sandbox)
 	p.text(where+".reason", v.Get("reason"), &r.Reason)
 	return r
 }

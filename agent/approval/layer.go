@@ -24,6 +24,16 @@ type Layer struct {
 	Name string
 	// Decide returns what the layer says about a call. It may be called for several calls at once. An error ends the run.
 	Decide func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error)
+	// Rules returns the rules of the layer, for people. It may be nil.
+	Rules func() []LayerRule
+}
+
+// LayerRule is a rule of a layer.
+type LayerRule struct {
+	// Text describes the rule. Origin names its source; empty means the layer's name.
+	Text, Origin string
+	// Drop takes the rule back. Nil means that it cannot be.
+	Drop func() error
 }
 
 // Ruling is a layer's decision about a call. The zero value leaves the decision to others.

@@ -23,6 +23,7 @@ type call struct {
 	programs     []model.Effect // that run, or whose effects are unknown
 	other        bool           // it does more than to read and write files and to reach hosts
 	command      *toolset.CommandLine
+	sandboxed    bool     // a command runs in the sandbox
 	scopes       []string // the named scopes of the command, all of which it needs
 	words        *commandWords
 }
@@ -41,6 +42,8 @@ func describe(r *toolset.ApprovalRequest, roots []string) *call {
 			c.writes = append(c.writes, c.placed(e.Path))
 		case model.EffectHost:
 			c.hosts = append(c.hosts, strings.ToLower(e.Host))
+		case model.EffectSandbox:
+			c.sandboxed, c.other = true, true
 		case model.EffectRun, model.EffectUnknown:
 			c.programs = append(c.programs, e)
 			c.other = true
@@ -106,6 +109,12 @@ func (r *compiled) forbids(c *call) fit {
 		{r.Read != "", func(c *call) fit { return r.forbidsPath(c, r.Read, c.reads, true) }},
 		{r.Host != "", r.forbidsHost},
 		{r.Command != "", r.forbidsCommand},
+		{r.Sandbox == SandboxOutside, func(c *call) fit {
+			if c.command == nil || c.sandboxed {
+				return no
+			}
+			return yes
+		}},
 	} {
 		if f.is {
 			fits = min(fits, f.fit(c))
@@ -157,8 +166,11 @@ func (r *compiled) forbidsPath(c *call, pattern string, paths []string, named bo
 }
 
 func (r *compiled) forbidsHost(c *call) fit {
-	if slices.ContainsFunc(c.hosts, func(h string) bool { return hostFits(r.Host, h) }) {
+	switch {
+	case slices.ContainsFunc(c.hosts, func(h string) bool { return hostFits(r.Host, h) }):
 		return yes
+	case slices.Contains(c.hosts, "*"):
+		return perhaps
 	}
 	return no
 }
@@ -194,10 +206,35 @@ func (t *table) allowed(call *call) Ruling {
 			rules = append(rules, r.String())
 		}
 	}
+	if rules, ok := t.inSandbox(call); ok {
+		return Ruling{Verdict: toolset.VerdictAllow, Rule: rules}
+	}
 	if call.command != nil && len(call.scopes) > 0 && len(open) == 0 {
 		return Ruling{Verdict: toolset.VerdictAllow, Rule: strings.Join(rules, ", ")}
 	}
 	return Ruling{}
+}
+
+// inSandbox reports whether rules allow a command because it runs in the sandbox: one for all
+// commands in it, and, if it has the network, one for all hosts. A command that only names hosts
+// does not reach them.
+func (t *table) inSandbox(call *call) (rules string, ok bool) {
+	if !call.sandboxed || call.command == nil {
+		return "", false
+	}
+	network := call.command.Sandbox == model.SandboxNetwork
+	for i := range t.rules {
+		r := &t.rules[i]
+		if r.Decision != toolset.VerdictAllow || !r.ofTool(call) {
+			continue
+		}
+		if r.Sandbox == SandboxInside {
+			rules, ok = r.String(), true
+		} else if r.Host == "*" {
+			network = false
+		}
+	}
+	return rules, ok && !network
 }
 
 // allows reports whether a rule alone allows all that a call does.
@@ -215,6 +252,8 @@ func (r *compiled) allows(c *call) bool {
 			(len(c.reads) == 0 || all(r.Path, c.reads))
 	case r.Read != "":
 		return !c.other && len(c.hosts)+len(c.writes) == 0 && all(r.Read, c.reads)
+	case r.Sandbox != "":
+		return false // see allowed
 	case r.Host != "":
 		return !c.other && len(c.reads)+len(c.writes) == 0 && len(c.hosts) > 0 &&
 			!slices.ContainsFunc(c.hosts, func(h string) bool { return !hostFits(r.Host, h) })
@@ -247,119 +286,3 @@ func (c *call) isIn(pattern string) bool {
 }
 
 func same(s string) string { return s }
-
-// fitsPath reports whether a path fits a pattern. fold makes upper and lower case the same, or
-// leaves them.
-func fitsPath(c *call, pattern, name string, fold func(string) string) bool {
-	return relatives(c, pattern, name, fold, glob)
-}
-
-// relatives applies a comparison to a pattern and a path, in whichever of the session's directories
-// it lies.
-func relatives(
-	c *call, pattern, name string,
-	fold func(string) string, compare func(pattern, name []string) bool,
-) bool {
-	if isAbsolute(pattern) {
-		return compare(strings.Split(pattern, "/"), strings.Split(name, "/"))
-	}
-	return slices.ContainsFunc(c.roots, func(root string) bool {
-		prefix := strings.TrimSuffix(fold(slashed(root)), "/") + "/"
-		rel, ok := strings.CutPrefix(name, prefix)
-		return ok && compare(strings.Split(pattern, "/"), strings.Split(rel, "/"))
-	})
-}
-
-// contains reports whether a directory may contain what a pattern is about. A path that ends with a
-// slash is a directory with all below it. Any other path may be one, if the pattern names files
-// below it without "**".
-func contains(c *call, pattern, name string) bool {
-	dir, all := strings.CutSuffix(name, "/")
-	root := slices.ContainsFunc(c.roots, func(root string) bool {
-		return strings.ToLower(slashed(root)) == dir
-	})
-	if root && !isAbsolute(pattern) {
-		return all
-	}
-	return relatives(c, pattern, dir, strings.ToLower, func(pattern, name []string) bool {
-		if !all {
-			if i := slices.Index(pattern, "**"); i >= 0 {
-				pattern = append(slices.Clone(pattern[:i]), "*")
-			}
-		}
-		return globbed(pattern, name, true, matches)
-	})
-}
-
-// expands reports whether a path, in which a shell may find a glob, may become one that fits a
-// pattern.
-func expands(pattern, name []string) bool {
-	if !slices.ContainsFunc(name, hasGlob) {
-		return glob(pattern, name)
-	}
-	return globbed(pattern, name, false, func(p, n string) bool {
-		if !hasGlob(n) {
-			return matches(p, n)
-		}
-		if strings.HasPrefix(p, ".") && !strings.HasPrefix(n, ".") { // which no glob matches
-			return false
-		}
-		ok, err := path.Match(n, p)
-		return ok || err != nil || hasGlob(p)
-	})
-}
-
-func hasGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
-
-// glob compares a path with a pattern, element by element. "**" at the end matches at least one
-// element.
-func glob(pattern, name []string) bool { return globbed(pattern, name, false, matches) }
-
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
-}
-
-// globbed is glob with a way to compare elements. With below set, it reports whether something
-// below the path could fit.
-func globbed(pattern, name []string, below bool, match func(pattern, name string) bool) bool {
-	// fits[i] is set if the pattern so far matches the first i elements.
-	fits := make([]bool, len(name)+1)
-	fits[0] = true
-	for n, p := range pattern {
-		if below && fits[len(name)] {
-			return true
-		}
-		next := make([]bool, len(fits))
-		for i := range fits {
-			switch {
-			case p == "**":
-				next[i] = fits[i] && (below || n < len(pattern)-1) || i > 0 && (next[i-1] || fits[i-1])
-			case i > 0 && fits[i-1]:
-				next[i] = match(p, name[i-1])
-			}
-		}
-		fits = next
-	}
-	return fits[len(name)] && !below
-}
-
-// wildcard compares a name with a pattern in which "*" matches any characters.
-func wildcard(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, parts[0])
-	if !ok {
-		return false
-	}
-	for _, middle := range parts[1 : len(parts)-1] {
-		_, rest, found := strings.Cut(name, middle)
-		if !found {
-			return false
-		}
-		name = rest
-	}
-	return strings.HasSuffix(name, parts[len(parts)-1])
-}

@@ -27,6 +27,18 @@ type Rule struct {
 	Verdict toolset.Verdict `json:"verdict"`
 }
 
+// String describes the rule in a few words.
+func (r Rule) String() string {
+	text := string(r.Verdict) + " " + r.Tool
+	if r.Source != "" {
+		text += " of " + r.Source
+	}
+	if r.Scope == "" {
+		return text + ": every call"
+	}
+	return text + ": " + r.Scope
+}
+
 // Policy remembers decisions for the rest of a session. The zero value is ready to use and has no rules. A nil Policy has no
 // rules and remembers nothing. A Policy must not be copied.
 type Policy struct {
@@ -108,6 +120,26 @@ func (p *Policy) RememberApproval(tool string, a *toolset.Approval, v toolset.Ve
 	}
 	for _, part := range a.Parts {
 		p.remember(ruleKey{tool, a.Source, part}, v)
+	}
+}
+
+// RememberDecision makes the rules of a decision about a call of a tool with this approval: of the
+// wider scope that it names, or else as [Policy.RememberApproval] does. A decision that is not
+// Always, that is Lasting (a [Keeper] has its rules), or names a scope that the approval does not
+// offer, makes none.
+func (p *Policy) RememberDecision(tool string, a *toolset.Approval, d toolset.Decision) {
+	if !d.Always || d.Lasting {
+		return
+	}
+	if d.Scope == "" {
+		p.RememberApproval(tool, a, d.Verdict)
+		return
+	}
+	offered := slices.ContainsFunc(a.Wider, func(w toolset.WiderScope) bool {
+		return w.Scope == d.Scope
+	})
+	if offered && (d.Verdict == toolset.VerdictDeny || !mustAsk(a)) {
+		p.remember(ruleKey{tool, a.Source, d.Scope}, d.Verdict)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/linediff"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -43,11 +44,18 @@ func PreviewText(p *toolset.Preview) string {
 
 // commandText shows what the shell gets, or the arguments quoted for one.
 func commandText(c *toolset.CommandLine) string {
-	label, line := "Run in a shell:", c.Line
+	label, line := "Run in a shell", c.Line
 	if line == "" {
-		label, line = "Run:", show.Command(c.Args)
+		label, line = "Run", show.Command(c.Args)
 	}
-	text := label + "\n" + show.Lines("  ", line)
+	switch c.Sandbox {
+	case "":
+	case model.SandboxNetwork:
+		label += ", with the network"
+	default:
+		label += ", outside of the sandbox"
+	}
+	text := label + ":\n" + show.Lines("  ", line)
 	if c.Dir != "" {
 		text += "\nDirectory:\n" + show.Lines("  ", c.Dir)
 	}

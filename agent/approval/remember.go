@@ -47,7 +47,7 @@ func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) 
 	known, err := r.policy.askOnce(ctx, decide, func(ctx context.Context) (_ toolset.Verdict, err error) {
 		decision, err = r.asker.Approve(ctx, req)
 		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil && (!req.Once || decision.Verdict == toolset.VerdictDeny) {
-			r.policy.RememberApproval(req.Tool, &req.Approval, decision.Verdict)
+			r.policy.RememberDecision(req.Tool, &req.Approval, decision)
 		}
 		return toolset.VerdictDefer, err
 	})

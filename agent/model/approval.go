@@ -30,6 +30,9 @@ type Approval struct {
 	// and one with a part that is denied is denied. Allowing the call always allows each part always; denying it always denies
 	// Scope.
 	Parts []string `json:"parts,omitempty"`
+	// Wider are further scopes that contain the call and that "always" may be about instead: see
+	// Decision.Scope.
+	Wider []WiderScope `json:"wider,omitempty"`
 	// Preview shows what the call would do, in order.
 	Preview []Preview `json:"preview,omitempty"`
 	// Effects are what the call does, for rules. Without them, rules go by Preview.
@@ -43,6 +46,13 @@ type Approval struct {
 	Once bool `json:"once,omitempty"`
 	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitzero"`
+}
+
+// WiderScope is a scope that contains the call, and is offered beside Approval.Scope.
+type WiderScope struct {
+	// Scope is the scope. Title names it to people.
+	Scope string `json:"scope"`
+	Title string `json:"title"`
 }
 
 // Preview is one part of the description of what a call would do. Exactly one field is set.
@@ -75,7 +85,16 @@ type CommandLine struct {
 	Dir string `json:"dir,omitempty"`
 	// Env lists the environment variables set for the command in addition to the inherited ones, each as "KEY=value".
 	Env []string `json:"env,omitempty"`
+	// Sandbox says how the command runs where commands run in a sandbox. Empty means in it.
+	// [SandboxNetwork] means in it, but with the network. [SandboxNone] means outside of it.
+	Sandbox string `json:"sandbox,omitempty"`
 }
+
+// Values of [CommandLine].Sandbox.
+const (
+	SandboxNetwork = "network"
+	SandboxNone    = "none"
+)
 
 // Verdict is the outcome of a [Decision].
 type Verdict string
@@ -101,6 +120,11 @@ type Decision struct {
 	// Always extends the verdict to all calls of the tool within the call's scope, if decisions are remembered. See
 	// package agent/approval.
 	Always bool `json:"always,omitempty"`
+	// Scope, with Always, is the one of Approval.Wider that is meant instead of Approval.Scope.
+	Scope string `json:"scope,omitempty"`
+	// Lasting, with Always, extends the verdict beyond the session, to later ones in the same
+	// project, if such decisions are kept.
+	Lasting bool `json:"lasting,omitempty"`
 	// By identifies who decided, for example a user id or the name of a policy. Empty means unknown.
 	By string `json:"by,omitempty"`
 	// Meta is for the application's use. It is stored with the result in the history and never sent to a model.

@@ -43,6 +43,12 @@ const (
 	EffectServer EffectKind = "server"
 	// EffectMoney spends Amount.
 	EffectMoney EffectKind = "money"
+	// EffectSandbox says that all other effects of the call, unknown ones too, happen in a sandbox:
+	// it writes in the session's directories only, and not what other programs execute or obey,
+	// reads no keys, and reaches only the hosts that are stated.
+	EffectSandbox EffectKind = "sandbox"
+	// EffectOutside leaves the sandbox that other calls of the session run in.
+	EffectOutside EffectKind = "outside"
 	// EffectUnknown is whatever cannot be known before the call runs.
 	EffectUnknown EffectKind = "unknown"
 )

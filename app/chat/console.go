@@ -69,6 +69,9 @@ func runConsole(ctx context.Context, config *Config) error {
 		return err
 	}
 	defer files.Close()
+	if why := files.Unsandboxed(); why != nil {
+		fmt.Fprintf(config.Err, "ideagent: commands run without a sandbox: %s\n", explain(why))
+	}
 	c := &console{
 		config: config, files: files, calls: make(chan func(), 16), changed: make(chan struct{}, 1), over: make(chan struct{}), answers: map[int]chan acp.PermissionOptionID{},
 		lines: map[int]chan string{},
@@ -77,7 +80,9 @@ func runConsole(ctx context.Context, config *Config) error {
 	opening := &talk{config: config}
 	err = opening.interruptible(ctx, func(ctx context.Context) error {
 		var err error
-		c.client, c.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: c.permission, Elicitation: c.elicit}, func(note string) {
+		base := acpclient.Config{Workspace: careful{files}, Permission: c.permission}
+		base.Elicitation, base.Trusted = c.elicit, config.Own
+		c.client, c.session, err = connect(ctx, config, base, func(note string) {
 			select {
 			case c.calls <- func() { c.model.Note(note, render.Dim) }:
 			case <-c.over:

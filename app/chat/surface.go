@@ -133,7 +133,13 @@ func (s *surface) run(ctx context.Context, cmd *cobra.Command, args []string) er
 	defer stop()
 	c.Interrupts = interrupted
 	files := editor.Local(e)
-	c.Env, c.Sandbox = files.PassEnv, files.Sandbox
+	c.Env, c.Own = files.PassEnv, s.agent == ""
+	if c.Own || e.Config.Sandbox != nil { // other agents cannot ask to leave it
+		c.Sandbox = files.Sandbox
+	}
+	if original, err := filepath.Abs(s.dir); err == nil && c.Sandbox != nil {
+		c.Sandbox.CacheOf = original // also for a copy of it
+	}
 	// One thing that needs no answers is shown as text, for people too.
 	if in, ok := e.In.(*os.File); ok && c.Person && outTTY && !s.plain && !s.json && !(s.yes && c.Prompt != "") {
 		c.Terminal = Screen(in, out.File(e.Out))

@@ -41,6 +41,8 @@ type Config struct {
 	Dir string
 	// Env are names of variables that commands get, besides ordinary ones.
 	Env []string
+	// Own is set if the agent is ideagent's own: what it has decided is not decided again here.
+	Own bool
 	// Sandbox, if not nil, is where commands run.
 	Sandbox *local.Sandbox
 	// Prompt is the one thing to ask. Empty means that In has a prompt on each line.
@@ -164,11 +166,15 @@ func run(ctx context.Context, config *Config, out front) error {
 		return err
 	}
 	defer files.Close()
+	if why := files.Unsandboxed(); why != nil {
+		fmt.Fprintf(config.Err, "ideagent: commands run without a sandbox: %s\n", explain(why))
+	}
 	t := &talk{config: config, out: out, lines: newLines(config.In)}
 	// Until the session is open, an interrupt ends everything.
 	err = t.interruptible(ctx, func(ctx context.Context) error {
 		var err error
 		base := acpclient.Config{Workspace: careful{files}, Permission: t.permission}
+		base.Trusted = config.Own
 		if _, shows := out.(*plain.Printer); shows && config.Person {
 			base.Elicitation = t.elicit
 		}

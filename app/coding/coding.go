@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
@@ -44,12 +45,13 @@ type Kit struct {
 	code    *lsptoolset.Servers
 	rules   *rules
 	undo    *undo
+	unboxed *sync.Once
 }
 
 // New returns the kit of a program. Invalid servers in the user's configuration are reported with
 // [app.Env.Wrong].
 func New(e *app.Env) *Kit {
-	k := &Kit{e: e, rules: &rules{program: e.Name, user: e.Config}}
+	k := &Kit{e: e, unboxed: new(sync.Once), rules: &rules{program: e.Name, user: e.Config}}
 	k.undo = &undo{program: e.Name, dir: e.Beside, tell: func(err error) { e.Say("%v", err) }}
 	k.servers = acpmcp.New(acpmcp.Config{Servers: servers(e)})
 	k.code = code(e)
@@ -134,6 +136,11 @@ func (k *Kit) deps(d deps.ACPDeps) (Deps, error) {
 		return Deps{}, err
 	}
 	files := d.Workspace.Workspace()
+	if here, ok := files.(interface{ Unsandboxed() error }); ok {
+		if why := here.Unsandboxed(); why != nil {
+			k.unboxed.Do(func() { k.e.Say("commands run without a sandbox: %v", why) })
+		}
+	}
 	changes := k.undo.open(d.Session, files)
 	d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
 	d.Workspace.GuardReads(reads)
@@ -150,6 +157,7 @@ func Configure[O any](k *Kit, c *host.Config[Deps, O]) {
 	c.Commands = append(commands, userPrompts(k.e.Name, k.e.Config, commands, tell)...)
 	c.SessionCommands = func(s *host.Session) []host.Command { return projectPrompts(acpbridge.SessionOf(s)) }
 	c.Prices = modelwrap.ListPrices()
+	c.Kept = keeperOf(k.e.Name, k.e.Config)
 	c.Layers = func(d Deps) []approval.Layer { return d.layers }
 	c.Files = func(d Deps) host.Files { return d.turns }
 }

@@ -3,6 +3,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -23,6 +25,25 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
+
+// keeperOf returns what keeps "always in this project" for a directory: the user's file, which is
+// created if it is missing.
+func keeperOf(program string, u *config.User) func(dir string) approval.Keeper {
+	file := u.File
+	if file == "" {
+		dir, err := config.UserDir(program)
+		if err != nil {
+			return nil
+		}
+		file = filepath.Join(dir, "config.json")
+	}
+	return func(dir string) approval.Keeper {
+		if dir == "" {
+			return nil
+		}
+		return &config.Keeper{File: file, Project: approval.ResolveLinks(dir)}
+	}
+}
 
 // fallback configures what this machine does for the client.
 func fallback(e *app.Env) (f acpbridge.LocalFallback) {
@@ -38,7 +59,10 @@ type rules struct {
 	program string
 	user    *config.User
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// dropped are the user's rules that were taken back
+	dropped []string
+
 	projects map[weak.Pointer[deps.Session]][]*config.Project // by session, as they were when the session was opened
 }
 
@@ -64,6 +88,7 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 		if err != nil {
 			return nil, err
 		}
+		layer.Rules = inFile(layer.Rules, p.File)
 		layers = append(layers, approval.ThroughLinks(layer, roots...))
 	}
 	var all []string
@@ -71,7 +96,92 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 		all = append(all, variants(root)...)
 	}
 	layer, err := user.Layer(all...)
-	return append(layers, approval.ThroughLinks(layer, roots...)), err
+	if err != nil {
+		return nil, err
+	}
+	layer = approval.ThroughLinks(layer, roots...)
+	layer.Rules = func() []approval.LayerRule { return r.listed(&user) }
+	layer.Decide = r.without(layer.Decide, func() (approval.Layer, error) {
+		now := user
+		now.Rules = r.left(user.Rules)
+		l, err := now.Layer(all...)
+		return approval.ThroughLinks(l, roots...), err
+	})
+	return append(layers, layer), nil
+}
+
+// inFile returns rules with the file that they are from.
+func inFile(rules func() []approval.LayerRule, file string) func() []approval.LayerRule {
+	return func() []approval.LayerRule {
+		all := rules()
+		for i := range all {
+			all[i].Origin = file
+		}
+		return all
+	}
+}
+
+// decides is a layer's Decide.
+type decides = func(context.Context, *toolset.ApprovalRequest) (approval.Ruling, error)
+
+// without returns a decision without the rules that were taken back since the session was opened.
+// again makes the layer with the rules that are left.
+func (r *rules) without(
+	decide decides, again func() (approval.Layer, error),
+) decides {
+	var mu sync.Mutex
+	seen := 0
+	return func(ctx context.Context, req *toolset.ApprovalRequest) (approval.Ruling, error) {
+		mu.Lock()
+		r.mu.Lock()
+		n := len(r.dropped)
+		r.mu.Unlock()
+		if n > seen {
+			layer, err := again()
+			if err != nil {
+				mu.Unlock()
+				return approval.Ruling{}, err
+			}
+			decide, seen = layer.Decide, n
+		}
+		now := decide
+		mu.Unlock()
+		return now(ctx, req)
+	}
+}
+
+// left returns the rules that were not taken back.
+func (r *rules) left(all []approval.ConfigRule) []approval.ConfigRule {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(all), func(one approval.ConfigRule) bool {
+		return slices.Contains(r.dropped, one.String())
+	})
+}
+
+// listed returns the user's rules for people, with the file that they are from.
+func (r *rules) listed(user *approval.Config) (all []approval.LayerRule) {
+	origin := cmp.Or(r.user.File, "the user's configuration")
+	for _, one := range r.left(user.Rules) {
+		text := one.String()
+		rule := approval.LayerRule{Text: text, Origin: origin}
+		if r.user.File != "" {
+			rule.Drop = func() error {
+				if err := config.DropRule(r.user.File, text); err != nil {
+					return err
+				}
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.dropped = append(r.dropped, text)
+				return nil
+			}
+		}
+		all = append(all, rule)
+	}
+	if user.Mode != "" && user.Mode != approval.ModeAsk {
+		all = append(all, approval.LayerRule{Text: "mode " + string(user.Mode), Origin: origin})
+	}
+	return all
 }
 
 // reads returns what the rules say about reading a file. Of the user's file and the projects' files

@@ -38,10 +38,11 @@ type User struct {
 	Files        Side     // where files are read and written
 	Terminal     Side     // where commands run
 	Env          []string // names of variables that commands get
-	Sandbox      bool     // commands on this machine run in one
+	Sandbox      *bool    // commands on this machine run in one; nil: where it is possible
 	Prompts      string   // absolute, unless it is empty
 	Bare         bool
 	Permissions  approval.Config
+	Always       []Always // what was answered with "always in this project"
 
 	servers, code func() []byte    // documents, which may have secrets: see MCPServers and LanguageServers
 	places        map[string]place // of the keys, by name
@@ -87,6 +88,7 @@ func Keys() []Key {
 		{Name: "mode", Want: "a string", Values: modes, set: text(func(u *User) *string { return &u.Mode })},
 		{Name: "instructions", Want: "a string", set: text(func(u *User) *string { return &u.Instructions })},
 		{Name: "permissions", Want: "an object", Project: true, set: func(d *decoder, u *User, v *strictjson.Value) { u.Permissions = d.permissions(v) }},
+		{Name: "always", Want: "a list of objects", set: (*decoder).always},
 		{Name: "files", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Files) })},
 		{Name: "terminal", Want: "a string", Values: sides, set: text(func(u *User) *string { return (*string)(&u.Terminal) })},
 		{Name: "env", Want: "a list of strings", set: (*decoder).env},
@@ -101,6 +103,7 @@ func Keys() []Key {
 // ParseUser reads the text of a user's file. Paths in it are relative to the file's directory. Its error joins a [*Problem] for each
 // mistake.
 func ParseUser(file string, data []byte) (*User, error) {
+	data = plain(data)
 	d := &decoder{file: file, data: data}
 	u := &User{File: file, places: map[string]place{}}
 	top := d.top(func(k Key) bool { return true })
@@ -123,6 +126,7 @@ func ParseUser(file string, data []byte) (*User, error) {
 
 // ParseProject reads the text of a project's file. What would permit something is an error.
 func ParseProject(file string, data []byte) (*Project, error) {
+	data = plain(data)
 	d := &decoder{file: file, data: data}
 	top := d.top(func(k Key) bool { return k.Project })
 	p := &Project{File: file}

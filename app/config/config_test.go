@@ -26,6 +26,7 @@ const whole = "\uFEFF" + `{
   "mode": "plan",
   "instructions": "Use tabs.",
   "permissions": {"mode": "auto", "rules": [{"decision": "deny", "path": "**/.env"}]},
+  "always": [{"project": "/p", "tool": "run_command", "scope": "go test", "verdict": "allow"}],
   "files": "local",
   "terminal": "client-or-local",
   "env": ["GH_TOKEN", "MY_*"],
@@ -51,7 +52,7 @@ func TestUserFileSetsEveryKey(t *testing.T) {
 	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, servers[0].Transport.(mcptoolset.Command).Path)
 	require.JSONEq(t, `{"gopls": {"disabled": true}}`, string(u.LanguageServers()))
 	require.Equal(t, filepath.Join(dir, "my", "prompts"), u.Prompts)
-	require.True(t, u.Bare && u.Sandbox)
+	require.True(t, u.Bare && *u.Sandbox)
 	require.Equal(t, []string{"GH_TOKEN", "MY_*"}, u.Env)
 	for _, k := range config.Keys() {
 		require.Contains(t, whole, `"`+k.Name+`"`, "every key is tested")
@@ -78,7 +79,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{"prompts": " "}`:                      {"prompts: want a directory"},
 		`{"model": "offline", "model": "offline"}`: {`f:1:22: "model" is there twice`},
 		"{\"permissions\": {\"rules\": [\n  {\"decision\": \"allow\", \"toool\": \"x\"}]},\n \"x\": 1}": {
-			"f:2:25: permissions.rules[0].toool: unknown; use decision, tool, server, path, read, command, dir, host, reason; did you mean tool?", `f:3:2: "x": unknown key`},
+			"f:2:25: permissions.rules[0].toool: unknown; use decision, tool, server, path, read, command, dir, host, sandbox, reason; did you mean tool?", `f:3:2: "x": unknown key`},
 		`{"permissions": {"mode": "yolo"}}`: {`f:1:26: permissions.mode: unknown mode "yolo"; use ask, read-only or auto`},
 		`{"permissions": null}`:             {"permissions: want an object, not null"},
 	} {

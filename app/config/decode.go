@@ -158,7 +158,7 @@ func (d *decoder) env(u *User, v *strictjson.Value) {
 	}
 }
 
-func (*decoder) sandbox(u *User, v *strictjson.Value) { u.Sandbox = v.Text == "true" }
+func (*decoder) sandbox(u *User, v *strictjson.Value) { u.Sandbox = new(v.Text == "true") }
 
 // permissions reads the form of package approval.
 func (d *decoder) permissions(v *strictjson.Value) approval.Config {

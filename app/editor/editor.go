@@ -102,8 +102,9 @@ func (s surface) serve(ctx context.Context, e *app.Env) error {
 
 // Local returns how commands run on this machine, as the user's configuration says.
 func Local(e *app.Env) (c local.Config) {
-	if c.PassEnv = e.Config.Env; e.Config.Sandbox {
-		c.Sandbox = &local.Sandbox{}
+	required := e.Config.Sandbox
+	if c.PassEnv = e.Config.Env; required == nil || *required {
+		c.Sandbox = &local.Sandbox{MayLeave: true, Optional: required == nil}
 		if dir, err := os.UserCacheDir(); err == nil {
 			c.Sandbox.Cache = filepath.Join(dir, e.Name, "sandbox")
 		}

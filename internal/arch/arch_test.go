@@ -43,7 +43,7 @@ var rules = map[string][]string{
 	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/hide", "internal/linediff", "internal/lsp", "internal/protect"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/linediff", "internal/protect"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
-	"toolset/workspace/local":               {"toolset/workspace", "internal/guard", "internal/hide"},
+	"toolset/workspace/local":               {"agent/model", "toolset/workspace", "internal/guard", "internal/hide"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace", "toolset/workspace/checkpoint"},
 	"agent/approval":                        {"agent/model", "toolset", "toolset/command", "internal/linediff", "internal/nearest", "internal/protect", "internal/show", "internal/strictjson", "internal/verdict"},
 	"agent/capability/guardrails":           {"agent", "agent/engine", "agent/model", "toolset", "internal/schema", "internal/show", "internal/verdict"},
@@ -78,12 +78,13 @@ var rules = map[string][]string{
 	"acpbridge/acp":                         {"internal/hide", "internal/show"},
 	"acpbridge/acp/acpview":                 {"acpbridge/acp", "acpbridge/acp/unstable", "agent/view", "internal/linediff", "internal/markdown", "internal/show"},
 	"acpbridge/acp/unstable":                {"acpbridge/acp", "internal/hide"},
-	"acpbridge/acpclient":                   {"acpbridge/acp", "agent", "agent/model", "agent/view", "toolset", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "agent/approval", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show", "internal/hide", "internal/nearest"},
+	"acpbridge/acpclient":                   {"acpbridge/acp", "agent", "agent/model", "agent/view", "toolset", "acpbridge/acp/acpview", "acpbridge/acp/unstable", "agent/approval", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/boxmeta", "internal/elicit", "internal/guard", "internal/show", "internal/hide", "internal/nearest"},
 	"acpbridge/acpmcp":                      {"acpbridge/acp", "acpbridge/acp/unstable", "deps", "toolset", "toolset/mcptoolset"},
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "agent/model", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/hide", "internal/show"},
 	"acpbridge/acphttp":                     {"acpbridge/acp", "internal/hide"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},
+	"internal/boxmeta":                      {"agent/model"},
 	"internal/protect":                      {"agent/model", "toolset/command"},
 	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "internal/hide", "internal/plainjson", "internal/show"},
 	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "webbridge", "internal/show"},
@@ -167,6 +168,7 @@ var thirdParty = map[string][]string{
 	"examples/ideagent/internal/program": {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"examples/webagent/internal/program": {"github.com/spf13/pflag"},
 	"app/keyring":                        {"github.com/zalando/go-keyring"},
+	"app/config":                         {"github.com/tailscale/hujson"},
 }
 
 type pkg struct {

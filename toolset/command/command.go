@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -22,6 +23,8 @@ type Command struct {
 	Dir string
 	// Env are the variables that are set in addition to the inherited ones, each as "NAME=value".
 	Env []string
+	// Sandbox is empty, "network" or "none": see [model.CommandLine].
+	Sandbox string
 }
 
 // Place is where named scopes hold.
@@ -74,6 +77,9 @@ func exactScope(c *Command) string {
 	if len(c.Env) > 0 {
 		fmt.Fprintf(&b, " with %q", c.Env)
 	}
+	if c.Sandbox != "" {
+		fmt.Fprintf(&b, " sandbox %q", c.Sandbox)
+	}
 	return b.String()
 }
 
@@ -91,7 +97,7 @@ func exactTitle(c *Command, p *Place) string {
 		shown = name + "=" + show.Word(value) + " " + shown
 	}
 	if len(shown) > maxTitle || strings.Contains(shown, "`") || !show.Plain(shown) {
-		return "exactly this command"
+		return "exactly this command" + outsideTitle(c)
 	}
 	title := "exactly `" + shown + "`"
 	if len(p.Roots) > 0 && c.Dir != p.Roots[0] {
@@ -100,11 +106,22 @@ func exactTitle(c *Command, p *Place) string {
 			dir = rel
 		}
 		if len(dir) > maxTitle || !show.Plain(dir) {
-			return "exactly this command"
+			return "exactly this command" + outsideTitle(c)
 		}
 		title += " in " + dir
 	}
-	return title
+	return title + outsideTitle(c)
+}
+
+// outsideTitle says that a command has more than the sandbox gives.
+func outsideTitle(c *Command) string {
+	switch c.Sandbox {
+	case "":
+		return ""
+	case model.SandboxNetwork:
+		return " with the network"
+	}
+	return " outside of the sandbox"
 }
 
 // titleOf describes the commands that named scopes cover.
@@ -126,7 +143,7 @@ func titleOf(names []string, onFiles bool) string {
 // namedScopes returns the named scopes of all commands that c runs, sorted; nil if one of them has none. onFiles says that one of them
 // may be about files.
 func namedScopes(c *Command, p *Place) (names []string, onFiles bool) {
-	if p.Windows || len(c.Env) > 0 || !filepath.IsAbs(c.Dir) || (c.Line == "") == (len(c.Args) == 0) {
+	if p.Windows || len(c.Env) > 0 || c.Sandbox != "" || !filepath.IsAbs(c.Dir) || (c.Line == "") == (len(c.Args) == 0) {
 		return nil, false
 	}
 	steps, ok := steps(c)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -17,6 +18,8 @@ import (
 //   - Dir is the directory to run in, a path in the workspace. Empty means the first root.
 //   - Env are variables to add to the environment, each as "NAME=value". A later one wins over an
 //     earlier one.
+//   - Sandbox asks for the network, or to leave the sandbox, where commands run in one and may do
+//     so ([Features]).
 type Command toolset.CommandLine
 
 // Process is a command that was started. It is safe for concurrent use. Close must be called.
@@ -84,6 +87,11 @@ func (c *Command) Check() error {
 		if strings.IndexByte(text, 0) >= 0 {
 			return fmt.Errorf("%w: it contains a NUL byte", ErrCommand)
 		}
+	}
+	switch c.Sandbox {
+	case "", model.SandboxNetwork, model.SandboxNone:
+	default:
+		return fmt.Errorf("%w: the sandbox %q is unknown", ErrCommand, c.Sandbox)
 	}
 	for _, v := range c.Env {
 		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {

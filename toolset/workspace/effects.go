@@ -42,8 +42,10 @@ func (c *call) planEffects(p *plan) []model.Effect {
 // files by their names and on the targets of links.
 func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect {
 	place := command.Place{Windows: StyleOf(c.ws.Roots()[0]) == Windows}
-	run := command.Command{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}
-	effects := command.Effects(run, place)
+	run := command.Command{
+		Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env, Sandbox: cmd.Sandbox,
+	}
+	effects := append(command.Effects(run, place), c.sandboxEffects(cmd)...)
 	if cmd.linked() {
 		run.Dir = cmd.real
 		for _, e := range command.Effects(run, place) {

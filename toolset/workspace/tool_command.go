@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -30,6 +31,31 @@ type runCommandArgs struct {
 	Env        map[string]string `json:"env,omitempty" jsonschema_description:"Variables to add to the environment."`
 	Timeout    int               `json:"timeout_seconds,omitempty" jsonschema_description:"After how many seconds to kill the command." validate:"omitempty,min=1,max=86400"`
 	Background bool              `json:"background,omitempty" jsonschema_description:"Do not wait: return a terminal id immediately. The command runs until it ends, or is killed or released."`
+
+	sandbox string // of boxedCommandArgs
+}
+
+// boxedCommandArgs are the arguments where commands run in a sandbox and may leave it.
+type boxedCommandArgs struct {
+	runCommandArgs
+	Sandbox string `json:"sandbox,omitempty" jsonschema_description:"Leave out to run in the sandbox. network: in the sandbox, with the network. none: outside of it." validate:"omitempty,oneof=network none"`
+}
+
+func boxedCommandDescription(timeout time.Duration) string {
+	return runCommandDescription(timeout) + " Commands run in a sandbox: they write only in the " +
+		"working directories and a /tmp of their own, not to git's configuration and hooks or " +
+		"the settings of editors and agents, and have no network. If a command fails for that " +
+		"reason, set sandbox; the user is asked."
+}
+
+func (c *call) approveBoxed(ctx context.Context, in boxedCommandArgs) (*toolset.Approval, error) {
+	in.sandbox = in.Sandbox
+	return c.approveCommand(ctx, in.runCommandArgs)
+}
+
+func (c *call) runBoxed(ctx context.Context, in boxedCommandArgs) (toolset.Result, error) {
+	in.sandbox = in.Sandbox
+	return c.runCommand(ctx, in.runCommandArgs)
 }
 
 // prepared is a command that could run.
@@ -64,8 +90,10 @@ func (c *call) approveCommand(ctx context.Context, in runCommandArgs) (*toolset.
 
 func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Approval {
 	a := &toolset.Approval{
-		Title:   "Run " + cmd.title,
-		Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}}},
+		Title: "Run " + cmd.title,
+		Preview: []toolset.Preview{{Command: &toolset.CommandLine{
+			Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env, Sandbox: cmd.Sandbox,
+		}}},
 	}
 	if cmd.linked() { // a link may be changed while the question is open
 		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
@@ -73,6 +101,11 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 	a.Basis = "in " + cmd.real
 	c.affects(a, c.commandEffects(ctx, cmd))
 	c.scope(ctx, a)
+	if c.ws.Features().Sandboxed && cmd.Sandbox == "" {
+		a.Covers = append(a.Covers, SandboxScope)
+		wider := toolset.WiderScope{Scope: SandboxScope, Title: "all commands in the sandbox"}
+		a.Wider = append(a.Wider, wider)
+	}
 	return a
 }
 
@@ -137,6 +170,9 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 	state := CommandState{Exit: exit, TimedOut: timedOut}
 	how += createdNote(exit)
 	out, err := c.output(ctx, t)
+	if err == nil && t.Command.Sandbox != model.SandboxNone && c.ws.Features().Sandboxed {
+		how += deniedNote(exit, out.head+out.tail, c.ws.Features().Unsandboxed, t.Command.Sandbox)
+	}
 	if failed, ok := errors.AsType[*toolset.FailedError](err); ok { // how it ended is worth knowing
 		return withMeta(fmt.Sprintf("[%s]\n[%s]", failed.Message, how), state), false, nil
 	}

@@ -81,7 +81,7 @@ type tools[D any] struct {
 	session func(D) *Session
 	options options
 	all     []feature[D]
-	cached  [1 << 6][]*toolset.Tool[D] // by features
+	cached  [1 << 7][]*toolset.Tool[D] // by features
 }
 
 // feature is a tool and what it needs.
@@ -144,10 +144,13 @@ const (
 	canWalk
 	canCommand
 	canUnsaved // which no tool needs
+	canLeave   // the sandbox
 )
 
 func abilitiesOf(f Features) (all abilities) {
-	for i, has := range [...]bool{f.Read, f.readsSaved(), f.Write, f.Walk, f.Commands, f.Unsaved} { // in the order of the constants
+	for i, has := range [...]bool{ // in the order of the constants
+		f.Read, f.readsSaved(), f.Write, f.Walk, f.Commands, f.Unsaved, f.Commands && f.Unsandboxed,
+	} {
 		if has {
 			all |= 1 << i
 		}
@@ -192,12 +195,17 @@ func (t *tools[D]) define() []feature[D] {
 		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil, execute("Stop terminal")...), canCommand},
 		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil, execute("Close terminal")...), canCommand},
 	}
+	boxed := makeTool(t, ToolRunCommand, boxedCommandDescription(t.options.commandTimeout),
+		(*call).runBoxed, (*call).approveBoxed, run...)
 	for i := range t.cached {
 		for _, f := range all {
 			if f.needs&abilities(i) != f.needs {
 				continue
 			}
 			tool := f.tool
+			if abilities(i)&canLeave != 0 && tool.Def.Name == ToolRunCommand {
+				tool = boxed
+			}
 			if f.needs&canWalk != 0 && abilities(i)&canUnsaved != 0 {
 				saved := *tool
 				saved.Def.Description += " Unsaved changes in the editor are not seen."

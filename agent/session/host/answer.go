@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
@@ -71,15 +72,15 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 	}
 	switch {
 	case a.Choice != "":
-		if !slices.ContainsFunc(q.entity.Choices, func(c view.Choice) bool { return c.ID == a.Choice }) {
+		i := slices.IndexFunc(q.offers, func(c approval.Choice) bool { return c.ID == a.Choice })
+		if i < 0 {
 			return wrong("unknown choice %q: use one of %q", a.Choice, choiceIDs(q.entity.Choices))
 		}
-		d := toolset.Decision{Verdict: toolset.VerdictAllow, By: by, Always: a.Choice == AllowAlways || a.Choice == RejectAlways}
-		if a.Choice == RejectOnce || a.Choice == RejectAlways {
-			d.Verdict = toolset.VerdictDeny
+		d := q.offers[i].Decision
+		if d.By = by; d.Verdict == toolset.VerdictDeny {
 			d.Reason = "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."
 		}
-		return Answer{Decision: &d}, nil
+		return Answer{Decision: &d, Choice: a.Choice}, nil
 	case a.Decision != nil:
 		switch d := a.Decision; {
 		case q.form != nil:
@@ -94,6 +95,7 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 		d := *a.Decision
 		d.By = cmp.Or(d.By, by)
 		d.Always = d.Always && q.always
+		d.Lasting = d.Lasting && d.Always && q.lasting
 		return Answer{Decision: &d}, nil
 	case a.Reply != nil:
 		if q.form == nil {

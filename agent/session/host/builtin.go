@@ -26,7 +26,7 @@ type Tool struct {
 	Idempotent bool
 }
 
-// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /cost, /undo and /export. /mode
+// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /permissions, /cost, /undo and /export. /mode
 // and /model are offered if there is something to choose from. prices may be nil. Then /cost shows only tokens.
 func BuiltIns(prices model.PriceTable) []Command {
 	return []Command{
@@ -34,6 +34,10 @@ func BuiltIns(prices model.PriceTable) []Command {
 		{Name: "mode", Description: "Show the mode, or set it.", Hint: "mode", Offered: offers(SettingMode), Run: setBy(SettingMode)},
 		{Name: "model", Description: "Show the model, or set it.", Hint: "model", Offered: offers(SettingModel), Run: setBy(SettingModel)},
 		{Name: "tools", Description: "List the agent's tools.", Run: listTools},
+		{
+			Name: "permissions", Description: "List the rules that decide about calls, or take one back.",
+			Hint: "remove NUMBER", Run: permissions,
+		},
 		{Name: "cost", Description: "Show what the session has used.", Run: func(_ context.Context, call *CommandCall) (agent.CommandResult, error) {
 			return cost(call, prices)
 		}},

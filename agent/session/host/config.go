@@ -57,6 +57,11 @@ type Config[D, O any] struct {
 	// decisions, its mode and the user. See [approval.Layered]. It is called for each run, and may be nil.
 	Layers func(d D) []approval.Layer
 
+	// Kept returns what keeps the rules of answers "always in this project" for a session in a
+	// directory, which are then offered. It may be nil, and may return nil. Layers come before these
+	// rules.
+	Kept func(dir string) approval.Keeper
+
 	// Modes, Models and Thinking are what users can choose from; the first is the default. They are the settings [SettingMode],
 	// [SettingModel] and [SettingThinking]. Thinking are levels of model.Settings, and [ThinkingDefault]; a model may have its own. Settings
 	// are the program's own.

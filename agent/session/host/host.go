@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
@@ -42,7 +43,8 @@ type Host struct {
 	settings []Setting
 	thinking []string
 	commands []Command
-	more     func(*Session) []Command // nil if sessions have no commands of their own
+	lasting  func(dir string) approval.Keeper // nil if nothing is kept beyond sessions
+	more     func(*Session) []Command         // nil if sessions have no commands of their own
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
@@ -67,7 +69,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, window: c.Window, busy: c.Busy, idle: c.idle(),
 		prices: c.Prices, info: c.info(), money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
-		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands,
+		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands, lasting: c.Kept,
 		thinking: slices.Clone(c.Thinking), errorText: c.ErrorText, undoes: c.Files != nil, settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
@@ -25,7 +26,7 @@ func (s *Session) expect(c *conversation, history []*model.Message) {
 }
 
 func (s *Session) questionOf(c *conversation, history []*model.Message, call *agent.PendingCall) *question {
-	q := pendingQuestion(history[len(history)-1].RunID, call)
+	q := pendingQuestion(history[len(history)-1].RunID, call, s.keeper() != nil)
 	q.entity.Parent = c.Waiting(call)
 	return q
 }
@@ -72,16 +73,19 @@ func answerIn(all *agent.DeferredResults, key string) *Answer {
 	return nil
 }
 
-func pendingQuestion(run string, call *agent.PendingCall) *question {
+func pendingQuestion(run string, call *agent.PendingCall, lasting bool) *question {
 	q := &question{call: call, entity: view.Entity{
 		ID: transcript.PendingID(run, call.Key()), Kind: view.Question, Name: call.Tool, Status: view.Pending, Title: show.Line(call.Tool),
 	}}
 	if a := call.Approval; a != nil {
-		q.always = !a.Once
+		q.always, q.lasting = !a.Once, lasting
+		q.offers = approval.Choices(&toolset.ApprovalRequest{
+			Origin: toolset.Origin{Tool: call.Tool}, Approval: *a, Lasting: lasting,
+		}, true)
 		if a.Title != "" {
 			q.entity.Title = show.Line(a.Title)
 		}
-		q.entity.Content, q.entity.Choices = previews(a, call.Invalid), choices(call.Tool, a, q.always)
+		q.entity.Content, q.entity.Choices = previews(a, call.Invalid), choices(q.offers)
 	}
 	if call.MayHaveRun {
 		for i, title := range []string{"Run it again", "Do not run it again"} {
@@ -102,11 +106,35 @@ func (s *Session) remember(ctx context.Context, c *conversation, q *question, d 
 	case d == nil || !d.Always || len(d.Args) > 0:
 		return
 	case q.asked != nil:
-		s.policy.RememberApproval(q.asked.Tool, &q.asked.Approval, d.Verdict)
+		s.keepDecision(ctx, c, q.asked.Tool, &q.asked.Approval, d)
 	case q.call != nil && q.call.Approval != nil:
-		s.policy.RememberApproval(q.call.Tool, q.call.Approval, d.Verdict)
+		s.keepDecision(ctx, c, q.call.Tool, q.call.Approval, d)
 	}
+}
+
+// keepDecision keeps the rules of a decision that holds always, in the session or in the project.
+func (s *Session) keepDecision(
+	ctx context.Context, c *conversation, tool string, a *toolset.Approval, d *toolset.Decision,
+) {
+	if k := s.keeper(); d.Lasting && k != nil {
+		if err := k.Keep(approval.RulesOf(tool, a, *d)...); err == nil {
+			return
+		} else { // it holds in the session at least
+			s.logError("what holds always in the project is not recorded", err)
+		}
+	}
+	now := *d
+	now.Lasting = false
+	s.policy.RememberDecision(tool, a, now)
 	s.keepRules(ctx, c)
+}
+
+// keeper returns what keeps rules beyond the session, or nil.
+func (s *Session) keeper() approval.Keeper {
+	if s.host.lasting == nil {
+		return nil
+	}
+	return s.host.lasting(s.Info().Dir)
 }
 
 // keepRules stores the rules of the policy in the middle of a turn, in case the process ends.

@@ -35,7 +35,8 @@ type Answer struct {
 	Result *toolset.Result
 }
 
-// The ids and classes of the choices about a call that needs approval.
+// The ids and classes of the choices about a call that needs approval. Further choices, such as
+// "always in this project", have one of these classes and other ids: see [approval.Choices].
 const (
 	AllowOnce    = "allow_once"
 	AllowAlways  = "allow_always"
@@ -45,10 +46,12 @@ const (
 
 // question is a question that waits for an answer.
 type question struct {
-	entity view.Entity
-	call   *agent.PendingCall // of a run that is pending; nil while a run waits
-	always bool               // "always" is offered
-	form   *elicit.Form       // of a tool's question; nil for others
+	entity  view.Entity
+	call    *agent.PendingCall // of a run that is pending; nil while a run waits
+	always  bool               // "always" is offered
+	lasting bool               // "always in this project" is
+	offers  []approval.Choice  // about a call that needs approval
+	form    *elicit.Form       // of a tool's question; nil for others
 	// asked is the request of a run that waits; nil for others.
 	asked *toolset.ApprovalRequest
 
@@ -179,6 +182,7 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 					return toolset.Defer(), err
 				}
 			}
+			r.Lasting = s.keeper() != nil
 			q := approvalQuestion(&r)
 			q.asked = &r
 			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
@@ -191,7 +195,12 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 			if err != nil || a == nil {
 				return toolset.Defer(), err
 			}
-			return *a.Decision, nil
+			d = *a.Decision
+			d.Lasting = d.Lasting && q.lasting && d.Always && len(d.Args) == 0 && ctx.Err() == nil
+			if d.Lasting && (!r.Once || d.Verdict == toolset.VerdictDeny) {
+				s.keepDecision(ctx, t.c, r.Tool, &r.Approval, &d)
+			}
+			return d, nil
 		},
 		OnAnswer: func(ctx context.Context, asked toolset.Question) (toolset.Reply, error) {
 			q, err := toolQuestion(&asked)
@@ -302,6 +311,8 @@ func (a *Answer) value() string {
 		return string(a.Reply.Action)
 	case d == nil:
 		return "result"
+	case a.Choice != "":
+		return a.Choice
 	case d.Verdict == toolset.VerdictAllow && d.Always:
 		return AllowAlways
 	case d.Verdict == toolset.VerdictAllow:
@@ -314,10 +325,11 @@ func (a *Answer) value() string {
 
 // approvalQuestion is the question about a call that needs approval.
 func approvalQuestion(r *toolset.ApprovalRequest) *question {
-	q := &question{always: !r.Once, entity: view.Entity{
+	offers := approval.Choices(r, true)
+	q := &question{always: !r.Once, lasting: r.Lasting, offers: offers, entity: view.Entity{
 		ID: transcript.QuestionID(r.RunID, r.Step, r.CallID()), Parent: transcript.CallID(r.RunID, r.Step, r.CallID()),
 		Kind: view.Question, Name: r.Tool, Status: view.Pending, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)),
-		Content: previews(&r.Approval, r.Invalid), Choices: choices(r.Tool, &r.Approval, !r.Once),
+		Content: previews(&r.Approval, r.Invalid), Choices: choices(offers),
 	}}
 	q.entity.Digest = subject{ID: q.entity.ID, Path: r.Path, Tool: r.Tool, Args: r.Args, Approval: &r.Approval, Invalid: r.Invalid}.digest()
 	return q
@@ -371,26 +383,10 @@ func previews(a *model.Approval, invalid string) []view.Content {
 }
 
 // choices returns the choices of a person, with "always" only if it is remembered.
-func choices(tool string, a *model.Approval, always bool) []view.Choice {
-	scope := "every call of " + tool
-	switch {
-	case a.ScopeTitle != "":
-		scope = a.ScopeTitle
-	case a.Scope != "":
-		scope = tool + " for " + a.Scope
+func choices(all []approval.Choice) []view.Choice {
+	shown := make([]view.Choice, len(all))
+	for i, c := range all {
+		shown[i] = view.Choice{ID: c.ID, Class: c.Class, Title: c.Title}
 	}
-	scope = show.Line(scope)
-	once := view.Choice{ID: AllowOnce, Class: AllowOnce, Title: "Allow once"}
-	reject := view.Choice{ID: RejectOnce, Class: RejectOnce, Title: "Reject"}
-	if !always {
-		return []view.Choice{once, reject}
-	}
-	rejected := scope
-	if len(a.Parts) > 0 { // a rule that denies is about the whole, one that allows about each part
-		rejected = "exactly this"
-	}
-	return []view.Choice{
-		once, {ID: AllowAlways, Class: AllowAlways, Title: "Always allow " + scope + " in this session"},
-		reject, {ID: RejectAlways, Class: RejectAlways, Title: "Always reject " + rejected + " in this session"},
-	}
+	return shown
 }

@@ -157,6 +157,9 @@ func (t *Turn) input(p *Prompt) (*runInput, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k := s.keeper(); k != nil {
+		layers = append(slices.Clip(layers), approval.Kept(k))
+	}
 	asker := s.keeping(t.c, approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log))
 	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
 	in.before = append(in.before, p.Options...)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/guard"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -122,10 +123,14 @@ func (w *Workspace) guarded(c workspace.Command, dir *os.File, at place) (guard.
 		argv = c.Argv(workspace.Slash)
 	}
 	g.Path, g.Args = argv[0], argv[1:]
-	if w.box == nil {
+	inside, err := w.boxes(&c)
+	if err != nil {
+		return g, started{}, err
+	}
+	if !inside {
 		return g, started{program: argv[0]}, nil
 	}
-	boxed, err := w.box.wrap(&g, real, at.Path)
+	boxed, err := w.box.wrap(&g, real, at.Path, c.Sandbox == model.SandboxNetwork)
 	if err != nil {
 		return g, started{}, startError(argv[0], err)
 	}

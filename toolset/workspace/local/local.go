@@ -55,6 +55,8 @@ type Workspace struct {
 	real   []string // what they lead to
 	env    func() []string
 	box    box // the sandbox, nil without one
+	// unboxed is why there is none, if one was configured
+	unboxed error
 
 	mu        sync.Mutex
 	nextID    int
@@ -102,11 +104,15 @@ func Open(c Config) (*Workspace, error) {
 	w.env, w.config.Env = func() []string { return env }, nil // nothing prints functions
 	if c.Sandbox != nil && !c.NoCommands {
 		box, err := c.Sandbox.open(w)
-		if err != nil {
+		switch {
+		case err == nil:
+			w.box = box
+		case c.Sandbox.Optional && errors.Is(err, ErrSandbox):
+			w.unboxed = err
+		default:
 			w.closeRoots()
 			return nil, err
 		}
-		w.box = box
 	}
 	return w, nil
 }
@@ -157,7 +163,12 @@ func (w *Workspace) RealRoots() []string { return w.real }
 
 // Features implements [workspace.Workspace].
 func (w *Workspace) Features() workspace.Features {
-	return workspace.Features{Read: true, Write: true, Remove: true, Walk: true, Commands: !w.config.NoCommands && canRun}
+	f := workspace.Features{Read: true, Write: true, Remove: true, Walk: true}
+	f.Commands = !w.config.NoCommands && canRun
+	if w.box != nil {
+		f.Sandboxed, f.Unsandboxed = w.box.tight(), w.config.Sandbox.MayLeave
+	}
+	return f
 }
 
 // Close ends all commands, with everything they started, and waits for that. After it every method returns [workspace.ErrClosed].

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/guard"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // Sandbox restricts commands with bubblewrap (bwrap), on Linux. A command sees the
@@ -31,6 +33,13 @@ type Sandbox struct {
 	// Sockets lets commands use Unix sockets, also sockets of other programs, such as the user's
 	// ssh-agent. Pairs of sockets always work.
 	Sockets bool
+	// MayLeave lets a command run with the network, or outside of the sandbox, if it asks for that
+	// ([workspace.Command].Sandbox). The tools of package workspace then ask the user. Otherwise such
+	// a command fails.
+	MayLeave bool
+	// Optional opens the workspace also if this machine cannot have the sandbox. Commands then run
+	// without it, and [Workspace.Unsandboxed] says why.
+	Optional bool
 	// Writable are further directories and files that commands can write to, such as the caches of compilers. They must exist.
 	Writable []string
 	// Protected are names of files and directories that commands cannot change, wherever they are in a
@@ -47,10 +56,29 @@ type Sandbox struct {
 	// missing. Each set of roots has a directory of its own in it, because who can write to a cache can
 	// change what later builds run. Empty means a directory that is removed with the workspace.
 	Cache string
+	// CacheOf is a directory whose cache is used instead of that of the roots, such as the one that
+	// the root is a copy of.
+	CacheOf string
 }
 
 // ErrSandbox means that this machine cannot run commands in a sandbox. The error says why. It wraps [errors.ErrUnsupported].
 var ErrSandbox error = fmt.Errorf("local: no sandbox: %w", errors.ErrUnsupported)
+
+// Unsandboxed returns why commands run without the sandbox that was configured, or nil. It is an
+// [ErrSandbox].
+func (w *Workspace) Unsandboxed() error { return w.unboxed }
+
+// boxes reports whether a command runs in the sandbox. It is an error if it may not leave it.
+func (w *Workspace) boxes(c *workspace.Command) (boxed bool, err error) {
+	if w.box == nil {
+		return false, nil
+	}
+	if c.Sandbox != "" && !w.config.Sandbox.MayLeave {
+		return true, fmt.Errorf("local: start: commands must not leave the sandbox: %w",
+			errors.ErrUnsupported)
+	}
+	return c.Sandbox != model.SandboxNone, nil
+}
 
 // started belongs to a command that is started.
 type started struct {
@@ -72,7 +100,9 @@ func (s started) release() {
 // box is a sandbox that was opened.
 type box interface {
 	// wrap makes a command one that runs in the sandbox. real is its directory, and dir what the user
-	// calls that.
-	wrap(g *guard.Command, real, dir string) (started, error)
+	// calls that. With network set, the command has the network.
+	wrap(g *guard.Command, real, dir string, network bool) (started, error)
+	// tight reports whether the sandbox keeps all that [model.EffectSandbox] says.
+	tight() bool
 	close()
 }

@@ -84,7 +84,11 @@ func (b *bubble) prepare(w *Workspace) error {
 		cache, err = os.MkdirTemp("", "ponte-cache-")
 		b.temporary = cache
 	} else {
-		roots := sha256.Sum256([]byte(strings.Join(b.roots[:len(w.roots)], "\x00")))
+		of := strings.Join(b.roots[:len(w.roots)], "\x00")
+		if b.CacheOf != "" {
+			of = b.CacheOf
+		}
+		roots := sha256.Sum256([]byte(of))
 		cache = filepath.Join(cache, hex.EncodeToString(roots[:12]))
 	}
 	if err == nil {
@@ -137,7 +141,7 @@ func findBwrap(roots []string) (string, error) {
 // try runs a command that does nothing.
 func (b *bubble) try(dir string) error {
 	g := guard.Command{Path: "/bin/sh", Args: []string{"-c", "exit 0"}, Env: os.Environ()}
-	s, err := b.wrap(&g, dir, dir)
+	s, err := b.wrap(&g, dir, dir, false)
 	if err != nil {
 		return err
 	}
@@ -163,9 +167,11 @@ const (
 	filterFD = "6"
 )
 
+func (b *bubble) tight() bool { return !b.Network && !b.Sockets }
+
 // wrap implements box. The environment of the command is not the environment of bwrap: variables
 // such as LD_PRELOAD would affect programs outside of the sandbox.
-func (b *bubble) wrap(g *guard.Command, real, dir string) (started, error) {
+func (b *bubble) wrap(g *guard.Command, real, dir string, network bool) (started, error) {
 	program, err := guard.Lookup(*g) // bwrap would say what is missing only in the output
 	if err != nil {
 		return started{}, err
@@ -174,7 +180,7 @@ func (b *bubble) wrap(g *guard.Command, real, dir string) (started, error) {
 		real = dir // as the user knows it
 	}
 	before := b.protected()
-	args, err := b.args(before)
+	args, err := b.args(before, network || b.Network)
 	if err != nil {
 		return started{}, err
 	}

@@ -20,13 +20,13 @@ import (
 // nothing brings them back. A directory between a root and what is protected or hidden in it is a
 // mount too, because a command could rename it otherwise, and the next one would find the files
 // unprotected.
-func (b *bubble) args(protected []obeyed) ([]string, error) {
+func (b *bubble) args(protected []obeyed, network bool) ([]string, error) {
 	args := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 		"--remount-ro", "/proc", // root owns what is in it, even without capabilities
 	}
-	if !b.Network {
+	if !network {
 		args = append(args, "--unshare-net")
 	}
 	for _, dir := range masked {

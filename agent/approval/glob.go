@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// fitsPath reports whether a path fits a pattern. fold makes upper and lower case the same, or
+// leaves them.
+func fitsPath(c *call, pattern, name string, fold func(string) string) bool {
+	return relatives(c, pattern, name, fold, glob)
+}
+
+// relatives applies a comparison to a pattern and a path, in whichever of the session's directories
+// it lies.
+func relatives(
+	c *call, pattern, name string,
+	fold func(string) string, compare func(pattern, name []string) bool,
+) bool {
+	if isAbsolute(pattern) {
+		return compare(strings.Split(pattern, "/"), strings.Split(name, "/"))
+	}
+	return slices.ContainsFunc(c.roots, func(root string) bool {
+		prefix := strings.TrimSuffix(fold(slashed(root)), "/") + "/"
+		rel, ok := strings.CutPrefix(name, prefix)
+		return ok && compare(strings.Split(pattern, "/"), strings.Split(rel, "/"))
+	})
+}
+
+// contains reports whether a directory may contain what a pattern is about. A path that ends with a
+// slash is a directory with all below it. Any other path may be one, if the pattern names files
+// below it without "**".
+func contains(c *call, pattern, name string) bool {
+	dir, all := strings.CutSuffix(name, "/")
+	root := slices.ContainsFunc(c.roots, func(root string) bool {
+		return strings.ToLower(slashed(root)) == dir
+	})
+	if root && !isAbsolute(pattern) {
+		return all
+	}
+	return relatives(c, pattern, dir, strings.ToLower, func(pattern, name []string) bool {
+		if !all {
+			if i := slices.Index(pattern, "**"); i >= 0 {
+				pattern = append(slices.Clone(pattern[:i]), "*")
+			}
+		}
+		return globbed(pattern, name, true, matches)
+	})
+}
+
+// expands reports whether a path, in which a shell may find a glob, may become one that fits a
+// pattern.
+func expands(pattern, name []string) bool {
+	if !slices.ContainsFunc(name, hasGlob) {
+		return glob(pattern, name)
+	}
+	return globbed(pattern, name, false, func(p, n string) bool {
+		if !hasGlob(n) {
+			return matches(p, n)
+		}
+		if strings.HasPrefix(p, ".") && !strings.HasPrefix(n, ".") { // which no glob matches
+			return false
+		}
+		ok, err := path.Match(n, p)
+		return ok || err != nil || hasGlob(p)
+	})
+}
+
+func hasGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// glob compares a path with a pattern, element by element. "**" at the end matches at least one
+// element.
+func glob(pattern, name []string) bool { return globbed(pattern, name, false, matches) }
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// globbed is glob with a way to compare elements. With below set, it reports whether something
+// below the path could fit.
+func globbed(pattern, name []string, below bool, match func(pattern, name string) bool) bool {
+	// fits[i] is set if the pattern so far matches the first i elements.
+	fits := make([]bool, len(name)+1)
+	fits[0] = true
+	for n, p := range pattern {
+		if below && fits[len(name)] {
+			return true
+		}
+		next := make([]bool, len(fits))
+		for i := range fits {
+			switch {
+			case p == "**":
+				next[i] = fits[i] && (below || n < len(pattern)-1) || i > 0 && (next[i-1] || fits[i-1])
+			case i > 0 && fits[i-1]:
+				next[i] = match(p, name[i-1])
+			}
+		}
+		fits = next
+	}
+	return fits[len(name)] && !below
+}
+
+// wildcard compares a name with a pattern in which "*" matches any characters.
+func wildcard(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	for _, middle := range parts[1 : len(parts)-1] {
+		_, rest, found := strings.Cut(name, middle)
+		if !found {
+			return false
+		}
+		name = rest
+	}
+	return strings.HasSuffix(name, parts[len(parts)-1])
+}

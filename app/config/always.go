@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/internal/strictjson"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Always is a rule of an answer "always in this project".
+type Always struct {
+	// Project is the directory of the project, absolute.
+	Project string `json:"project"`
+	approval.Rule
+}
+
+// always reads the answers "always in this project".
+func (d *decoder) always(u *User, v *strictjson.Value) {
+	for i, item := range v.Items {
+		key := fmt.Sprintf("always[%d]", i)
+		if !d.fits(Key{Name: key, Want: "an object"}, item) {
+			continue
+		}
+		var a Always
+		in := json.NewDecoder(bytes.NewReader(d.data[item.Start:item.End]))
+		in.DisallowUnknownFields()
+		if err := in.Decode(&a); err != nil {
+			d.bad(item.Start, key, "is not what ideagent writes there (%v); remove it", err)
+			continue
+		}
+		allowed := a.Verdict == toolset.VerdictAllow || a.Verdict == toolset.VerdictDeny
+		if a.Tool == "" || !filepath.IsAbs(a.Project) || !allowed {
+			const problem = "must have an absolute project, a tool, and a verdict: allow or deny"
+			d.bad(item.Start, key, problem)
+			continue
+		}
+		u.Always = append(u.Always, a)
+	}
+}
+
+// plain returns the text of a file with blanks in the place of comments and trailing commas. It
+// leaves errors to the parser that reads it next.
+func plain(data []byte) []byte {
+	if out, err := hujson.Standardize(bytes.Clone(data)); err == nil {
+		return out
+	}
+	return data
+}
+
+// Keeper keeps the rules of "always in this project" in the user's file. Comments and the order of
+// the file stay. It implements [approval.Keeper].
+type Keeper struct {
+	// File is the user's file. It need not exist. Project is the directory of the project.
+	File, Project string
+}
+
+// editing holds off other edits by this process.
+var editing sync.Mutex
+
+// Kept implements [approval.Keeper]. Rules of a file that cannot be read now are not there.
+func (k *Keeper) Kept() (rules []approval.Rule, err error) {
+	u, err := ReadUser(k.File)
+	if err != nil {
+		return nil, nil
+	}
+	for _, a := range u.Always {
+		if a.Project == k.Project {
+			rules = append(rules, a.Rule)
+		}
+	}
+	return rules, nil
+}
+
+// Keep implements [approval.Keeper].
+func (k *Keeper) Keep(rules ...approval.Rule) error {
+	return k.edit(func(u *User, v *hujson.Value) (bool, error) {
+		changed := false
+		for _, r := range rules {
+			a := Always{k.Project, r}
+			if slices.Contains(u.Always, a) {
+				continue
+			}
+			text, err := json.Marshal(a)
+			if err != nil {
+				return false, err
+			}
+			if u.Always = append(u.Always, a); v.Find("/always") == nil {
+				if err := patch(v, "add", "/always", []byte("[]")); err != nil {
+					return false, err
+				}
+			}
+			if err := patch(v, "add", "/always/-", text); err != nil {
+				return false, err
+			}
+			changed = true
+		}
+		return changed, nil
+	})
+}
+
+// Drop implements [approval.Keeper].
+func (k *Keeper) Drop(rule approval.Rule) error {
+	return k.edit(func(u *User, v *hujson.Value) (bool, error) {
+		i := slices.Index(u.Always, Always{k.Project, rule})
+		if i < 0 {
+			return false, nil
+		}
+		return true, patch(v, "remove", fmt.Sprintf("/always/%d", i), nil)
+	})
+}
+
+// DropRule removes a rule of the permissions from the user's file, by its text: see
+// [approval.ConfigRule.String].
+func DropRule(file, rule string) error {
+	return (&Keeper{File: file}).edit(func(u *User, v *hujson.Value) (bool, error) {
+		for i, r := range u.Permissions.Rules {
+			if r.String() == rule {
+				return true, patch(v, "remove", fmt.Sprintf("/permissions/rules/%d", i), nil)
+			}
+		}
+		return false, nil
+	})
+}
+
+func patch(v *hujson.Value, op, path string, value []byte) error {
+	text := fmt.Sprintf(`[{"op":%q,"path":%q}]`, op, path)
+	if value != nil {
+		text = fmt.Sprintf(`[{"op":%q,"path":%q,"value":%s}]`, op, path, value)
+	}
+	return v.Patch([]byte(text))
+}
+
+// edit changes the file, unless change reports that it has nothing to change. A file that has
+// mistakes is not changed.
+func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error {
+	editing.Lock()
+	defer editing.Unlock()
+	file := k.File
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real // whose link stays
+	}
+	mode := fs.FileMode(0o600)
+	data, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		data = []byte("{\n}\n")
+	case err != nil:
+		return unreadable(k.File, err)
+	default:
+		if info, err := os.Stat(file); err == nil {
+			mode = info.Mode().Perm()
+		}
+	}
+	u, err := ParseUser(k.File, data)
+	if err != nil {
+		return err
+	}
+	mark := []byte("\xef\xbb\xbf")
+	body, marked := bytes.CutPrefix(data, mark)
+	v, err := hujson.Parse(body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.File, err)
+	}
+	changed, err := change(u, &v)
+	if err != nil || !changed {
+		return err
+	}
+	v.Format()
+	out := v.Pack()
+	if marked {
+		out = append(mark, out...)
+	}
+	if _, err := ParseUser(k.File, out); err != nil {
+		return fmt.Errorf("the change would break the file: %w", err)
+	}
+	return replace(file, out, mode)
+}
+
+// replace replaces a file atomically.
+func replace(file string, data []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".config-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
