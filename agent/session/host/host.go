@@ -55,7 +55,8 @@ type Host struct {
 	attending sync.WaitGroup
 	life      context.Context // of what the host does by itself
 	end       func()
-	serving   int // calls of Serve
+	serving   bool // by Serve, the sessions that keep says
+	keep      []func(*session.Info) bool
 	attempts  int
 	runner    Runner
 }

@@ -59,7 +59,8 @@ func (s *Session) open(ctx context.Context) error {
 	if err == nil {
 		err = s.read(ctx)
 	}
-	if err == nil && !(s.conversation.Going() && s.host.takesUp()) { // else Serve goes on with the turn
+	info := s.Info()
+	if err == nil && !(s.conversation.Going() && s.host.takesUp(&info)) { // else Serve goes on with the turn
 		if err = s.hold(ctx); errors.Is(err, session.ErrHeld) {
 			err = nil
 		} else if err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,42 +40,58 @@ type Turns interface {
 // [agent.WithEngine] with what the engine needs. turn is the id of the turn and of its run.
 type EngineFunc func(ctx context.Context, turn string) (agent.RunOption, error)
 
-// Serve has the turns of all sessions of the store run that no live process owns, until ctx ends,
+// Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
 // whose cause it returns: turns whose process was killed go on, up to [Config].Attempts times, and
 // prompts that wait in an inbox are run, without anybody typing. Calls of tools that may have run
 // are made again, with the same idempotency keys, if the tool is idempotent or only reads;
-// otherwise a person is asked. Run it in each process that serves the store. Sessions are opened at
-// the place [Local], so a host whose sessions need an editor's files must not call it.
-func (h *Host) Serve(ctx context.Context) error {
+// otherwise a person is asked. Of the sessions, it serves those for which each keep returns true,
+// such as those of the program's directories. Run it once in each process that serves the store.
+// Sessions are opened at the place [Local], so a host whose sessions need an editor's files must
+// not call it.
+func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) error {
 	h.mu.Lock()
-	h.serving++
+	if h.serving {
+		h.mu.Unlock()
+		return errors.New("host: serve: the host serves already")
+	}
+	h.serving, h.keep = true, keep
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
-		h.serving--
+		h.serving = false
 		h.mu.Unlock()
 	}()
 	return h.runner.Serve(ctx, turns{h})
 }
 
-// takesUp reports whether turns that were cut off are taken up.
-func (h *Host) takesUp() bool {
+// serves reports whether Serve serves a session.
+func (h *Host) serves(i *session.Info) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.serving > 0 && h.attempts > 0 && h.kept
+	return h.serving && h.kept && !slices.ContainsFunc(h.keep, func(k func(*session.Info) bool) bool { return !k(i) })
 }
+
+// takesUp reports whether Serve goes on with a turn of a session that was cut off.
+func (h *Host) takesUp(i *session.Info) bool { return h.attempts > 0 && h.serves(i) }
 
 // turns implements [Turns].
 type turns struct{ host *Host }
 
 // Advance implements [Turns].
 func (t turns) Advance(ctx context.Context, id string, e EngineFunc) (*Outcome, error) {
+	info, err := t.host.store.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !t.host.serves(&info) {
+		return nil, fmt.Errorf("host: session %s is not served here: %w", id, ErrIdle)
+	}
 	s, err := t.host.Open(ctx, id, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
-	if t.host.takesUp() {
+	if t.host.takesUp(&info) {
 		o, err := s.takeUp(ctx, e)
 		if err != nil || o != nil {
 			return o, err

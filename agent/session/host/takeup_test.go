@@ -110,8 +110,15 @@ func TestRunnersAdvanceSessions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx) }()
+	go func() { served <- h.Serve(ctx, func(i *session.Info) bool { return i.Dir == "" }) }()
 	turns := <-r.turns
+	other, err := store.Create(t.Context(), session.New{Dir: "/elsewhere"})
+	require.NoError(t, err)
+	_, err = store.Put(t.Context(), other.ID, session.Item{Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"one"}]}`)})
+	require.NoError(t, err)
+	_, err = turns.Advance(t.Context(), other.ID, nil)
+	require.ErrorIs(t, err, host.ErrIdle, "it is not served here")
+	require.Error(t, h.Serve(t.Context()), "once is enough")
 	for range 2 {
 		o, err := turns.Advance(t.Context(), info.ID, nil)
 		require.NoError(t, err)
