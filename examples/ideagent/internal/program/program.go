@@ -53,6 +53,7 @@ func Config() app.Config[coding.Deps, string] {
 		},
 		Demo:     func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) },
 		Surfaces: all.With(func() acpbridge.Options { return kit.Bridge() }),
+		Checks:   []func(context.Context, *app.Env) []app.Check{coding.Checks},
 		Commands: []func(*app.Env) *cobra.Command{proxy.Command},
 		Flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&bare, "bare", false, "offer only the tools for files, commands and MCP servers, without AGENTS.md and CLAUDE.md, skills, plan,\n"+
