@@ -234,6 +234,12 @@ type texts struct {
 	known map[string]*lsp.Text
 }
 
+// texts returns the texts for an answer about a symbol. That of its document is known.
+func (c *call) texts(t *target) *texts {
+	known := map[string]*lsp.Text{t.doc.at.Path: t.doc.text}
+	return &texts{c, t.link.guest.server.ends, known}
+}
+
 // of returns the text of a file, nil if it cannot or must not be read.
 func (t *texts) of(ctx context.Context, p *place) *lsp.Text {
 	if text, ok := t.known[p.path]; ok {

@@ -82,7 +82,7 @@ func (l *link) sync(
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	l.guest.view.rescan(ctx, w)
+	l.guest.view.rescan(ctx, w, l)
 	wanted := make([]*document, len(paths))
 	for i, path := range paths {
 		d, err := l.show(ctx, w, path)
@@ -181,7 +181,7 @@ func (l *link) show(ctx context.Context, w workspace.Workspace, path string) (*d
 		return nil, err
 	}
 	l.docs[at.Path] = next
-	if f.saved {
+	if f.saved && !l.guest.server.exact() { // gopls would do all of its work again
 		err = l.conn.Notify(
 			ctx,
 			"textDocument/didSave",

@@ -278,7 +278,7 @@ func TestReadsAreGuarded(t *testing.T) {
 		b.call("find_references", `{"symbol":"run"}`).Text,
 	)
 	for tool, args := range map[string]string{
-		"find_symbols": `{"path":"sub/b.toy"}`, "find_definition": `{"symbol":"sub/b.toy:2 run"}`, "rename_symbol": `{"symbol":"run","new_name":"x"}`,
+		"find_symbols": `{"path":"sub/b.toy"}`, "find_references": `{"symbol":"other"}`, "find_definition": `{"symbol":"sub/b.toy:2 run"}`, "rename_symbol": `{"symbol":"run","new_name":"x"}`,
 		"edit_symbol": `{"path":"sub/b.toy","symbol":"other","where":"replace","text":""}`, "code_actions": `{"path":"sub/b.toy"}`,
 		"get_diagnostics": `{"path":"sub/b.toy"}`,
 	} {

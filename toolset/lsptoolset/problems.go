@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -222,14 +223,12 @@ func (p *problem) text(v *project) string {
 	return line
 }
 
+// numbered matches numbers of lines and columns in messages.
+var numbered = regexp.MustCompile(`(?i)(:|\b(?:line|column|col|at) )\d+`)
+
 // key identifies a problem wherever its line is now.
 func (p *problem) key() string {
-	message := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, p.message)
+	message := numbered.ReplaceAllString(p.message, "$1")
 	return fmt.Sprintf("%s\x00%d\x00%s\x00%s", p.path, p.severity, p.source, message)
 }
 

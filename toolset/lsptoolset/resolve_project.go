@@ -37,6 +37,9 @@ func (c *call) find(ctx context.Context, path []string, dir workspace.Location) 
 	if len(found) > 1 {
 		return nil, c.ambiguous(path, found)
 	}
+	if err := c.session.CheckRead(ctx, found[0].at.Path); err != nil {
+		return nil, err
+	}
 	l := links[found[0].at.Path]
 	docs, err := l.sync(ctx, c.ws, found[0].at.Path)
 	if err != nil {
@@ -75,6 +78,9 @@ func (c *call) member(ctx context.Context, path []string, dir workspace.Location
 			continue
 		}
 		seen[file] = true
+		if c.session.CheckRead(ctx, file) != nil {
+			continue
+		}
 		docs, err := links[file].sync(ctx, c.ws, file)
 		if err != nil {
 			return nil, c.failedFile(ctx, file, err)

@@ -5,6 +5,7 @@ package lsptoolset
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,7 +48,8 @@ func (v *project) stale() {
 
 // rescan tells the servers which files have changed since the last time. Files that cannot be
 // listed are left out.
-func (v *project) rescan(ctx context.Context, w workspace.Workspace) {
+// A file that the server of syncs has open is left out for that server, which has its text.
+func (v *project) rescan(ctx context.Context, w workspace.Workspace, syncs *link) {
 	if !w.Features().Walk {
 		return
 	}
@@ -90,12 +92,25 @@ func (v *project) rescan(ctx context.Context, w workspace.Workspace) {
 		return
 	}
 	for _, l := range v.live() {
+		events := events
+		if l == syncs {
+			events = slices.DeleteFunc(slices.Clone(events), l.hasOpen)
+		}
+		if len(events) == 0 {
+			continue
+		}
 		_ = l.conn.Notify(
 			ctx,
 			"workspace/didChangeWatchedFiles",
 			lsp.DidChangeWatchedFilesParams{Changes: events},
 		)
 	}
+}
+
+// hasOpen reports whether a file that has changed is an open document. l.syncing is held.
+func (l *link) hasOpen(e lsp.FileEvent) bool {
+	at, err := l.guest.view.locate(e.URI)
+	return err == nil && e.Type == lsp.FileChanged && l.docs[at.Path] != nil
 }
 
 // list returns the files that matter to servers. ok is false if ctx has ended.
@@ -146,7 +161,7 @@ func (v *project) list(
 // languages returns the servers for the main languages of the project. Languages with few files
 // count only if their server runs. missing are the servers that are not installed.
 func (v *project) languages(ctx context.Context, w workspace.Workspace) (found, missing []*Server) {
-	v.rescan(ctx, w)
+	v.rescan(ctx, w, nil)
 	v.scan.mu.Lock()
 	count := v.scan.count
 	v.scan.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ponte-go/ponte/internal/lsp"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -191,7 +190,7 @@ func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (tools
 	if len(found) == 0 {
 		return text("The language server knows no %s of %s.%s", what, t.title, c.incomplete(t.link))
 	}
-	ts := &texts{c, t.link.guest.server.ends, map[string]*lsp.Text{}}
+	ts := c.texts(t)
 	lines := c.lines(ctx, ts, found, nil)
 	answer := page(lines, 0, what+"s")
 	if len(found) == 1 {

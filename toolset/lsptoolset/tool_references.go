@@ -54,7 +54,7 @@ func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (tools
 	if len(found) == 0 {
 		return text("Nothing refers to %s.%s", t.title, c.incomplete(t.link))
 	}
-	ts := &texts{c, t.link.guest.server.ends, map[string]*lsp.Text{}}
+	ts := c.texts(t)
 	return text(
 		"%s%s",
 		page(c.lines(ctx, ts, found, nil), in.Offset, "references"),
@@ -131,7 +131,7 @@ func (c *call) calls(
 	if len(found) == 0 {
 		return text("%s has no %s in this project.%s", t.title, kind, c.incomplete(t.link))
 	}
-	ts := &texts{c, t.link.guest.server.ends, map[string]*lsp.Text{}}
+	ts := c.texts(t)
 	lines := c.lines(
 		ctx,
 		ts,
