@@ -55,7 +55,6 @@ type scene struct {
 	listeners                 []net.Listener
 	sleeper                   *exec.Cmd
 	tcp, shm, queue, terminal string
-	leaked                    int
 	close                     []func()
 }
 

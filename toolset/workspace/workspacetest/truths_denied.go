@@ -44,7 +44,7 @@ func (c *cell) readDenied() error {
 	if err := c.deny(); err != nil {
 		return err
 	}
-	defer c.lift()
+	defer func() { c.lift() }()
 	told, refused, err := outcome(c.call(workspace.ToolReadFile, args{"path": "file"}))
 	text, _ := workspace.DecodeText([]byte(c.kind.data))
 	switch readable := c.kind.mode&0o400 != 0 || c.kind.mode == 0 && c.kind.dir&0o100 != 0; {
@@ -75,7 +75,7 @@ func (c *cell) changeDenied(tool string, a args) error {
 	if err := c.deny(); err != nil {
 		return err
 	}
-	defer c.lift()
+	defer func() { c.lift() }()
 	res, err := c.call(tool, a)
 	told, refused, err := outcome(res, err)
 	after := c.now()
