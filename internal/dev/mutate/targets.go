@@ -35,7 +35,7 @@ var modules = []string{".", "agent/session/pgstore", "agent/engine/temporalengin
 
 // leftOut are packages that have nothing to test.
 var leftOut = []string{
-	"examples/ideagent", "examples/webagent", // call a program that is tested
+	"examples/ideagent", "examples/webagent", "agent/evals/eval", // call a program that is tested
 	"internal/bench/cmd/peerbench", "internal/bench/footprint", // measure
 	"internal/dev/pricegen",                // asks a service
 	"internal/pgtest",                      // starts servers for the tests of other modules
