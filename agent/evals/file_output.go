@@ -35,11 +35,11 @@ func containsValue(a containsArgs) (Evaluator, error) {
 	want, err := jsonvalue.Parse(a.Value)
 	fold := a.CaseSensitive != nil && !*a.CaseSensitive
 	return ofOutput("", func(output any, _ *trial) (Score, error) {
-		text, isText := output.(string)
-		part, isPart := want.(string)
+		_, isText := output.(string)
+		_, isPart := want.(string)
 		ok := false
 		if a.AsStrings || isText && isPart {
-			text, part = pythonText(output), pythonText(want)
+			text, part := pythonText(output), pythonText(want)
 			if fold {
 				text, part = strings.ToLower(text), strings.ToLower(part)
 			}

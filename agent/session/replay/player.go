@@ -4,7 +4,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -352,9 +351,6 @@ func (p *player) unanswered(ctx context.Context, c *toolset.Call) (toolset.Resul
 	}
 	return toolset.Result{}, p.stop("the turn ended during its calls: " + p.turn.Reason)
 }
-
-// errUnknown is the error of a question without an answer.
-var errUnknown = errors.New("replay: the session has no answer to the question")
 
 // approve gives the session's answer to a question about a call.
 func (p *player) approve(_ context.Context, q toolset.ApprovalRequest) (toolset.Decision, error) {
