@@ -25,6 +25,8 @@ type Budget interface {
 type Spent struct {
 	// Asked is the model that the request was sent to. It may be one that the model of the run asks.
 	Asked model.Info
+	// Unsent is set if the request was not sent: it was taken back, or the model has asked others, whose requests reserve room themselves.
+	Unsent bool
 	// Response has the usage. It is nil if the request was not sent or was refused. If it failed later, there is nothing but the usage
 	// that was reported.
 	Response *model.Message
@@ -142,7 +144,7 @@ func (h *held) reserve(ctx context.Context, list []owned, req *model.Request) er
 		}
 		settle, err := budget.Reserve(ctx, h.asked.Info(), req)
 		if err != nil {
-			h.settle(Spent{})
+			h.settle(Spent{Unsent: true})
 			return err
 		}
 		keys, h.settles = append(keys, key), append(h.settles, settle)
@@ -170,12 +172,12 @@ func (h *held) Value(key any) any {
 
 // Ask implements [model.Gate].
 func (h *held) Ask(ctx context.Context, to model.Model, req *model.Request, sink model.Sink) (*model.Message, error) {
-	h.settle(Spent{})
+	h.settle(Spent{Unsent: true})
 	return h.door.Ask(ctx, to, req, sink)
 }
 
 // Unsent implements [model.Gate].
 func (h *held) Unsent() {
-	h.settle(Spent{})
+	h.settle(Spent{Unsent: true})
 	h.door.Unsent()
 }

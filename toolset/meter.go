@@ -84,6 +84,26 @@ func (m *Meter) Child(l Limits) *Meter {
 // counted through it. A tool that runs several agents can measure each with a Sub of [RunInfo.Meter].
 func (m *Meter) Sub() *Meter { return &Meter{parent: m, tap: true} }
 
+// Outlive returns a meter for work that continues after the task of m has ended, such as an agent in
+// the background. It forwards to the meter of the run. [Meter.Adopt] attributes the work to a later
+// task.
+func (m *Meter) Outlive() *Meter {
+	for m.tap {
+		m = m.parent
+	}
+	return m.Sub()
+}
+
+// Adopt makes what was counted through a meter of [Meter.Outlive] a part of the usage of the task of
+// m, which engines record. The run has counted it already. Call it once, when the work has ended.
+func (m *Meter) Adopt(ended *Meter) {
+	for u := ended.Own(); m.tap; m = m.parent {
+		m.mu.Lock()
+		m.used.add(u)
+		m.mu.Unlock()
+	}
+}
+
 // SetLimits replaces the meter's own limits.
 func (m *Meter) SetLimits(l Limits) {
 	m.mu.Lock()

@@ -71,7 +71,10 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 		return nil, err
 	}
 	return func(s toolset.Spent) bool {
-		if s.Response != nil {
+		switch {
+		case s.Unsent:
+			b.meter.Add(toolset.Usage{Requests: -1})
+		case s.Response != nil:
 			cost := b.meter.Cost(s.Asked, s.Response)
 			b.meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
 		}

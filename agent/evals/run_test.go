@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/evals"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modelwrap"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -339,6 +340,19 @@ func TestOneBudgetBoundsAllTrials(t *testing.T) {
 			require.Nil(t, report.Cases[c.done].Trials[0].Scores)
 		})
 	}
+}
+
+// TestBudgetCountsEachRequestOnce, whatever wraps the model.
+func TestBudgetCountsEachRequestOnce(t *testing.T) {
+	leaf := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text("ok")), nil
+	})
+	wrapped := modelwrap.Retry(modelwrap.Fallback([]model.Model{leaf, leaf}, modelwrap.FallbackPolicy{}), model.RetryPolicy{})
+	a := agent.Must(agent.New(agent.Config[any, string]{Model: wrapped}))
+	report, err := evals.Run(t.Context(), evals.Dataset[string, string]{Cases: named(9)}, evals.Agent[any](a, nil),
+		evals.Options{Limits: toolset.Limits{Requests: 7}, Concurrency: 1})
+	require.Error(t, err)
+	require.Equal(t, 7, report.Count(evals.StatusCompleted))
 }
 
 func TestTrialsAtTheSameTimeNeverMakeMoreRequestsThanTheBudget(t *testing.T) {

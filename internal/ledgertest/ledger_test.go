@@ -189,11 +189,14 @@ func TestReplaysOfRandomTreesCountTheSame(t *testing.T) {
 		}
 		done++
 		sent := tree.Ledger()
+		booked, held, unknown, _ := tree.Book.Used()
 		again, counted, err2 := run()
 		require.Equal(t, err == nil, err2 == nil, "seed %d: %v", seed, err2)
 		require.Equal(t, sent.Requests, tree.Ledger().Requests, "seed %d: nothing is sent again", seed)
 		require.Equal(t, sent.Counted(), ledgertest.Of(counted), "seed %d", seed)
 		require.Equal(t, first, again, "seed %d", seed)
+		bookedAgain, heldAgain, unknownAgain, _ := tree.Book.Used()
+		require.Equal(t, [3]int64{booked, held, int64(unknown)}, [3]int64{bookedAgain, heldAgain, int64(unknownAgain)}, "seed %d: nothing is reserved again", seed)
 	}
 	require.Positive(t, done)
 }

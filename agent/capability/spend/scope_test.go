@@ -48,9 +48,20 @@ func TestWindowOfAConversationHoldsForItAlone(t *testing.T) {
 		require.Equal(t, conversation, spent.Key)
 		require.InDelta(t, 100, spent.Used, 0)
 	}
+	first, err := agentOf(costs("x"), o).Run(t.Context(), user{}, "go") // in a new conversation, with a new id
+	require.NoError(t, err)
+	for range 9 {
+		_, err = agentOf(costs("x"), o).Run(t.Context(), user{}, "go", agent.WithHistory(first.Messages))
+		require.NoError(t, err)
+	}
+	_, err = agentOf(costs("x"), o).Run(t.Context(), user{}, "go", agent.WithHistory(first.Messages))
+	var spent *spend.Error
+	require.ErrorAs(t, err, &spent)
+	require.Equal(t, first.ConversationID, spent.Key)
+
 	page, err := o.Store.List(t.Context(), session.Query{Dir: spend.Dir})
 	require.NoError(t, err)
-	require.Len(t, page.Sessions, 2, "sub-agents have no windows of their own")
+	require.Len(t, page.Sessions, 3, "sub-agents have no windows of their own")
 }
 
 // TestUnknownAmountsAreVisibleInTheUsage: an answer that a window counts as its reservation is an unpriced one of the run.

@@ -35,6 +35,7 @@ type task struct {
 	handle, agent string
 	stop          context.CancelFunc
 	policies      []*agent.Policy
+	meter         *toolset.Meter
 	// ended is closed when it has ended, changed gets a token for each event.
 	ended     chan struct{}
 	changed   chan struct{}
@@ -53,7 +54,10 @@ type question struct {
 }
 
 // start begins a sub-agent.
-func (b *background) start(ctx context.Context, name string, policies []*agent.Policy, work func(context.Context, *task) (string, error)) (*task, error) {
+func (b *background) start(
+	ctx context.Context, name string, meter *toolset.Meter, policies []*agent.Policy,
+	work func(context.Context, *task) (string, error),
+) (*task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -71,7 +75,7 @@ func (b *background) start(ctx context.Context, name string, policies []*agent.P
 	b.count[name]++
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t := &task{
-		handle: fmt.Sprintf("%s-%d", name, b.count[name]), agent: name, policies: policies, stop: func() { cancel(errEnded) },
+		handle: fmt.Sprintf("%s-%d", name, b.count[name]), agent: name, policies: policies, meter: meter, stop: func() { cancel(errEnded) },
 		ended: make(chan struct{}), changed: make(chan struct{}, 1), questions: make(chan question), err: errors.New("it ended its goroutine"),
 	}
 	b.tasks[t.handle], b.order = t, append(b.order, t.handle)
@@ -128,11 +132,15 @@ func (b *background) chosen(handles []string) (tasks []*task, unknown []string) 
 	return tasks, unknown
 }
 
-// forget removes tasks that the model has been told about.
-func (b *background) forget(tasks []*task) {
+// forget removes tasks that the model has been told about. Their usage is recorded with the call
+// that has told it, whose meter is given.
+func (b *background) forget(tasks []*task, call *toolset.Meter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, t := range tasks {
+		if b.tasks[t.handle] == t {
+			call.Adopt(t.meter)
+		}
 		delete(b.tasks, t.handle)
 		b.order = slices.DeleteFunc(b.order, func(h string) bool { return h == t.handle })
 	}

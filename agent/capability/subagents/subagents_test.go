@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/engine/enginetest"
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -378,4 +379,34 @@ func TestWorkersHaveNoBackground(t *testing.T) {
 		"scout has finished. Its result:\nscout did look", "scout has finished. Its result:\nscout did dig", "No background agents.",
 	}, told(res.Messages))
 	require.Equal(t, 5, res.Usage.Requests)
+}
+
+// TestBackgroundIsCountedOnceByRunsThatResume: what a sub-agent has used is recorded with the call that got its result. A run that resumes counts
+// it, and a replay does not count it twice.
+func TestBackgroundIsCountedOnceByRunsThatResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scout := subagents.Of("scout", "Scouts.", agent.Must(agent.New(agent.Config[none, string]{Name: "scout", Model: thinking()})), same)
+		for _, ending := range []model.Part{wait(""), model.ToolCall("c", subagents.ToolCancel, `{"handle":"scout-1"}`)} {
+			steps := []modeltest.Step{modeltest.Say(delegate("1", "scout", "look", true)), modeltest.Say(ending)}
+			script, fails := modeltest.Script(append(steps, modeltest.SayText("done"))...), true
+			m := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+				if time.Sleep(time.Second); fails && len(req.Messages) == 5 {
+					return nil, errors.New("the process ends")
+				}
+				return script.Generate(ctx, req, nil)
+			})
+			a, log := agentOn(t, m, []sub{scout}), new(journal.Memory)
+			opts := []agent.RunOption{agent.WithJournal(log), agent.WithRunID("r")}
+			_, err := a.Run(t.Context(), none{}, "go", opts...)
+			var failed *agent.RunError
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, 4, failed.Usage.Requests)
+			fails = false
+			for range 2 { // the second is a replay
+				res, err := a.Run(t.Context(), none{}, "go", opts...)
+				require.NoError(t, err)
+				require.Equal(t, 4, res.Usage.Requests)
+			}
+		}
+	})
 }

@@ -103,7 +103,7 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	if !in.Background || run.Meter.Copied() {
+	if !in.Background || run.Meter == nil || run.Meter.Copied() {
 		res, err := a.tool.Call(ctx, run, args)
 		if res.Text = bounded(res.Text); err == nil && in.Background {
 			res.Text = a.name + " has finished. Its result:\n" + res.Text
@@ -112,7 +112,8 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 	}
 	outside := &toolset.RunContext[D]{Deps: run.Deps, RunInfo: run.RunInfo, Call: run.Call}
 	outside.Messages = nil // it would be kept alive
-	t, err := o.start(ctx, a.name, agent.PoliciesOf(run), func(ctx context.Context, t *task) (string, error) {
+	outside.Meter = run.Meter.Outlive()
+	t, err := o.start(ctx, a.name, outside.Meter, agent.PoliciesOf(run), func(ctx context.Context, t *task) (string, error) {
 		if a.background != nil {
 			return a.background(ctx, outside, t, in.Task)
 		}
@@ -155,18 +156,18 @@ func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in wai
 		}
 		fmt.Fprintf(&b, "# %s (%s)\n%s\n\n", t.handle, t.agent, bounded(text))
 	}
-	o.forget(tasks)
+	o.forget(tasks, run.Meter)
 	return strings.TrimRight(b.String(), "\n"), nil
 }
 
-func (o *opened[D]) cancel(_ context.Context, _ *toolset.RunContext[D], in cancelArgs) (string, error) {
+func (o *opened[D]) cancel(_ context.Context, run *toolset.RunContext[D], in cancelArgs) (string, error) {
 	tasks, _ := o.chosen([]string{in.Handle})
 	if len(tasks) == 0 {
 		return "", toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(in.Handle, 100), o.handles())
 	}
 	tasks[0].stop()
 	<-tasks[0].ended
-	o.forget(tasks)
+	o.forget(tasks, run.Meter)
 	return "Cancelled " + tasks[0].handle + ".", nil
 }
 
