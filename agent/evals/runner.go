@@ -79,6 +79,9 @@ type Runner struct {
 	progress *progressFile
 }
 
+// String names the type. The fields of a Runner may hold secrets, such as an error of a model.
+func (*Runner) String() string { return "evals.Runner" }
+
 // Prepare checks a dataset and returns a runner for it. Options.Concurrency has no effect.
 func Prepare[In, Out any](d Dataset[In, Out], task Task[In, Out], o Options) (*Runner, error) {
 	all, err := subjects(d, task)

@@ -311,6 +311,8 @@ func (r *run) at(done *engine.Done) {
 
 // append adds a message of this run to the history. The slice that was passed in is not written to, because it was clipped at
 // the start.
+//
+//go:noinline
 func (r *run) append(m *model.Message) *model.Message {
 	m.RunID, m.ConversationID = r.info.RunID, r.info.ConversationID
 	if m.Kind == model.KindResponse {
