@@ -4,6 +4,7 @@ package schema_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,9 +167,29 @@ func TestDefaultsMustBeValid(t *testing.T) {
 	}
 }
 
+// The order of a map is random. Problems that only the validator finds are in the order of their paths.
+func TestProblemsInMapsAreInOrder(t *testing.T) {
+	type levels struct {
+		Of map[string]int `json:"of" validate:"dive,ne=1"`
+	}
+	made, err := schema.For(reflect.TypeFor[levels]())
+	require.NoError(t, err)
+	for range 50 {
+		err := made.Decode([]byte(`{"of":{"d":1,"b":1,"e":1,"a":1,"c":1}}`), new(levels))
+		require.Error(t, err)
+		at := -1
+		for _, key := range []string{"of[a]", "of[b]", "of[c]", "of[d]", "of[e]"} {
+			next := strings.Index(err.Error(), key)
+			require.Greater(t, next, at, "%s in %s", key, err)
+			at = next
+		}
+	}
+}
+
 func TestMapKeysMayBeIntegers(t *testing.T) {
 	t.Run("signed", accepts(`{"value":{"-5":"a","0":"b"}}`, map[int]string{-5: "a", 0: "b"}))
 	t.Run("small", accepts(`{"value":{"255":[1]}}`, map[uint8][]int{255: {1}}))
+	t.Run("largest", accepts(`{"value":{"18446744073709551615":1}}`, map[uint64]int{1<<64 - 1: 1}))
 	t.Run("text", accepts(`{"value":{"red":1}}`, map[color]int{{"red"}: 1}))
 	t.Run("structs", accepts(`{"value":{"1":{"a":1}}}`, map[int64]innerDefault{1: {1, "b"}}))
 	t.Run("no integer", refuses[map[int]string](`{"value":{"x":"a","1.0":"b","01":"c","+1":"d","-0":"e"}}`,
