@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/elicit"
@@ -87,6 +88,9 @@ func (s *Session) followed(id string) *question {
 		return nil
 	}
 	q := &question{entity: *e, always: true}
+	for _, c := range e.Choices { // what they mean is decided where the question is asked
+		q.offers = append(q.offers, approval.Choice{ID: c.ID, Class: c.Class, Title: c.Title})
+	}
 	if len(e.Choices) == 0 && e.Input != nil {
 		q.form, _ = elicit.Parse(e.Input) // it was parsed when it was asked
 	}
