@@ -17,7 +17,7 @@ import (
 // WriteCases writes the turns of the recording as a dataset, in the form that package evals reads:
 // what the user said, what the agent answered, and the tools that it called, in order. The model
 // answers anew when a dataset is run, so loosen what need not be the same. Turns with a history are
-// left out, because a case has none, and so are turns without an answer; comments say so.
+// left out, because a case has none, and so are turns without an answer. Comments name them.
 func (r *Recording) WriteCases(w io.Writer) error {
 	var b bytes.Buffer
 	for _, note := range r.Notes[min(2, len(r.Notes)):] {

@@ -51,7 +51,7 @@ func (p *player) compareRequest(now *step, req *model.Request) *Difference {
 
 func (p *player) ignores(a Aspect) bool { return slices.Contains(p.options.Ignore, a) }
 
-// latest returns the requests behind the last response.
+// latest returns the requests after the last response.
 func latest(messages []*model.Message) []*model.Message {
 	for i, m := range slices.Backward(messages) {
 		if m.Kind == model.KindResponse {
@@ -262,7 +262,7 @@ func describe(m *model.Message) string {
 	return strings.Join(all, "; ")
 }
 
-// tail compares how the run ended, and what is behind the last response.
+// tail compares how the run ended, and the messages after the last response.
 func (p *player) tail(messages []*model.Message, err error) *Difference {
 	kind := transcript.Done
 	switch {

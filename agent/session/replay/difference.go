@@ -12,9 +12,10 @@ import (
 
 // Difference is the first thing that an agent does otherwise than in the session.
 type Difference struct {
-	// Turn and Step say where, counted from 1. Step 0 is before the first request.
+	// Turn and Step locate it, counted from 1. Step 0 is before the first request.
 	Turn, Step int
-	// What names what differs. Recorded is what it was in the session, and Now what it is.
+	// What names the part that differs. Recorded has its form in the session, Now the present
+	// one.
 	What          string
 	Recorded, Now string
 }
@@ -25,7 +26,7 @@ func (d *Difference) Error() string {
 	return text + d.lines()
 }
 
-// Any stands in a recording for a text that is not compared. It covers at least one character, and
+// Any marks a text in a recording that is not compared. It covers at least one character, and
 // ends before a line break.
 const Any = "‹any›"
 

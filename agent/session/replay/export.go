@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Exported says what [Export] has written.
+// Exported names the files that [Export] has written.
 type Exported struct {
 	// Test and File are the names of the test and of the recording.
 	Test, File string

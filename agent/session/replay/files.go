@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-// takeFiles fills in what files held when each turn began. What a file held before its first change
-// is what it held in the turns before, as nothing else is known.
+// takeFiles fills in what files held when each turn began. The contents of a file
+// before its first change count for the turns before, too.
 func (m *maker) takeFiles(r *checkpoint.Recorder) {
 	if r == nil {
 		return

@@ -142,7 +142,7 @@ func summaryOf(message *model.Message) (text string, ok bool) {
 	return text, ok
 }
 
-// describeModel says which model the agent had, as far as the responses tell.
+// describeModel takes the agent's model from the responses.
 func (m *maker) describeModel() {
 	m.Model = model.Info{Media: []string{"image", "audio", "application/pdf"}}
 	for _, message := range m.Messages {

@@ -20,7 +20,7 @@ type PlayOptions struct {
 	// Real names tools that are called. Their results are compared with those of the session. The
 	// other tools are not called: the model gets the session's results.
 	Real []string
-	// Ignore says what is not compared.
+	// Ignore has the aspects that are not compared.
 	Ignore []Aspect
 	// Run are options for the run of the agent, such as limits. Those that belong to a single run
 	// cannot be used.
@@ -57,7 +57,7 @@ func Play[D, O any](ctx context.Context, r *Recording, turn int, a *agent.Agent[
 
 // Fill adds to a turn of a recording what the session does not keep: what the model is told of
 // tools, settings, the output, and how the run ended. Later replays are compared with it. Lines of
-// the instructions that are not those of the session, such as the date, are replaced by [Any].
+// the instructions that the session does not have, such as the date, are replaced by [Any].
 // Fill returns an error as Play does if the agent differs from the session.
 func Fill[D, O any](ctx context.Context, r *Recording, turn int, a *agent.Agent[D, O], deps D,
 	o PlayOptions) error {

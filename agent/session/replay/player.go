@@ -47,7 +47,7 @@ type PastCall = transcript.PastCall
 type step struct {
 	requests []*model.Message
 	response *model.Message // nil behind the last one
-	// results are the results of calls in requests, and content is what follows them. pending is
+	// results are the results of calls in requests, and content follows them. pending is
 	// the request that leaves calls pending, broken is set if the run ended before it was whole.
 	results map[string]*model.Part
 	content []model.Part
@@ -97,7 +97,7 @@ func stepsOf(messages []*model.Message) []step {
 	return steps
 }
 
-// request adds a request. later is set behind the first response.
+// request adds a request. later is set after the first response.
 func (s *step) request(m *model.Message, later bool) {
 	s.requests = append(s.requests, m)
 	if m.Pending {
@@ -128,7 +128,7 @@ func isResult(p *model.Part) bool {
 	return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
 }
 
-// take makes a step's results those of the calls in hand.
+// take gives the calls in hand the results of a step.
 func (p *player) take(s *step) {
 	p.answers, p.content, p.due, p.returned = s, s.content, 0, make(chan struct{})
 	for _, part := range s.results {

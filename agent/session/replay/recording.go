@@ -30,7 +30,7 @@ type Recording struct {
 	Model model.Info `json:"model"`
 	// Messages are the messages of the session. Turns refer to them by index, from 0.
 	Messages []*model.Message `json:"messages"`
-	// Files are what files held, as far as it is known.
+	// Files are the known contents of files.
 	Files []File `json:"files,omitempty"`
 	// Frames are what the model was sent besides messages. Steps refer to them by index.
 	Frames []Frame `json:"frames,omitempty"`
@@ -41,8 +41,8 @@ type Recording struct {
 type Turn struct {
 	// ID is the id of the turn in its session.
 	ID string `json:"id"`
-	// Before is the history that the turn began with. Prompt is what the user said. If it is empty,
-	// the turn resumed pending calls, with Answers.
+	// Before is the history that the turn began with. Prompt is the input of the user. If it is
+	// empty, the turn resumed pending calls, with Answers.
 	Before  []int                   `json:"before,omitempty"`
 	Prompt  []model.Part            `json:"prompt,omitempty"`
 	Answers toolset.DeferredResults `json:"answers,omitzero"`
@@ -56,19 +56,19 @@ type Turn struct {
 	Decisions []Decided `json:"decisions,omitempty"`
 	// Files are indexes of what files held when the turn began.
 	Files []int `json:"files,omitempty"`
-	// Checked is what [Recording.Fill] has added; nil without it.
+	// Checked has the additions of [Fill]; nil without it.
 	Checked *Checked `json:"checked,omitempty"`
 }
 
 // Decided is a decision about a call.
 type Decided struct {
-	// Step and Call name the call, and Decision is what was decided.
+	// Step and Call name the call, and Decision is the decision.
 	Step     int            `json:"step"`
 	Call     string         `json:"call"`
 	Decision model.Decision `json:"decision"`
 }
 
-// Checked is what sessions do not keep of a turn. A replay is compared with it, too.
+// Checked has the parts of a turn that sessions do not keep. A replay is compared with it, too.
 type Checked struct {
 	// Steps has the index of the frame of each request.
 	Steps []int `json:"steps,omitempty"`
@@ -76,12 +76,12 @@ type Checked struct {
 	// for approval while they ran.
 	Ran [][]string `json:"ran,omitempty"`
 	Own [][]string `json:"own,omitempty"`
-	// Output is the output, as JSON. End says how the run ended without one.
+	// Output is the output, as JSON. End describes how the run ended without one.
 	Output json.RawMessage `json:"output,omitempty"`
 	End    string          `json:"end,omitempty"`
 }
 
-// Frame is what a model is sent besides messages.
+// Frame has the parts of a request besides messages.
 type Frame struct {
 	// Agent is the agent that sent it.
 	Agent        string              `json:"agent,omitempty"`
@@ -92,7 +92,7 @@ type Frame struct {
 	Settings     json.RawMessage     `json:"settings,omitempty"`
 }
 
-// File is what a file held.
+// File has the contents of a file.
 type File struct {
 	// Path is absolute.
 	Path string `json:"path"`
@@ -162,7 +162,7 @@ func (r *Recording) Save(file string) error {
 }
 
 // encode returns the content of the file: JSON with a line for each message, file, frame and turn,
-// so that a change is a change of few lines.
+// which keeps diffs small.
 func (r *Recording) encode() ([]byte, error) {
 	r.Version = Version
 	var b bytes.Buffer

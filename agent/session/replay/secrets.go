@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/internal/secretscan"
 )
 
-// marks are the texts that stand for something else in a recording.
+// marks are the texts that replace something else in a recording.
 var marks = regexp.MustCompile(`‹(?:any|secret (\d+): [a-z0-9-]+)›`)
 
 func secretMark(n int, kind string) string { return fmt.Sprintf("‹secret %d: %s›", n, kind) }
@@ -110,7 +110,7 @@ func (c *cleaner) scan(text string) string {
 	return text
 }
 
-// scanDocument looks at JSON with the names of members, which say what a value is.
+// scanDocument looks at JSON with the names of members, which tell what a value means.
 func (c *cleaner) scanDocument(data []byte) {
 	c.scan(string(data))
 	var v any
@@ -145,7 +145,7 @@ func (c *cleaner) replacer(last int) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// note says what was replaced.
+// note lists the kinds of secrets that were replaced.
 func (c *cleaner) note() string {
 	counts := map[string]int{}
 	for _, kind := range c.kinds {
@@ -173,7 +173,7 @@ func (w *walker) string(s *string) {
 	}
 }
 
-// json visits the strings of a document. What is not JSON is a text.
+// json visits the strings of a document. Other data is a text.
 func (w *walker) json(data []byte) []byte {
 	if len(data) == 0 {
 		return data

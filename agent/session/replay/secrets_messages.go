@@ -70,6 +70,6 @@ func (w *walker) approval(a *model.Approval) {
 			w.string(&list[i])
 		}
 	}
-	// What was shown is made again by the tool.
+	// The tool makes these again.
 	a.Preview, a.Effects, a.Meta = nil, nil, w.json(a.Meta)
 }

@@ -76,7 +76,7 @@ func (r *Recording) FileName(s Source) (string, error) {
 }
 
 // WriteTest writes a Go test that plays the recording, which must be saved as Source.File. Its
-// comment says what is replayed, what was left out, and what the session did.
+// comment describes the recording and the session.
 func (r *Recording) WriteTest(w io.Writer, s Source) error {
 	s, err := s.withDefaults(r)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Recording) WriteTest(w io.Writer, s Source) error {
 	return err
 }
 
-// told says what happened in a turn.
+// told describes the events of a turn.
 func (r *Recording) told(t *Turn) string {
 	all := []string{}
 	for i := range t.Prompt {

@@ -16,7 +16,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Stage is what a recording has for the agent of one turn. Its methods are safe for concurrent use.
+// Stage has the parts of a recording for the agent of one turn. Its methods are safe for concurrent
+// use.
 type Stage struct {
 	r    *Recording
 	turn int
@@ -28,9 +29,9 @@ type Stage struct {
 // Stage returns the stage of a turn, counted from 0.
 func (r *Recording) Stage(turn int) *Stage { return &Stage{r: r, turn: turn} }
 
-// Model returns a model that stands for each model of the agent. It describes itself as the
+// Model returns a model that replaces each model of the agent. It describes itself as the
 // session's model. The responses of the session come by hooks, whatever model the agent has, so it
-// only answers requests for summaries (package agent/history), with those of the session.
+// only answers requests for summaries (package agent/history), with the summaries of the session.
 func (s *Stage) Model() model.Model {
 	return model.Func(s.r.Model, func(ctx context.Context, req *model.Request,
 		sink model.Sink) (*model.Message, error) {
@@ -82,7 +83,7 @@ func within(dir, root string) bool {
 }
 
 // ToolsOf returns tools as the model was told of them, for toolsets that cannot be made in a test,
-// such as those of servers. They cannot be called: their results are those of the session. Only a
+// such as the tools of servers. They cannot be called: the session has their results. Only a
 // recording that was filled knows them. Without names, it returns all tools.
 func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
 	var tools []*toolset.Tool[D]
