@@ -19,10 +19,10 @@ type Book struct {
 	made  *agent.Policy
 
 	mu sync.Mutex
-	// used is the known usage of all requests. held is what is reserved by requests that are under
+	// used is the known usage of all requests. held is reserved by requests that are under
 	// way or of unknown usage.
 	used, held int64
-	// refused counts requests that did not fit, unknown those of unknown usage.
+	// refused counts requests that did not fit, unknown requests of unknown usage.
 	refused, unknown int
 }
 
@@ -72,7 +72,7 @@ func (b *Book) settle(s toolset.Spent) bool {
 }
 
 // Used returns the tokens that the window has counted, those that are reserved, and how many
-// requests it has refused. Once all runs have ended, reservations are those of requests of unknown
+// requests it has refused. Once all runs have ended, reservations belong to requests of unknown
 // usage.
 func (b *Book) Used() (used, held int64, unknown, refused int) {
 	b.mu.Lock()
