@@ -14,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// Inbox takes what is sent to the sessions of a store. Any process writes to it, whoever holds the
-// session: it needs no lease and does not move the session's head. Whoever holds the session
-// consumes the items, in one transaction with the entries that they cause: see [Batch].
+// Inbox receives the items that are sent to the sessions of a store. Any process may write to it:
+// that needs no lease and does not move the session's head. The holder of the session consumes the
+// items, in one transaction with the entries that they cause. See [Batch].
 //
-// An inbox has a counter of its own. Each change of an item, such as its consumption, counts one
-// on, so that readers can go on from the last change that they know of. Forks have empty inboxes.
+// Each inbox has its own counter. Every change of an item, including its consumption, increments
+// it. Readers continue from the last change that they have seen. Forks have empty inboxes.
 // Deleting a session deletes its inbox.
 type Inbox interface {
 	// Put adds an item to the inbox of a session, with the fields that the sender sets: see [Item].
 	// If there is, or was, an item with the same ID, Put changes nothing. It returns the item as it
-	// is then. When Put returns, the item survives the end of the process, and with a durable store
-	// that of the machine.
+	// is then. When Put returns, the item survives the end of the process and, in a durable store,
+	// a crash of the machine.
 	Put(ctx context.Context, id string, i Item) (Item, error)
 	// Change replaces the data of an item that waits, or of a note. Data that is nil removes the
 	// item. It fails with [ErrChanged] if the item has another version, with [ErrConsumed] if it
@@ -34,9 +34,9 @@ type Inbox interface {
 	Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (Item, error)
 	// Items yields the items with a Rev greater than after, as they were when it was called, in
 	// order of their Rev. Kinds selects some kinds; without it, all are yielded. If after is 0,
-	// items that were consumed or removed are left out. Otherwise they are yielded like all others,
-	// so that a reader who goes on from the greatest Rev that it has seen misses nothing. A negative
-	// after yields all that there ever was.
+	// items that were consumed or removed are left out. Otherwise they are yielded like all others:
+	// a reader that passes the greatest Rev that it has seen misses nothing. A negative after
+	// yields all items, including those.
 	Items(ctx context.Context, id string, after int64, kinds ...ItemKind) iter.Seq2[Item, error]
 }
 
@@ -52,16 +52,16 @@ const (
 	ItemCancel ItemKind = "cancel"
 	// ItemSetting sets a setting of the session.
 	ItemSetting ItemKind = "setting"
-	// ItemNote is something that is kept beside a session, such as a score or a mark. Notes do not
-	// wait for anybody and are never consumed. They can be changed and removed.
+	// ItemNote is data that is kept beside a session, such as a score or a mark. Notes are never
+	// consumed. They can be changed and removed.
 	ItemNote ItemKind = "note"
 )
 
-// ItemState is what became of an item.
+// ItemState tells whether an item still waits.
 type ItemState string
 
 const (
-	// ItemWaiting is the state of an item that nobody has consumed, and of notes.
+	// ItemWaiting is the state of an item that was not consumed yet, and of notes.
 	ItemWaiting ItemState = ""
 	// ItemConsumed is the state of an item that was consumed. Its data is gone from the inbox.
 	ItemConsumed ItemState = "consumed"
@@ -84,7 +84,7 @@ type Item struct {
 	Rev     int64 `json:"rev"`
 	// Kind is the kind of the item. It must not be empty.
 	Kind ItemKind `json:"kind"`
-	// State is what became of the item. The store sets it.
+	// State tells whether the item still waits. The store sets it.
 	State ItemState `json:"state,omitempty"`
 	// Time is when the item was put. Zero means now. It has the bounds of [Entry].Time.
 	Time time.Time `json:"time"`
@@ -108,7 +108,7 @@ type Ref struct {
 // Ref returns the item's name and version.
 func (i *Item) Ref() Ref { return Ref{i.ID, i.Version} }
 
-// Batch is what one [Store].Append writes, all of it or nothing.
+// Batch is the input of one [Store].Append, which writes all of it or nothing.
 type Batch struct {
 	// Entries are the new entries of the session.
 	Entries []Entry

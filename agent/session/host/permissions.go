@@ -18,7 +18,7 @@ import (
 
 // Permission is a rule that decides about calls of a session before a person is asked.
 type Permission struct {
-	// ID identifies the rule. Text says what it is about, Origin where it is from.
+	// ID identifies the rule. Text describes it, and Origin names its source.
 	ID, Text, Origin string
 	// Removable is set if the rule can be taken back here: see [Session.DropPermission].
 	Removable bool
@@ -35,8 +35,8 @@ const (
 // ErrNoPermission means that a session has no rule with an id, or that it cannot be taken back.
 var ErrNoPermission = errors.New("host: no such rule, or it cannot be taken back here")
 
-// Permissions returns the rules that decide about calls of the session: those of its layers
-// ([approval.Layer].Rules), in their order, those of the project, and those of the session.
+// Permissions returns the rules that decide about calls of the session. The rules of its layers come
+// first ([approval.Layer].Rules), then the rules of the project, then the rules of the session.
 func (s *Session) Permissions() (all []Permission, err error) {
 	add := func(text, origin string, drop func() error) {
 		id := sha256.Sum256([]byte(origin + "\x00" + text))

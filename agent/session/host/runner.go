@@ -16,22 +16,21 @@ import (
 
 // Runner decides which process runs the turns of sessions, and on what. The native runner, which is
 // the default, runs them in the process that has the session, with the journal in the store, and
-// takes up what killed processes leave. A runner of a workflow engine runs each turn as a workflow.
+// resumes the turns of killed processes. A runner of a workflow engine runs each turn as a workflow.
 // Implementations are safe for concurrent use.
 type Runner interface {
 	// Wake is called when a session has something to do: see [Turns]. It may be called again for the
 	// same, and does not wait for the turn.
 	Wake(ctx context.Context, session string) error
-	// Serve has turns advance until ctx ends, and returns its cause: those that Wake was called
-	// for, in any process, and those of sessions that have work and that no live process holds.
+	// Serve advances turns until ctx ends, and returns its cause. It serves the sessions that Wake
+	// was called for, in any process, and sessions that have work but no live holder.
 	Serve(ctx context.Context, t Turns) error
 }
 
 // Turns is the host's side of a [Runner].
 type Turns interface {
-	// Advance does the next thing that a session has to do, and waits for its end: it goes on with a
-	// turn that was cut off, or runs the first prompt of the inbox. It holds the session's lease
-	// meanwhile. With e, the run is executed by an engine. If there is nothing to do, the error
+	// Advance resumes a turn that was cut off, or runs the first prompt of the inbox, and waits for
+	// the end of the turn. It holds the session's lease meanwhile. With e, the run is executed by an engine. If there is nothing to do, the error
 	// wraps [ErrIdle]; if another process holds the session, [session.ErrHeld].
 	Advance(ctx context.Context, session string, e EngineFunc) (*Outcome, error)
 }
