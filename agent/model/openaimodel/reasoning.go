@@ -84,6 +84,7 @@ func (d *detail) member(name string) *detailMember {
 	return nil
 }
 
+//go:noinline
 func (d *detail) value(name string) string {
 	if m := d.member(name); m != nil && string(m.value) != "null" {
 		return string(m.value)
