@@ -31,8 +31,15 @@ type Engine interface {
 	WaitAny(futures []Future, l Listener) int
 }
 
-// Time is when a result was there. The loop has no clock, so it does not import package time.
-type Time = time.Time
+// Time is when a result was there, in nanoseconds since 1970, UTC. Zero means that it is not set. It is
+// not a [time.Time], because each run that waits for its model has one.
+type Time int64
+
+// TimeOf returns a time. [Time.Time] returns it again, in UTC and without its monotonic reading.
+func TimeOf(t time.Time) Time { return Time(t.UnixNano()) }
+
+// Time returns the time.
+func (t Time) Time() time.Time { return time.Unix(0, int64(t)).UTC() }
 
 // Beginning is what an engine knows of a run before its first task.
 type Beginning struct {

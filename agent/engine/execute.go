@@ -18,6 +18,6 @@ func Execute(ctx context.Context, w Worker, task []byte, report func(report []by
 	}
 	var d Done
 	w.Do(WithPart(ctx, TaskOnly), t, Reporter(report), &d)
-	d.At = time.Now().UTC().Round(0)
+	d.At = TimeOf(time.Now())
 	return MarshalDone(t, &d)
 }

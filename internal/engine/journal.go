@@ -235,5 +235,5 @@ func (j *Journal) Begin(context.Context) (engine.Beginning, error) {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, n))
 		return base32.StdEncoding.EncodeToString(sum[:])[:26]
 	}
-	return engine.Beginning{At: j.began, RunID: id(2), ConversationID: id(1)}, nil
+	return engine.Beginning{At: engine.TimeOf(j.began), RunID: id(2), ConversationID: id(1)}, nil
 }

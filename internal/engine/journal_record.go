@@ -168,7 +168,7 @@ func (r *record) take(done *engine.Done, codec Codec) {
 
 // done returns the result of the task.
 func (r *record) done(codec Codec) (*engine.Done, error) {
-	done := &engine.Done{Response: r.Response, Inbox: r.Inbox, HandOver: r.HandOver, At: r.At}
+	done := &engine.Done{Response: r.Response, Inbox: r.Inbox, HandOver: r.HandOver, At: engine.TimeOf(r.At)}
 	if r.Return != nil {
 		done.Return = r.Return.loop()
 	}

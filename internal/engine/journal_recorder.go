@@ -35,11 +35,11 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	f := j.live[t]
 	delete(j.live, t)
 	j.mu.Unlock()
-	done.At = now()
+	done.At = engine.TimeOf(now())
 	if !told(t, done) || !done.Settle(ctx, t) {
 		return
 	}
-	f.record.At = done.At
+	f.record.At = done.At.Time()
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == engine.OpInbox {
@@ -71,7 +71,7 @@ func (j *Journal) record(ctx context.Context, f *journaled, done *engine.Done) (
 	r := &f.record
 	r.take(done, j.codec)
 	if f.again != nil && r.Again {
-		r.At, done.At = f.again.At, f.again.At
+		r.At, done.At = f.again.At, engine.TimeOf(f.again.At)
 		return done, nil // that says no more than the record that is there
 	}
 	back, err := j.write(ctx, r)

@@ -56,8 +56,8 @@ func (f *future) Done() *engine.Done {
 
 // stamp sets the time of a result, unless the worker has.
 func (f *future) stamp() {
-	if f.done.At.IsZero() {
-		f.done.At = now()
+	if f.done.At == 0 {
+		f.done.At = engine.TimeOf(time.Now())
 	}
 }
 
@@ -176,7 +176,7 @@ func (n *Native) Close() {
 
 // Begin implements [engine.Engine].
 func (n *Native) Begin(context.Context) (engine.Beginning, error) {
-	return engine.Beginning{At: now(), RunID: rand.Text(), ConversationID: rand.Text()}, nil
+	return engine.Beginning{At: engine.TimeOf(time.Now()), RunID: rand.Text(), ConversationID: rand.Text()}, nil
 }
 
 func now() time.Time { return time.Now().UTC().Round(0) }

@@ -33,7 +33,7 @@ type anyTime struct {
 func (f *anyTime) Done() *engine.Done { return f.done }
 
 func (e *anyOrder) Begin(context.Context) (engine.Beginning, error) {
-	return engine.Beginning{At: time.Now().UTC(), RunID: "run", ConversationID: "conversation"}, nil
+	return engine.Beginning{At: engine.TimeOf(time.Now()), RunID: "run", ConversationID: "conversation"}, nil
 }
 
 func (e *anyOrder) Start(ctx context.Context, t *engine.Task) engine.Future {
@@ -45,7 +45,7 @@ func (e *anyOrder) WaitAny(futures []engine.Future, l engine.Listener) int {
 	f := futures[i].(*anyTime)
 	f.done = new(engine.Done)
 	e.worker.Do(f.ctx, f.task, l, f.done)
-	f.done.At = time.Now().UTC()
+	f.done.At = engine.TimeOf(time.Now())
 	return i
 }
 

@@ -304,7 +304,7 @@ func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 // at advances the clock to a result. It never goes back: results may come from machines whose
 // clocks differ.
 func (r *run) at(done *engine.Done) {
-	if done.At.After(r.clock) {
+	if done.At > r.clock {
 		r.clock = done.At
 	}
 }
@@ -319,7 +319,7 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Step = r.info.Step
 	}
 	if m.Time.IsZero() {
-		m.Time = r.clock
+		m.Time = r.clock.Time()
 	}
 	if t := r.cfg.Template; t != nil && m.Kind == model.KindRequest {
 		m.Metadata = t.Metadata

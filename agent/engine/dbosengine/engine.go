@@ -179,4 +179,4 @@ func (r relay) send(say func(engine.Listener) error) error {
 	}
 }
 
-func now() time.Time { return time.Now().UTC().Round(0) }
+func now() engine.Time { return engine.TimeOf(time.Now()) }

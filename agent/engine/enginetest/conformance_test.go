@@ -84,7 +84,7 @@ func TestFaultsAreFound(t *testing.T) {
 // records are what a durable engine keeps of a run.
 type records struct {
 	done  map[string]*engine.Done
-	began time.Time
+	began engine.Time
 	lives int
 	ended bool
 }
@@ -95,7 +95,7 @@ func memory(fault string) enginetest.Harness {
 	open := func(l *enginetest.Life) *durable {
 		r := runs[l.RunID]
 		if r == nil {
-			r = &records{done: map[string]*engine.Done{}, began: time.Now().UTC()}
+			r = &records{done: map[string]*engine.Done{}, began: engine.TimeOf(time.Now())}
 			runs[l.RunID] = r
 		}
 		r.lives++
@@ -198,7 +198,7 @@ func (e *durable) Do(ctx context.Context, t *engine.Task, l engine.Listener, don
 		done.Return.Result = toolset.Result{}
 	}
 	if e.fault != "it keeps no times of results" {
-		done.At = time.Now().UTC()
+		done.At = engine.TimeOf(time.Now())
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -274,7 +274,7 @@ func (e *durable) Begin(context.Context) (engine.Beginning, error) {
 		e.fault == "it fails when it is resumed" && e.records.lives > 1:
 		return b, errors.New("the database is away")
 	case e.fault == "it sets no times":
-		b.At = time.Time{}
+		b.At = 0
 	case e.fault == "it gives an id twice":
 		b.ConversationID = b.RunID
 	case e.fault == "it makes new ids for a replay":

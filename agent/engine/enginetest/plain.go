@@ -43,4 +43,4 @@ func (p *plain) Begin(context.Context) (engine.Beginning, error) {
 	return engine.Beginning{At: now(), RunID: "run", ConversationID: "conversation"}, nil
 }
 
-func now() time.Time { return time.Now().UTC().Round(0) }
+func now() engine.Time { return engine.TimeOf(time.Now()) }

@@ -110,7 +110,7 @@ func (a *activities) attempt(ctx context.Context, in taskInput) (any, error) {
 	defer cancel()
 	var done engine.Done
 	perform(ctx, r.worker, task, newAsker(ctx, task.Key(), r), &done)
-	done.At = time.Now().UTC().Round(0)
+	done.At = engine.TimeOf(time.Now())
 	if err := interrupted(ctx, task, &done); err != nil {
 		return nil, err
 	}

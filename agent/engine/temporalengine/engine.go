@@ -101,7 +101,7 @@ func (e *runEngine) Begin(context.Context) (engine.Beginning, error) {
 		return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])
 	}
 	return engine.Beginning{
-		At: workflow.Now(e.ctx).UTC().Round(0), RunID: id(2), ConversationID: id(1),
+		At: engine.TimeOf(workflow.Now(e.ctx)), RunID: id(2), ConversationID: id(1),
 		Fuse: true, Continued: e.continues, Steps: e.steps,
 	}, nil
 }
@@ -126,7 +126,7 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		f.done = new(engine.Done)
 		e.receive()
 		e.local.Do(ctx, t, nil, f.done)
-		f.done.Used, f.done.At = nil, workflow.Now(e.ctx).UTC().Round(0) // it was counted here
+		f.done.Used, f.done.At = nil, engine.TimeOf(workflow.Now(e.ctx)) // it was counted here
 		return f
 	case engine.OpStep, engine.OpPrepare:
 		e.state.messages, e.state.usage = t.Info.Messages, t.Info.Meter.Usage()
@@ -313,8 +313,8 @@ func (e *runEngine) finish(f *future) {
 	if out, ok := done.Output.(*engine.Output); ok {
 		e.outputs = append(e.outputs, out.Data)
 	}
-	if done.At.IsZero() { // a worker of an older version, or the workflow of a call
-		done.At = workflow.Now(e.ctx).UTC().Round(0)
+	if done.At == 0 { // a worker of an older version, or the workflow of a call
+		done.At = engine.TimeOf(workflow.Now(e.ctx))
 	}
 	f.task.Count(done)
 	f.done = done
