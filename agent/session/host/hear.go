@@ -171,8 +171,9 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 			s.showInfo(c)
 		}
 	}
+	opened := s.opened
 	<-s.changing
-	if err != nil || !s.opened {
+	if err != nil || !opened {
 		return false
 	}
 	if c != nil {
