@@ -15,6 +15,8 @@ type Record struct {
 	Args    model.RawArgs   `json:"args,omitzero"`
 	Reason  string          `json:"reason,omitempty"`
 	Always  bool            `json:"always,omitempty"`
+	Scope   string          `json:"scope,omitempty"`
+	Lasting bool            `json:"lasting,omitempty"`
 	By      string          `json:"by,omitempty"`
 	Meta    json.RawMessage `json:"meta,omitempty"`
 }
@@ -24,7 +26,7 @@ func Of(d *model.Decision) *Record {
 	if d == nil {
 		return nil
 	}
-	return &Record{d.Verdict, model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
+	return &Record{d.Verdict, model.RawArgs(d.Args), d.Reason, d.Always, d.Scope, d.Lasting, d.By, d.Meta}
 }
 
 // Decision returns what was recorded, nil if the record is nil.
@@ -32,5 +34,8 @@ func (r *Record) Decision() *model.Decision {
 	if r == nil {
 		return nil
 	}
-	return &model.Decision{Verdict: r.Verdict, Args: json.RawMessage(r.Args), Reason: r.Reason, Always: r.Always, By: r.By, Meta: r.Meta}
+	return &model.Decision{
+		Verdict: r.Verdict, Args: json.RawMessage(r.Args), Reason: r.Reason,
+		Always: r.Always, Scope: r.Scope, Lasting: r.Lasting, By: r.By, Meta: r.Meta,
+	}
 }
