@@ -537,6 +537,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p21.RunError](),
 	reflect.TypeFor[p21.Stage](),
 	reflect.TypeFor[p21.Task](),
+	reflect.TypeFor[p21.Time](),
 	reflect.TypeFor[p21.Tool](),
 	reflect.TypeFor[p21.Worker](),
 	reflect.TypeFor[p22.Execute](),
