@@ -5,8 +5,6 @@
 package interop_test
 
 import (
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +45,7 @@ func TestACPXSetsModel(t *testing.T) {
 }
 
 // Of two clients of one session the second is told who has it, until the first one lets it go.
-func TestSecondClientIsToldWhoHasTheSession(t *testing.T) {
+func TestSecondClientSharesTheSession(t *testing.T) {
 	for name, dial := range map[string]connect{"TypeScript SDK": typeScript, "Python SDK": pythonSDK} {
 		t.Run(name, func(t *testing.T) {
 			if name == "Python SDK" {
@@ -64,17 +62,6 @@ func TestSecondClientIsToldWhoHasTheSession(t *testing.T) {
 			s := first.newSession()
 			s.prompt("read greeting.txt").mustEnd("end_turn")
 			params := object{"sessionId": s.id, "cwd": r.dir, "mcpServers": []any{}}
-			for _, method := range []string{"session/load", "session/resume"} {
-				err := second.try(method, params, new(object))
-				wantError(t, err, invalidRequest)
-				failure, _ := errors.AsType[*rpcError](err)
-				var data struct{ Kind, Holder string }
-				if failure == nil || json.Unmarshal(failure.Data, &data) != nil || data.Kind != "held" || data.Holder == "" ||
-					!strings.Contains(failure.Message, "the session is in use by "+data.Holder+" since ") {
-					t.Errorf("%s is answered with %v", method, err)
-				}
-			}
-			first.call("session/close", object{"sessionId": s.id}, new(object))
 			second.call("session/load", params, new(object))
 			if updates, _ := second.replayed(); !slices.ContainsFunc(updates, func(u updateNotification) bool { return strings.Contains(u.Update.text(), "hello from disk") }) {
 				t.Error("the session is not replayed")
@@ -90,8 +77,6 @@ func TestSecondClientIsToldWhoHasTheSession(t *testing.T) {
 		s := e.newSession()
 		s.prompt("read greeting.txt").mustEnd("end_turn")
 		a := newACPXFor(t, r.command(), r.dir)
-		refused := a.start("sessions", "new", "--resume-session", s.id)
-		refused.wait(1)
-		wantText(t, refused.stdout.String()+refused.stderr.String(), "the session is in use by ")
+		a.start("sessions", "new", "--resume-session", s.id).wait(0)
 	})
 }

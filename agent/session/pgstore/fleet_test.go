@@ -64,17 +64,15 @@ func TestMachineTakenForDeadLeavesNothing(t *testing.T) {
 		outcome <- o
 	}()
 	<-acting
-	_, err = there.Open(t.Context(), "a", nil)
-	require.ErrorIs(t, err, session.ErrHeld)
+	other, err := there.Open(t.Context(), "a", nil)
+	require.NoError(t, err, "it follows")
 
 	conn := admin(t, database)
-	var other *host.Session
 	require.Eventually(t, func() bool {
-		_, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
+		cut, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
 			AND (classid::bigint << 32 | objid::bigint) = (SELECT instance FROM `+pgx.Identifier{schema}.Sanitize()+`.sessions WHERE id = 'a')`)
 		require.NoError(t, err)
-		other, err = there.Open(t.Context(), "a", nil)
-		return err == nil
+		return cut.RowsAffected() > 0
 	}, time.Minute, time.Millisecond)
 	o, err := other.Prompt(t.Context(), promptOf("and now?"))
 	require.NoError(t, err)
@@ -85,21 +83,13 @@ func TestMachineTakenForDeadLeavesNothing(t *testing.T) {
 	release()
 	o = <-outcome
 	require.ErrorIs(t, o.Err, session.ErrLeaseLost)
-	require.ErrorContains(t, o.Err, "the session was taken over (by there since ")
-	o, err = s.Prompt(t.Context(), promptOf("hello?"))
-	require.NoError(t, err)
-	require.ErrorIs(t, o.Err, session.ErrHeld)
 	after, err := second.Get(t.Context(), "a")
 	require.NoError(t, err)
-	require.Equal(t, info, after, "nothing of the first machine follows")
+	require.Equal(t, info.Head, after.Head, "nothing of the first machine follows")
 
-	require.NoError(t, other.Close(t.Context()))
 	o, err = s.Prompt(t.Context(), promptOf("hello?"))
 	require.NoError(t, err)
 	require.NoError(t, o.Err, "it is free")
-	after, err = second.Get(t.Context(), "a")
-	require.NoError(t, err)
-	require.Equal(t, "here", after.Holder)
 }
 
 // TestAppendsThatWereGivenUp ends contexts at any point of appends. What was acknowledged is there once, and what was not, at most once.

@@ -44,7 +44,7 @@ func TestSessionsCommand(t *testing.T) {
 	stdout, stderr, code := run("list", "-dir", work)
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, ids[0])
-	require.Contains(t, stdout, work+"  help  in use by ")
+	require.Contains(t, stdout, work+"  help\n")
 	require.NotContains(t, stdout, ids[1])
 	stdout, _, _ = run("list", "-json")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
