@@ -180,7 +180,7 @@ func TestTerminalClientScreens(t *testing.T) {
 				t.Fatalf("what was typed ahead has answered: %v", err)
 			}
 			g.resize(columns-13, 20)
-			golden.check("resized", "y  Allow once")
+			golden.check("resized", "┃ y ")
 			g.answer("y", "┃ Edit temperature.go")
 			g.waitForText("┃ +東京")
 			golden.check("second question", "y  Allow once")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
@@ -254,9 +255,14 @@ func Preview(r *acpclient.PermissionRequest, relative func(string) string, width
 	return lines
 }
 
-// options returns the options with their keys, and a short form of them.
+// briefly has a word for each kind of option, for narrow screens.
+var briefly = map[string]string{
+	"allow_once": "yes", "allow_always": "always", "reject_once": "no", "reject_always": "never",
+}
+
+// options returns the options with their keys, and a short form of them that has every key.
 func (q *question) options(width int) (lines []text.Line, short string) {
-	var names []string
+	var names, words []string
 	for i, o := range q.request.Options {
 		key := q.keys[i]
 		if key == "" {
@@ -273,8 +279,12 @@ func (q *question) options(width int) (lines []text.Line, short string) {
 			name = "option"
 		}
 		names = append(names, key+" "+name)
+		words = append(words, strings.TrimSpace(key+" "+briefly[string(o.Kind)]))
 	}
-	return lines, strings.Join(names, " · ")
+	if short = strings.Join(names, " · "); utf8.RuneCountInString(short) > width {
+		short = strings.Join(words, " · ")
+	}
+	return lines, short
 }
 
 // drawQuestion returns the lines of the panel.
