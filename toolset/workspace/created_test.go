@@ -23,7 +23,7 @@ type created struct{ workspace.Process }
 
 func (p created) Wait(ctx context.Context) (workspace.Exit, error) {
 	exit, err := p.Process.Wait(ctx)
-	exit.Created = []string{"/work/.envrc", "/work/a\u202e"}
+	exit.Created = []string{"/repo/.envrc", "/repo/a\u202e"}
 	return exit, err
 }
 
@@ -32,5 +32,5 @@ func TestModelIsToldWhatACommandCreated(t *testing.T) {
 	require.NoError(t, err)
 	text := newRig(t, creating{ws}).call("run_command", args{"command": "echo hi"})
 	require.Contains(t, text, "exit code 0; while it ran, these files were created, which other programs execute or obey: ")
-	require.Contains(t, text, `/work/.envrc, "/work/a\u202e". Tell the user`)
+	require.Contains(t, text, `/repo/.envrc, "/repo/a\u202e". Tell the user`)
 }
