@@ -64,7 +64,7 @@ var requirements = []requirement{
 	{"session.list-pages", capability, "list has pages, and refuses cursors that it has not made", []string{"TestStoredSessions/a list has pages"}},
 	{"session.delete", capability, "a deleted session is gone; deleting it again succeeds", []string{"TestStoredSessions/a deleted session is gone"}},
 	{"session.close", capability, "close cancels the turn and frees the session", append(bySDKs("a session that was closed is gone"), "TestStoredSessions/a close cancels the turn", "TestStoredSessions/a closed session can be loaded, and not prompted")},
-	{"session.held", advisory, "a session that another program has is refused, and the user is told who has it", []string{"TestStoredSessions/a session is one program's at a time"}},
+	{"session.held", advisory, "programs share a session, and a turn that runs in another program is refused by name", []string{"TestStoredSessions/programs share a session"}},
 	{"session.title", advisory, "a session gets a title, and the client is told", []string{"TestStoredSessions/a session has a title after its first prompt"}},
 
 	// Modes, options, commands.
