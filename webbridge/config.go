@@ -54,6 +54,8 @@ type Options struct {
 	Accepts []string
 	// Commands are the slash commands to offer. Nil means the agent's commands.
 	Commands []view.SlashCommand
+	// Scores has the scores of sessions, and keeps marks of people. Nil offers neither.
+	Scores Scores
 	// Page serves all paths outside the API, such as a page at "/": see the function [Page]. Nil serves a line of text.
 	Page http.Handler
 	// Protocols are further protocols, such as [UIStream], [AGUI] and [OpenAI].

@@ -120,6 +120,8 @@ func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) e
 		"POST /api/sessions/{id}/rewind":               h.postRewind,
 		"POST /api/sessions/{id}/fork":                 h.postFork,
 		"PUT /api/sessions/{id}/settings/{setting}":    h.putSetting,
+		"GET /api/sessions/{id}/scores":                h.getScores,
+		"PUT /api/sessions/{id}/scores/{prompt}":       h.putMark,
 	}
 }
 
@@ -181,7 +183,11 @@ func (h *Handler) getConfig(w http.ResponseWriter, _ *http.Request) error {
 		Store    bool                `json:"store"`
 		Commands []view.SlashCommand `json:"commands"`
 		Files    bool                `json:"files"`
-	}{h.o.Title, h.o.Version, h.o.Accepts, true, h.o.Commands, h.host.UndoesFiles()}
+		Scores   bool                `json:"scores"`
+	}{
+		h.o.Title, h.o.Version, h.o.Accepts, true, h.o.Commands, h.host.UndoesFiles(),
+		h.o.Scores != nil,
+	}
 	if answer.Accepts == nil {
 		answer.Accepts = []string{}
 	}

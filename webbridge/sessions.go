@@ -65,9 +65,10 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	writeJSON(w, http.StatusOK, struct {
-		Sessions []session.Info `json:"sessions"`
-		Next     string         `json:"next"`
-	}{found, q.Cursor})
+		Sessions []session.Info    `json:"sessions"`
+		Scores   map[string]string `json:"scores"`
+		Next     string            `json:"next"`
+	}{found, h.summaries(r.Context(), found), q.Cursor})
 	return nil
 }
 

@@ -179,6 +179,9 @@ func Handler(e *app.Env, h *host.Host, o Options, b webbridge.Options) (*webbrid
 	if b.Logger == nil {
 		b.Logger = e.Logger
 	}
+	if b.Scores == nil {
+		b.Scores = scores{h.Store()}
+	}
 	if b.Protocols == nil {
 		b.Protocols = []webbridge.Protocol{
 			webbridge.OpenAI(webbridge.OpenAIOptions{Name: e.Name}), webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}),

@@ -46,6 +46,7 @@ type mockSession struct {
 	changed   chan struct{} // closed when running changes
 	cancel    context.CancelFunc
 	questions map[string]chan json.RawMessage
+	scores    []webbridge.Score
 }
 
 // mockMain serves on an address until it is killed.
@@ -70,7 +71,7 @@ func (m *mock) handler() http.Handler {
 		mux.Handle("GET /assets/", http.FileServer(http.Dir(dist)))
 	}
 	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true})
+		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true, "scores": true})
 	})
 	mux.HandleFunc("GET /api/sessions", m.list)
 	mux.HandleFunc("POST /api/sessions", func(w http.ResponseWriter, r *http.Request) {
@@ -139,6 +140,8 @@ func (m *mock) handler() http.Handler {
 		s.put(e)
 		w.WriteHeader(204)
 	})
+	session("GET /api/sessions/{id}/scores", (*mockSession).getScores)
+	session("PUT /api/sessions/{id}/scores/{prompt}", (*mockSession).mark)
 	mux.HandleFunc("POST /mock/release", func(w http.ResponseWriter, r *http.Request) { m.release <- struct{}{} })
 	mux.HandleFunc("GET /mock/log", func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
@@ -193,7 +196,13 @@ func (m *mock) list(w http.ResponseWriter, r *http.Request) {
 	slices.SortFunc(all, func(a, b map[string]any) int {
 		return cmp.Or(b["updated"].(time.Time).Compare(a["updated"].(time.Time)), strings.Compare(a["id"].(string), b["id"].(string)))
 	})
-	reply(w, 200, map[string]any{"sessions": all})
+	scores := map[string]string{}
+	for _, s := range m.sessions {
+		if len(s.scores) > 0 {
+			scores[s.id] = fmt.Sprintf("people %d", len(s.scores))
+		}
+	}
+	reply(w, 200, map[string]any{"sessions": all, "scores": scores})
 }
 
 func (s *mockSession) info() map[string]any {

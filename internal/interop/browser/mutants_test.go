@@ -39,6 +39,9 @@ var pageMutants = []struct{ rule, file, find, put, scenario string }{
 	{"pictures from elsewhere are not loaded", "view/content.tsx", `if (c.uri) return <p className="remote">`, `if (c.uri) return <img src={c.uri} alt="" />; if (c.uri) return <p className="remote">`, "pictures"},
 	{"what was approved is folded away", "view/item.tsx", `<div className="answered"><Fold id={e.id} title={title}>`, `<div className="answered"><Fold id={e.id} title={title} initially>`, "approve"},
 	{"going on begins one turn", "view/chat.tsx", `api.prompt(session, [{ text }], "refuse")`, `api.prompt(session, [{ text }], "wait")`, "stop"},
+	{"what is said during a turn begins no other", "client/scores.ts", `else if (e.id.startsWith("prompt:"))`, `else`, ""},
+	{"the answer of a turn that is running has no thumbs", "client/scores.ts", `if (!running) end();`, `end();`, ""},
+	{"scores are read after a mark", "view/marks.tsx", `.then(read).catch(fail)`, `.catch(fail)`, "marks"},
 	{"few elements are on the page", "view/transcript.tsx", `overscan: 8,`, `overscan: 4000,`, "many"},
 }
 

@@ -27,6 +27,7 @@ func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks")
 func TestNaughtyStringsAreText(t *testing.T)               { drive(t, "strings") }
 func TestPageShowsImagesOfTheAgent(t *testing.T)           { drive(t, "pictures") }
 func TestPageMarksWhatSourcesSay(t *testing.T)             { drive(t, "cite") }
+func TestPageMarksAnswers(t *testing.T)                    { drive(t, "marks") }
 func TestPageIsLightOrDark(t *testing.T)                   { drive(t, "theme") }
 func TestPageOutlivesForgottenSession(t *testing.T)        { drive(t, "forgotten") }
 func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }

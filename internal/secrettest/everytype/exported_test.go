@@ -1000,6 +1000,8 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p67.OpenAIOptions](),
 	reflect.TypeFor[p67.Options](),
 	reflect.TypeFor[p67.Protocol](),
+	reflect.TypeFor[p67.Score](),
+	reflect.TypeFor[p67.Scores](),
 	reflect.TypeFor[p67.Session](),
 	reflect.TypeFor[p67.Stream](),
 	reflect.TypeFor[p67.Turn](),

@@ -575,6 +575,32 @@ export const scenarios = {
     h.assert.equal(await page.locator(".item").count(), items);
   },
 
+  // Thumbs for the answers of turns that have ended, and what others think of them.
+  async marks(h) {
+    const page = await fresh(h);
+    const up = page.getByRole("button", { name: "Good answer" }), down = page.getByRole("button", { name: "Bad answer" });
+    await h.send(page, "stream a text");
+    await page.getByRole("heading", { name: "A stream" }).waitFor();
+    h.assert.equal(await up.count(), 0, "the answer is not complete");
+    await h.release();
+    await up.waitFor();
+    h.assert.equal(await up.count(), 1);
+    h.assert.equal(await page.getByText("polite 0.5").count(), 0);
+    await up.click();
+    await page.locator('[aria-label="Good answer"][aria-pressed=true]').waitFor();
+    await page.getByText("polite 0.5").waitFor();
+    await page.evaluate(() => (window.prompt = () => "it lied"));
+    await down.click();
+    await page.locator('[aria-label="Bad answer"][aria-pressed=true]').waitFor();
+    await page.locator('[aria-label="Good answer"][aria-pressed=false]').waitFor();
+    await page.locator(".marks", { hasText: "it lied" }).waitFor();
+    await accessible(page, h.assert);
+    await page.reload();
+    await page.locator('[aria-label="Bad answer"][aria-pressed=true]').waitFor();
+    await page.locator(".sessions", { hasText: "people 2" }).waitFor();
+    await h.shot(page, "marked");
+  },
+
   // From the address bar to an approval without a pointer.
   async keyboard(h) {
     const page = await h.open();

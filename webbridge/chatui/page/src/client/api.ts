@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Score } from "./scores.ts";
 import type { Answer, Busy, Config, Entity, Part, SessionInfo, SessionPage } from "./types.ts";
 
 /** A request that the server has refused, or that did not reach it. Status is 0 for the latter. */
@@ -47,6 +48,9 @@ export class API {
   cancel = (id: string) => this.#call<void>("POST", at(id, "cancel"), {});
   rewind = (id: string, before: string) => this.#call<void>("POST", at(id, "rewind"), { before });
   fork = (id: string, before?: string) => this.#call<SessionInfo>("POST", at(id, "fork"), before ? { before } : {});
+  scores = (id: string) => this.#call<{ scores?: Score[] }>("GET", at(id, "scores"));
+  /** Marks the answer to a prompt, in place of the user's earlier mark. */
+  mark = (id: string, prompt: string, good: boolean, reason: string) => this.#call<void>("PUT", at(id, "scores", prompt), { good, reason });
   set = (id: string, setting: string, value: string) => this.#call<void>("PUT", at(id, "settings", setting), { value });
 
   /** Opens the stream of a session's events after a position. */

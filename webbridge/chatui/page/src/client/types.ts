@@ -40,8 +40,8 @@ export interface Change {
 export interface Update { position: string; reset?: boolean; changes?: Change[] }
 
 export interface SessionInfo { id: string; title?: string; dir?: string; created: string; updated: string; parent?: string; holder?: string }
-export interface SessionPage { sessions: SessionInfo[]; next?: string }
-export interface Config { title?: string; version?: string; accepts?: string[]; store?: boolean; commands?: SlashCommand[]; files?: boolean }
+export interface SessionPage { sessions: SessionInfo[]; scores?: Record<string, string>; next?: string }
+export interface Config { title?: string; version?: string; accepts?: string[]; store?: boolean; commands?: SlashCommand[]; files?: boolean; scores?: boolean }
 
 export type Part = { text: string } | { name: string; media_type: string; data: string };
 export type Busy = "refuse" | "wait" | "steer";

@@ -10,6 +10,7 @@ import { Composer } from "./composer.tsx";
 import { PageContext, useMedia, type Page } from "./context.ts";
 import { Icon, StatusMark } from "./icons.tsx";
 import { nameOf } from "./item.tsx";
+import { useScoring } from "./marks.tsx";
 import { Dock } from "./question.tsx";
 import { Transcript } from "./transcript.tsx";
 
@@ -69,10 +70,11 @@ function Watched(p: Props & { watch: Watch }) {
   const fork = useCallback((e: Entity) => {
     api.fork(session, e.id).then((s) => go(s.id), fail);
   }, [api, session, fail, go]);
+  const scoring = useScoring(api, session, p.config.scores === true, items, running, fail);
   const page = useMemo<Page>(() => ({
-    api, session, wide, running, fail, rewind, fork, get: snapshot.get, children: (id) => children.get(id) ?? none,
+    api, session, wide, running, fail, rewind, fork, scoring, get: snapshot.get, children: (id) => children.get(id) ?? none,
     opened: (id) => opened.current.get(id), open: (id, is) => void opened.current.set(id, is),
-  }), [api, session, wide, running, fail, rewind, fork, snapshot, children]);
+  }), [api, session, wide, running, fail, rewind, fork, scoring, snapshot, children]);
 
   // The server forgets a session without a prompt that no client has followed for a while, for
   // example while the machine slept.

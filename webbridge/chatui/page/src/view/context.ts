@@ -2,6 +2,7 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { API } from "../client/api.ts";
 import type { Entity } from "../client/types.ts";
+import type { Scoring } from "./marks.tsx";
 
 /** What the parts of a transcript need of the page. */
 export interface Page {
@@ -17,6 +18,7 @@ export interface Page {
   fail: (err: unknown) => void;
   rewind: (e: Entity) => void;
   fork: (e: Entity) => void;
+  scoring: Scoring | undefined;
 }
 
 export const PageContext = createContext<Page | null>(null);

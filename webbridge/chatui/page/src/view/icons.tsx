@@ -24,6 +24,8 @@ const paths: Record<string, ReactNode> = {
   question: <path d="M5.5 6a2.5 2.5 0 115 0c0 1.7-2.5 2-2.5 4M8 12.5v.5" />,
   fork: <path d="M4.5 2.5v11M4.5 9c4 0 7-1 7-4.5M9.5 6l2-2 2 2" />,
   rewind: <path d="M3 3.5v4h4M3.5 7A5 5 0 113 10" />,
+  up: <path d="M2.5 7.5h2v6h-2zM4.5 7.5L7.5 2.5c1.5 0 2 1 1.5 4h4l-1 7H4.5" />,
+  under: <path d="M2.5 8.5h2v-6h-2zM4.5 8.5L7.5 13.5c1.5 0 2-1 1.5-4h4l-1-7H4.5" />,
   down: <path d="M8 3v10M4 9l4 4 4-4" />,
 };
 

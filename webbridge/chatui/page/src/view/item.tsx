@@ -8,6 +8,7 @@ import { Plain, CommandView, Fold, Piece } from "./content.tsx";
 import { usePage } from "./context.ts";
 import { Icon, StatusMark } from "./icons.tsx";
 import { Markdown } from "./markdown.tsx";
+import { Marks } from "./marks.tsx";
 
 /** What a screen reader calls an item. */
 export function nameOf(e: Entity): string {
@@ -70,6 +71,7 @@ function AgentMessage({ e }: { e: Entity }) {
       {isClaimed(e) && <Claimed />}
       {(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" marks={marks.get(c)} source={sources.get(c)} />)}
       {ending(e.status) && <p className="note">{ending(e.status)}</p>}
+      <Marks e={e} />
     </div>
   );
 }

@@ -11,6 +11,7 @@ interface Props { api: API; title: string; current: string; stamp: unknown; name
 export function Sidebar(p: Props) {
   const [query, setQuery] = useState("");
   const [all, setAll] = useState<SessionInfo[]>();
+  const [scores, setScores] = useState<Record<string, string>>({});
   const [next, setNext] = useState<string>();
   const asked = useRef<AbortController>(undefined);
   const { api, fail } = p;
@@ -22,6 +23,7 @@ export function Sidebar(p: Props) {
       const page = await api.sessions({ q, cursor, signal: abort.signal });
       const sessions = page.sessions ?? [];
       setAll((before) => (cursor ? [...(before ?? []), ...sessions.filter((s) => !before?.some((b) => b.id === s.id))] : sessions));
+      setScores((before) => (cursor ? { ...before, ...page.scores } : (page.scores ?? {})));
       setNext(page.next || undefined);
     } catch (err) {
       if (!abort.signal.aborted) fail(err);
@@ -57,6 +59,7 @@ export function Sidebar(p: Props) {
             <a href={"#/s/" + encodeURIComponent(s.id)} aria-current={s.id === p.current ? "page" : undefined} onClick={p.close}>
               <span className="clip" dir="auto">{line((s.id === p.current && p.named) || s.title || "") || "New session"}</span>
               <span className="dim clip">{ago(s.updated)}{s.dir ? " · " + line(base(s.dir)) : ""}{s.parent ? " · fork" : ""}</span>
+              {scores[s.id] && <span className="dim clip" dir="auto">{line(scores[s.id] ?? "")}</span>}
             </a>
           </li>
         ))}
