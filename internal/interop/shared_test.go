@@ -54,8 +54,19 @@ func movesAbout(t *testing.T, program string, kill bool) {
 	}
 	path := "/api/sessions/" + url.PathEscape(string(s.ID()))
 	web := startWeb(t, program, r.dir, r.store)
-	if status, text := web.call("POST", path+"/prompts", `{"parts":[{"text":"read colour.txt"}]}`); status != http.StatusConflict || !strings.Contains(text, "ideagent") {
-		t.Errorf("while the editor has the session: %d %s", status, text)
+	// Both have the session open: what is asked in one is seen in the other.
+	if status, text := web.call("POST", path+"/prompts", `{"parts":[{"text":"read colour.txt"}]}`); status != http.StatusAccepted {
+		t.Fatalf("while the editor has the session: %d %s", status, text)
+	}
+	web.until(path, regexp.MustCompile("the sky is blue"))
+	web.until(path, regexp.MustCompile(`"running":false`))
+	for updates := s.Cursor(nil); ; {
+		if last := s.Snapshot().Last(view.Message); last != nil && strings.Contains(last.Text(), "the sky is blue") {
+			break
+		}
+		if _, err := updates.Update(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if kill {
 		ended := make(chan struct{})
