@@ -101,6 +101,7 @@ func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker eng
 	}
 	cfg.Steered = cfg.Steered || j.start.Steered
 	j.endReplay = toolset.Replay(j.meter, j.start.Run, func() toolset.Usage { return j.recorded.total(ctx, runs, j.start.Run) })
+	j.payLeft(ctx)
 	return j, nil
 }
 

@@ -24,6 +24,8 @@ type recorded struct {
 	// others are the ids of calls that no response has, done are the calls of the step last whose result is recorded.
 	others []string
 	done   map[string]bool
+	// left are the ids of runs that outlive the calls that began them and are in no record's Used.
+	left []string
 }
 
 // place is where runs inside a run are: in a call, in an output without a call or in the preparation of a step, which have no id.
@@ -60,6 +62,7 @@ func (s *recorded) add(r *record) {
 			}
 		}
 	case opTool:
+		s.besides(r)
 		s.done[r.Call] = r.Return.Approval == nil // otherwise it may be executed again
 		if ret := r.Return; s.done[r.Call] && !ret.Retry && !ret.Deferred && ret.Pending == nil && ret.Outcome == model.OutcomeSuccess {
 			s.used.ToolCalls++
@@ -155,6 +158,11 @@ func (s *recorded) total(ctx context.Context, j journal.Journal, run string) too
 	total := s.used
 	for _, a := range aheadOf(ctx, j, run, s.places()) {
 		addUsage(&total, a.used)
+	}
+	for _, left := range s.left {
+		if s := read(ctx, j, left); s != nil {
+			addUsage(&total, s.total(ctx, j, left))
+		}
 	}
 	return total
 }

@@ -104,6 +104,9 @@ type record struct {
 	None bool `json:"none,omitempty"`
 	// Again means that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`
+	// Left are the ids of runs that outlive the call, Adopted those that Used includes.
+	Left    []string `json:"left,omitempty"`
+	Adopted []string `json:"adopted,omitempty"`
 
 	seq int
 }

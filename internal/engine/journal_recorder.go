@@ -30,6 +30,10 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 		j.preview(ctx, w.worker, t, l, done)
 		return
 	}
+	var b beside
+	if t.Op == engine.OpTool {
+		ctx = context.WithValue(ctx, besideKey{}, &b)
+	}
 	w.worker.Do(ctx, t, l, done)
 	j.mu.Lock()
 	f := j.live[t]
@@ -40,6 +44,7 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 		return
 	}
 	f.record.At = done.At.Time()
+	b.take(&f.record)
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == engine.OpInbox {

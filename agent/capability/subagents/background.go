@@ -19,7 +19,9 @@ import (
 type background struct {
 	mu     sync.Mutex
 	closed bool
-	count  map[string]int // of each agent
+	count  map[string]int  // of each agent
+	taken  map[string]bool // handles of an earlier process
+	told   map[string]bool // handles that the model was told about
 	tasks  map[string]*task
 	order  []string
 }
@@ -34,8 +36,7 @@ const maxEvents = 2000
 type task struct {
 	handle, agent string
 	stop          context.CancelFunc
-	policies      []*agent.Policy
-	meter         *toolset.Meter
+	run           *agent.Outliving
 	// ended is closed when it has ended, changed gets a token for each event.
 	ended     chan struct{}
 	changed   chan struct{}
@@ -53,10 +54,12 @@ type question struct {
 	done chan struct{}
 }
 
-// start begins a sub-agent.
+// work runs a sub-agent in the background.
+type work func(context.Context, *task) (string, error)
+
+// start begins a sub-agent. An empty handle makes one.
 func (b *background) start(
-	ctx context.Context, name string, meter *toolset.Meter, policies []*agent.Policy,
-	work func(context.Context, *task) (string, error),
+	ctx context.Context, name, handle string, run *agent.Outliving, work work,
 ) (*task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,10 +75,15 @@ func (b *background) start(
 	if running >= MaxBackground {
 		return nil, toolset.Failed("%d background agents are already running. Wait for one of them: %s.", running, strings.Join(b.order, ", "))
 	}
-	b.count[name]++
+	for handle == "" {
+		b.count[name]++
+		if handle = fmt.Sprintf("%s-%d", name, b.count[name]); b.taken[handle] {
+			handle = ""
+		}
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t := &task{
-		handle: fmt.Sprintf("%s-%d", name, b.count[name]), agent: name, policies: policies, meter: meter, stop: func() { cancel(errEnded) },
+		handle: handle, agent: name, run: run, stop: func() { cancel(errEnded) },
 		ended: make(chan struct{}), changed: make(chan struct{}, 1), questions: make(chan question), err: errors.New("it ended its goroutine"),
 	}
 	b.tasks[t.handle], b.order = t, append(b.order, t.handle)
@@ -91,7 +99,7 @@ func (b *background) start(
 }
 
 // guarded calls work. A panic is an error.
-func guarded(ctx context.Context, t *task, work func(context.Context, *task) (string, error)) (text string, err error) {
+func guarded(ctx context.Context, t *task, work work) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -133,16 +141,33 @@ func (b *background) chosen(handles []string) (tasks []*task, unknown []string) 
 }
 
 // forget removes tasks that the model has been told about. Their usage is recorded with the call
-// that has told it, whose meter is given.
-func (b *background) forget(tasks []*task, call *toolset.Meter) {
+// that has told it, whose context and meter are given.
+func (b *background) forget(ctx context.Context, tasks []*task, call *toolset.Meter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, t := range tasks {
 		if b.tasks[t.handle] == t {
-			call.Adopt(t.meter)
+			t.run.Ended(ctx, call)
 		}
 		delete(b.tasks, t.handle)
+		b.told[t.handle] = true
 		b.order = slices.DeleteFunc(b.order, func(h string) bool { return h == t.handle })
+	}
+}
+
+// known reports whether a handle is or was one of this process.
+func (b *background) known(handle string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tasks[handle] != nil || b.told[handle]
+}
+
+// take marks the handles of an earlier process.
+func (b *background) take(all []*started) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range all {
+		b.taken[s.Handle] = true
 	}
 }
 
@@ -292,7 +317,7 @@ func joined(a, b context.Context) (context.Context, func()) {
 
 // Policies returns the policies of the outer run, for tools in the background: see
 // [agent.PoliciesOf].
-func (t *task) Policies() []*agent.Policy { return t.policies }
+func (t *task) Policies() []*agent.Policy { return t.run.Policies() }
 
 // Emit implements [toolset.Host], for tools in the background.
 func (t *task) Emit(_ toolset.Call, value any) {

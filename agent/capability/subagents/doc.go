@@ -35,9 +35,11 @@
 // until then. A tool of [FromTool] cannot ask in the background.
 //
 // Sub-agents in the background belong to the run. When it ends, or is left pending, they are
-// cancelled, and the run returns when they have ended. They are not recorded in a journal: when a
-// run is resumed, their handles are unknown, and the model is told.
+// cancelled, and the run returns when they have ended. If the run has a journal, they are recorded
+// there. When the run is resumed in another process, what they have used is counted, their handles
+// are known, and a wait continues them where they were. What [FromTool] makes is not recorded: it
+// is called again, with the same idempotency key, if the tool is idempotent, and has failed if not.
 //
-// Where the tasks of a run are executed by workers in other processes, as on Temporal, there is no
-// background: the call returns the result.
+// Where the tasks of a run are executed by workers in other processes, as on Temporal, or by an
+// engine of the program, there is no background: the call returns the result.
 package subagents

@@ -36,7 +36,7 @@ type Agent[D any] struct {
 	name, description string
 	tool              *toolset.Tool[D]
 	// background runs it outside of a call. It is nil if tool is all there is.
-	background func(ctx context.Context, run *toolset.RunContext[D], t *task, prompt string) (string, error)
+	background func(ctx context.Context, d D, t *task, prompt string) (string, error)
 	err        error
 }
 
@@ -51,11 +51,8 @@ func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps fu
 	}
 	return Agent[D]{
 		name: name, description: description, tool: agent.AsTool(name, description, inner, deps),
-		background: func(ctx context.Context, run *toolset.RunContext[D], t *task, prompt string) (string, error) {
-			outside := []agent.RunOption{
-				agent.WithMeter(run.Meter), agent.WithPolicies(t.policies...), agent.WithAsker(t),
-			}
-			s := inner.Stream(ctx, deps(run.Deps), prompt, outside...)
+		background: func(ctx context.Context, d D, t *task, prompt string) (string, error) {
+			s := inner.Stream(ctx, deps(d), prompt, append(t.run.Options(), agent.WithAsker(t))...)
 			for e := range s.Events() {
 				t.show(agent.Nested{Agent: name, Event: e})
 			}
@@ -163,7 +160,9 @@ func (d *delegation[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (t
 	if err := check(agents); err != nil {
 		return nil, err
 	}
-	o := &opened[D]{agents: agents, background: background{tasks: map[string]*task{}, count: map[string]int{}}}
+	o := &opened[D]{agents: agents, background: background{
+		tasks: map[string]*task{}, count: map[string]int{}, taken: map[string]bool{}, told: map[string]bool{},
+	}}
 	if len(agents) > 0 {
 		o.listing = toolset.Listing[D]{Tools: o.tools(!d.options.NoBackground), Instructions: instructions(agents, !d.options.NoBackground)}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
@@ -103,19 +104,37 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	if !in.Background || run.Meter == nil || run.Meter.Copied() {
+	var beside *agent.Outliving
+	if in.Background {
+		beside = agent.Beside(ctx, run, "")
+	}
+	if beside == nil {
 		res, err := a.tool.Call(ctx, run, args)
 		if res.Text = bounded(res.Text); err == nil && in.Background {
 			res.Text = a.name + " has finished. Its result:\n" + res.Text
 		}
 		return res, err
 	}
-	outside := &toolset.RunContext[D]{Deps: run.Deps, RunInfo: run.RunInfo, Call: run.Call}
-	outside.Messages = nil // it would be kept alive
-	outside.Meter = run.Meter.Outlive()
-	t, err := o.start(ctx, a.name, outside.Meter, agent.PoliciesOf(run), func(ctx context.Context, t *task) (string, error) {
+	o.take(left(&run.RunInfo))
+	t, err := o.begin(ctx, &toolset.RunContext[D]{Deps: run.Deps, RunInfo: run.RunInfo, Call: run.Call}, a, args, "", in.Task, beside)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	n := note{Started: &started{t.handle, a.name, in.Task, run.Step, run.Call.ID, beside.ID()}}
+	const told = "%s works in the background. Its handle is %s: get the result with %s."
+	return toolset.Result{Text: fmt.Sprintf(told, a.name, t.handle, ToolWait), Meta: n.meta()}, nil
+}
+
+// begin begins a sub-agent in the background. outside is the context of the call that it belongs to.
+func (o *opened[D]) begin(
+	ctx context.Context, outside *toolset.RunContext[D], a *Agent[D], args any,
+	handle, prompt string, beside *agent.Outliving,
+) (*task, error) {
+	outside.Messages = nil // they would be kept alive
+	outside.Meter = beside.Meter()
+	return o.start(ctx, a.name, handle, beside, func(ctx context.Context, t *task) (string, error) {
 		if a.background != nil {
-			return a.background(ctx, outside, t, in.Task)
+			return a.background(ctx, outside.Deps, t, prompt)
 		}
 		outside.Host = t
 		res, err := a.tool.Call(ctx, outside, args)
@@ -124,10 +143,6 @@ func (o *opened[D]) delegate(ctx context.Context, run *toolset.RunContext[D], in
 		}
 		return res.Text, err
 	})
-	if err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Result{Text: fmt.Sprintf("%s works in the background. Its handle is %s: get the result with %s.", a.name, t.handle, ToolWait)}, nil
 }
 
 func bounded(text string) string {
@@ -137,38 +152,58 @@ func bounded(text string) string {
 	return text
 }
 
-func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in waitArgs) (string, error) {
-	tasks, unknown := o.chosen(in.Handles)
-	if len(unknown) > 0 {
-		return "", toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(strings.Join(unknown, ", "), 300), o.handles())
+func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in waitArgs) (toolset.Result, error) {
+	lost, err := o.revive(ctx, run, in.Handles)
+	if err != nil {
+		return toolset.Result{}, err
 	}
-	if len(tasks) == 0 {
-		return "No background agents.", nil
+	tasks, unknown := o.chosen(in.Handles)
+	unknown = slices.DeleteFunc(unknown, func(h string) bool { return lost.has(h) })
+	if len(unknown) > 0 {
+		return toolset.Result{}, o.unknown(unknown)
+	}
+	if len(tasks) == 0 && len(lost) == 0 {
+		return toolset.Result{Text: "No background agents."}, nil
 	}
 	var b strings.Builder
+	var n note
+	for _, s := range lost {
+		n.Ended = append(n.Ended, s.Handle)
+		fmt.Fprintf(&b, "# %s (%s)\nFailed: %s\n\n", s.Handle, s.Agent, textLost)
+	}
 	for _, t := range tasks {
 		if err := attend(ctx, run, t, tasks); err != nil {
-			return "", err
+			return toolset.Result{}, err
 		}
+		n.Ended = append(n.Ended, t.handle)
 		text, err := t.result()
 		if err != nil {
 			text = "Failed: " + clean.Short(why(err), 2000)
 		}
 		fmt.Fprintf(&b, "# %s (%s)\n%s\n\n", t.handle, t.agent, bounded(text))
 	}
-	o.forget(tasks, run.Meter)
-	return strings.TrimRight(b.String(), "\n"), nil
+	o.forget(ctx, tasks, run.Meter)
+	return toolset.Result{Text: strings.TrimRight(b.String(), "\n"), Meta: n.meta()}, nil
 }
 
-func (o *opened[D]) cancel(_ context.Context, run *toolset.RunContext[D], in cancelArgs) (string, error) {
+func (o *opened[D]) cancel(ctx context.Context, run *toolset.RunContext[D], in cancelArgs) (toolset.Result, error) {
+	n := note{Ended: []string{in.Handle}}
+	res := toolset.Result{Text: "Cancelled " + in.Handle + ".", Meta: n.meta()}
 	tasks, _ := o.chosen([]string{in.Handle})
 	if len(tasks) == 0 {
-		return "", toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(in.Handle, 100), o.handles())
+		if left(&run.RunInfo).has(in.Handle) && !o.known(in.Handle) {
+			return res, nil // it ended with its process
+		}
+		return toolset.Result{}, o.unknown([]string{in.Handle})
 	}
 	tasks[0].stop()
 	<-tasks[0].ended
-	o.forget(tasks, run.Meter)
-	return "Cancelled " + tasks[0].handle + ".", nil
+	o.forget(ctx, tasks, run.Meter)
+	return res, nil
+}
+
+func (o *opened[D]) unknown(handles []string) error {
+	return toolset.Failed("Unknown handle %s. Background agents: %s.", clean.Short(strings.Join(handles, ", "), 300), o.handles())
 }
 
 // why says why an agent has failed. Users see it, too, so it has no text of a provider.

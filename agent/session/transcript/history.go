@@ -23,6 +23,8 @@ type history struct {
 	Messages []*model.Message
 	// Interrupted is the id of the last turn if it was cut off, or empty.
 	Interrupted string
+	// besideCut reports that a call of a run beside the turn may have run: see beside.
+	besideCut bool
 
 	// seqs are the numbers of the entries of the messages, 0 for one that is in none. settled is how many messages come from turns that
 	// have ended.
@@ -241,8 +243,13 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 	var response *model.Message
 	left := leftovers{turn: h.Interrupted} // what was recorded behind it
 	var text []session.Entry
+	besides := besideOf(h.Interrupted, h.open)
+	defer func() { h.besideCut = besides.cutOff() }()
 	for i := range h.open {
 		e := &h.open[i]
+		if besides.has(e) {
+			continue
+		}
 		if e.Run != h.Interrupted { // of a run inside it
 			left.add(e)
 			continue

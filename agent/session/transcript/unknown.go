@@ -36,13 +36,13 @@ func (c *Conversation) unknown() (calls []*model.Part, inside bool) {
 
 // Unknown returns the names of the tools of calls that were cut off: they may have run, and have no
 // result. [Conversation.Resume] makes them again, with the same idempotency keys. whole is false if
-// an agent had begun inside one of them.
+// an agent had begun inside one of them, or an agent in the background was in the middle of a call.
 func (c *Conversation) Unknown() (tools []string, whole bool) {
 	calls, inside := c.unknown()
 	for _, p := range calls {
 		tools = append(tools, p.Tool)
 	}
-	return tools, !inside
+	return tools, !inside && !c.h.besideCut
 }
 
 // Doubt makes the calls that may have run pending, so that a person decides whether they are made

@@ -441,6 +441,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p9.InputHook[any]](),
 	reflect.TypeFor[p9.InstructionFunc[any]](),
 	reflect.TypeFor[p9.Observer](),
+	reflect.TypeFor[p9.Outliving](),
 	reflect.TypeFor[p9.Output](),
 	reflect.TypeFor[p9.OutputMode](),
 	reflect.TypeFor[p9.Overrides[any]](),
