@@ -13,6 +13,7 @@ require (
 	github.com/google/jsonschema-go v0.4.3
 	github.com/invopop/jsonschema v0.13.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
+	github.com/muesli/cancelreader v0.2.2
 	github.com/openai/openai-go v1.8.2
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

@@ -3,6 +3,7 @@
 package chat
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -42,6 +43,9 @@ type console struct {
 	over     chan struct{}
 	work     sync.WaitGroup
 
+	dropped  map[string]string // paths of files, by what stands for them in the input
+	pictures string            // a directory of this program's, empty if there is none
+
 	asked   int
 	answers map[int]chan acp.PermissionOptionID
 	lines   map[int]chan string // for fields of forms
@@ -73,8 +77,9 @@ func runConsole(ctx context.Context, config *Config) error {
 		fmt.Fprintf(config.Err, "ideagent: commands run without a sandbox: %s\n", explain(why))
 	}
 	c := &console{
-		config: config, files: files, calls: make(chan func(), 16), changed: make(chan struct{}, 1), over: make(chan struct{}), answers: map[int]chan acp.PermissionOptionID{},
-		lines: map[int]chan string{},
+		config: config, files: files, dropped: map[string]string{},
+		calls: make(chan func(), 16), changed: make(chan struct{}, 1), over: make(chan struct{}),
+		answers: map[int]chan acp.PermissionOptionID{}, lines: map[int]chan string{},
 	}
 	stop := waiting(config.Out, "Starting "+text.OneLine(config.Agent.String()))
 	opening := &talk{config: config}
@@ -96,6 +101,7 @@ func runConsole(ctx context.Context, config *Config) error {
 		return err
 	}
 	defer c.client.Close()
+	defer c.removePictures()
 	defer func() {
 		cancel(nil)
 		close(c.over)
@@ -110,10 +116,11 @@ func runConsole(ctx context.Context, config *Config) error {
 	err = c.loop(ctx)
 	_ = c.tty.Close()
 	width, _ := c.tty.Size()
-	for _, l := range c.model.Transcript(width, 500) {
-		fmt.Fprintln(config.Out, l.ANSI(config.Color))
+	left := bufio.NewWriter(config.Out)
+	for _, l := range c.model.Transcript(width) { // in the scrollback of the terminal
+		fmt.Fprintln(left, l.ANSI(config.Color))
 	}
-	return err
+	return errors.Join(err, left.Flush())
 }
 
 func random(n int) int {
@@ -136,6 +143,7 @@ func (c *console) loop(ctx context.Context) error {
 	}
 	c.model = screen.New(screen.Config{
 		Agent: name, Dir: c.config.Dir, Once: c.config.Prompt != "", History: history, Rand: random, Code: plain.Code,
+		Dropped: c.drop,
 	})
 	c.painter = tty.Painter{Out: c.tty, Color: c.config.Color}
 	c.model.Resize(c.tty.Size())
@@ -251,12 +259,15 @@ func (c *console) effects(ctx context.Context) {
 		case screen.Shell:
 			c.work.Go(func() { c.shell(ctx, e.Text) })
 		case screen.Copy:
-			c.copy()
+			c.copy(e.Text == "code")
 		case screen.Suspend:
-			if err := c.tty.Suspend(); err != nil {
-				c.err, c.quit = fmt.Errorf("the terminal is gone: %w", err), true
-			}
-			c.painter.Forget()
+			c.suspend()
+		case screen.Edit:
+			c.edit(ctx, e.Text)
+		case screen.Picture:
+			c.work.Go(func() { c.picture(ctx) })
+		case screen.Steer:
+			c.steer(ctx, e.Text)
 		case screen.LoadSession:
 			c.work.Go(func() { c.open(ctx, acp.SessionID(e.Text)) })
 		}
@@ -271,13 +282,26 @@ func (c *console) call(f func()) {
 	}
 }
 
-// send sends a prompt, with links to the files that it names.
+// suspend stops the program as a shell's jobs are.
+func (c *console) suspend() {
+	if err := c.tty.Suspend(); err != nil {
+		c.err, c.quit = fmt.Errorf("the terminal is gone: %w", err), true
+	}
+	c.painter.Forget()
+}
+
+// send sends a prompt, with the files that it names.
 func (c *console) send(ctx context.Context, prompt string) {
 	c.model.Begin(time.Now())
 	c.running = true
-	blocks, session := blocks(prompt, c.config.Dir, c.model.Files()), c.session
+	session, named := c.session, c.named(prompt)
 	c.work.Go(func() {
-		turn, err := session.Prompt(ctx, blocks...)
+		turn, err := (*acpclient.Turn)(nil), error(nil)
+		if blocks, failed := blocks(prompt, named, c.pictured()); failed != nil {
+			err = failed
+		} else {
+			turn, err = session.Prompt(ctx, blocks...)
+		}
 		c.call(func() { c.end(turn, err) })
 	})
 }
@@ -311,74 +335,6 @@ func (c *console) end(turn *acpclient.Turn, err error) {
 		c.err = err
 	}
 	c.model.End(time.Now(), problem)
-}
-
-// permission has the person answer a question.
-func (c *console) permission(ctx context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
-	if c.config.AllowAll {
-		if allow := r.Option(acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways); allow != "" {
-			c.call(func() { c.showAllowed(r) })
-			return allow, nil
-		}
-	}
-	option := c.choose(ctx, r)
-	if option == "" {
-		return "", nil
-	}
-	if k := kindOf(r, option); k != acp.PermissionOptionKindAllowOnce && k != acp.PermissionOptionKindAllowAlways {
-		c.call(func() { c.refused = true })
-	} else if r.Unasked {
-		c.call(func() { c.showAllowed(r) })
-	}
-	return option, nil
-}
-
-// choose has the person choose an option. It is empty if the question was taken back.
-func (c *console) choose(ctx context.Context, r *acpclient.PermissionRequest) acp.PermissionOptionID {
-	answer := make(chan acp.PermissionOptionID, 1)
-	id := 0
-	c.call(func() {
-		c.asked++
-		id = c.asked
-		c.answers[id] = answer
-		c.catchUp()
-		c.model.Ask(time.Now(), id, r)
-	})
-	select {
-	case option := <-answer:
-		return option
-	case <-ctx.Done():
-	case <-c.over:
-	}
-	c.call(func() {
-		delete(c.answers, id)
-		c.model.Withdraw(id)
-	})
-	return ""
-}
-
-func kindOf(r *acpclient.PermissionRequest, id acp.PermissionOptionID) acp.PermissionOptionKind {
-	for _, o := range r.Options {
-		if o.OptionID == id {
-			return o.Kind
-		}
-	}
-	return ""
-}
-
-// showAllowed leaves in the transcript what was allowed, if the agent has not shown it in a tool call.
-func (c *console) showAllowed(r *acpclient.PermissionRequest) {
-	if !r.Unasked {
-		return
-	}
-	c.model.Show(func(width int, expanded bool) []text.Line {
-		lines := screen.Preview(r, func(path string) string { return path }, width)
-		const folded = 24
-		if !expanded && len(lines) > folded {
-			lines = append(lines[:folded:folded], text.Of(fmt.Sprintf("… %d more lines (Ctrl-O)", len(lines)-folded), render.Dim))
-		}
-		return lines
-	})
 }
 
 // set sets an option of the session: "ID VALUE".

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ type teletype struct {
 	input   chan []byte
 	resized chan struct{}
 	once    sync.Once
+
+	suspended atomic.Int32
 }
 
 func newTeletype() *teletype {
@@ -44,7 +47,8 @@ func (t *teletype) Write(p []byte) (int, error) {
 func (t *teletype) Size() (width, height int) { return 80, 24 }
 func (t *teletype) Input() <-chan []byte      { return t.input }
 func (t *teletype) Resized() <-chan struct{}  { return t.resized }
-func (t *teletype) Suspend() error            { return nil }
+func (t *teletype) Suspend() error            { t.suspended.Add(1); return nil }
+func (t *teletype) Lend(f func() error) error { return f() }
 func (t *teletype) Close() error              { t.once.Do(func() { _, _ = t.Write([]byte(tty.End)) }); return nil }
 func (t *teletype) types(keys ...string) {
 	for _, k := range keys {

@@ -19,7 +19,7 @@ import (
 // TestMain also makes the test binary the agent that the tests talk to.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }, nil)
+		conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }, &acp.ConnOptions{ExtMethod: steer})
 		if err := conn.Serve(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
@@ -32,6 +32,19 @@ func TestMain(m *testing.M) {
 
 // links are the files that the prompt names.
 var links string
+
+// steered are the messages that were passed to the running turn.
+var steered = make(chan string, 10)
+
+// steer takes a message for the running turn.
+func steer(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
+	var r acp.PromptRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		return nil, err
+	}
+	steered <- r.Prompt[0].Text.Text
+	return json.RawMessage(`{"outcome":"injected"}`), nil
+}
 
 // fakeAgent does what the prompt says.
 type fakeAgent struct {
@@ -50,6 +63,10 @@ func (a *fakeAgent) Initialize(context.Context, *acp.InitializeRequest) (*acp.In
 	hello := &acp.InitializeResponse{ProtocolVersion: acp.Version, AgentInfo: &acp.Implementation{Name: "fake", Version: "1"}}
 	hello.AgentCapabilities.LoadSession = true
 	hello.AgentCapabilities.SessionCapabilities.List = &acp.SessionListCapabilities{}
+	if len(os.Args) > 2 && os.Args[2] == "able" {
+		hello.Meta = map[string]json.RawMessage{"steering": json.RawMessage(`{"supported":true}`)}
+		hello.AgentCapabilities.PromptCapabilities.Image = true
+	}
 	if a.locked = len(os.Args) > 2 && os.Args[2] == "locked"; a.locked {
 		about := "opens\x1b[2J a browser"
 		hello.AuthMethods = []acp.AuthMethod{
@@ -107,6 +124,10 @@ func (a *fakeAgent) Prompt(ctx context.Context, r *acp.PromptRequest) (*acp.Prom
 	acp.Async(ctx)
 	a.id, links = r.SessionID, ""
 	for _, b := range r.Prompt[1:] {
+		if b.Image != nil {
+			links += b.Image.MIMEType + " " + b.Image.Data
+			continue
+		}
 		links += b.ResourceLink.Name + " " + b.ResourceLink.URI
 	}
 	for line := range strings.SplitSeq(r.Prompt[0].Text.Text, ";") {
@@ -198,6 +219,8 @@ func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.
 	case "visit":
 		return a.elicit(ctx, &acp.CreateElicitationRequest{Message: "Log in.", URL: &acp.ElicitationURLMode{
 			Session: &acp.ElicitationSessionScope{SessionID: a.id}, ElicitationID: "v", URL: "https://example.com/login?a=b\u202e"}})
+	case "await": // a message into the turn
+		return "told: " + <-steered, "", nil
 	case "hang":
 		<-ctx.Done()
 		return "", "", ctx.Err()

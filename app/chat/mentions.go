@@ -5,8 +5,8 @@ package chat
 import (
 	"context"
 	"net/url"
-	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,22 +41,50 @@ func list(ctx context.Context, files *local.Workspace) (all []string) {
 	return all
 }
 
-// blocks makes content of a prompt: its text, and a link to each file that it names as @path.
-func blocks(prompt, dir string, files []string) []acp.ContentBlock {
+// mentions finds the files that a prompt names: @path, or @"path" if there are spaces in it.
+var mentions = regexp.MustCompile(`(?:^|\s)@(?:"([^"\n]+)"|([^\s"]+))`)
+
+// named returns the paths of the files that a prompt names: of the session's directory, and of
+// those that were dropped here.
+func (c *console) named(prompt string) (paths []string) {
+	for _, m := range mentions.FindAllStringSubmatch(prompt, -1) {
+		name := m[1]
+		if name == "" {
+			if name = m[2]; c.dropped[name] == "" {
+				name = strings.TrimRight(name, ".,;:!?)")
+			}
+		}
+		at := c.dropped[name]
+		if at == "" && slices.Contains(c.model.Files(), name) {
+			at = filepath.Join(c.config.Dir, filepath.FromSlash(name))
+		}
+		if at != "" && !slices.Contains(paths, at) {
+			paths = append(paths, at)
+		}
+	}
+	return paths
+}
+
+// blocks makes content of a prompt: its text, a link to each file that it names, or the file
+// itself if it is a picture, and pictures can be sent.
+func blocks(prompt string, named []string, pictures bool) ([]acp.ContentBlock, error) {
 	all := []acp.ContentBlock{acp.TextBlock(prompt)}
-	var linked []string
-	for word := range strings.FieldsSeq(prompt) {
-		name, ok := strings.CutPrefix(word, "@")
-		if name = strings.TrimRight(name, ".,;:!?)"); !ok || !slices.Contains(files, name) || slices.Contains(linked, name) {
+	for _, at := range named {
+		if kind := pictureTypes[strings.ToLower(filepath.Ext(at))]; kind != "" && pictures {
+			picture, err := readPicture(at, kind)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, acp.ContentBlock{Image: picture})
 			continue
 		}
-		linked = append(linked, name)
-		at := filepath.ToSlash(filepath.Join(dir, filepath.FromSlash(name)))
-		if !strings.HasPrefix(at, "/") {
-			at = "/" + at // a drive of Windows
+		slashed := filepath.ToSlash(at)
+		if !strings.HasPrefix(slashed, "/") {
+			slashed = "/" + slashed // a drive of Windows
 		}
-		uri := (&url.URL{Scheme: "file", Path: at}).String()
-		all = append(all, acp.ContentBlock{ResourceLink: &acp.ResourceLink{Name: path.Base(name), URI: uri}})
+		uri := (&url.URL{Scheme: "file", Path: slashed}).String()
+		link := &acp.ResourceLink{Name: filepath.Base(at), URI: uri}
+		all = append(all, acp.ContentBlock{ResourceLink: link})
 	}
-	return all
+	return all, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/term/markdown"
 	"github.com/ponte-go/ponte/app/internal/term/render"
 	"github.com/ponte-go/ponte/app/internal/term/text"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -47,9 +48,10 @@ func (c *console) output(ctx context.Context, line string) (string, error) {
 	return string(chunk.Data), err
 }
 
-// copy copies the last answer to the clipboard of the person's terminal, by OSC 52.
-func (c *console) copy() {
-	answer := ""
+// copy copies the last answer, or its last block of code, to the clipboard of the person's
+// terminal, by OSC 52.
+func (c *console) copy(code bool) {
+	answer, what := "", "The last answer"
 	for e := range c.session.Snapshot().All() {
 		if e.Kind == view.Message && e.Role == view.Assistant {
 			answer = e.Text()
@@ -59,7 +61,15 @@ func (c *console) copy() {
 		c.model.Note("There is no answer yet.", render.Dim)
 		return
 	}
+	if code {
+		blocks := markdown.Code(answer)
+		if len(blocks) == 0 {
+			c.model.Note("The last answer has no block of code.", render.Dim)
+			return
+		}
+		answer, what = blocks[len(blocks)-1], "The last block of code"
+	}
 	if _, err := fmt.Fprintf(c.tty, "\x1b]52;c;%s\a", base64.StdEncoding.EncodeToString([]byte(answer))); err == nil {
-		c.model.Note("The last answer is copied, if the terminal allows it.", render.Dim)
+		c.model.Note(what+" is copied, if the terminal allows it.", render.Dim)
 	}
 }

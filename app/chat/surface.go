@@ -3,6 +3,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,7 @@ func (s *surface) run(ctx context.Context, cmd *cobra.Command, args []string) er
 	// One thing that needs no answers is shown as text, for people too.
 	if in, ok := e.In.(*os.File); ok && c.Person && outTTY && !s.plain && !s.json && !(s.yes && c.Prompt != "") {
 		c.Terminal = Screen(in, out.File(e.Out))
+		c.Editor = cmp.Or(e.Getenv("VISUAL"), e.Getenv("EDITOR"), "vi")
 		if where, err := os.UserConfigDir(); err == nil {
 			c.History = filepath.Join(where, "ponte", "chat-history.jsonl")
 		}

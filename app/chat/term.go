@@ -31,13 +31,14 @@ type Config struct {
 	// LogIn asks the person for the key that the agent of Connect needs. Nil means that there is no
 	// such way.
 	LogIn func(ctx context.Context) error
-	// Said, if not nil, is told how lines for the person are shown. It is called before the agent is
-	// connected to; show may be called until Run returns.
+	// Said, if not nil, is told how lines for the person are shown. It is called before the agent
+	// is connected to; show may be called until Run returns.
 	Said func(show func(line string))
 	// Continue continues the last session of Dir, and Resume the session of an id.
 	Continue bool
 	Resume   string
-	// Dir is the session's directory, absolute. The agent is served its files, and commands that run on this machine.
+	// Dir is the session's directory, absolute. The agent is served its files, and commands that
+	// run on this machine.
 	Dir string
 	// Env are names of variables that commands get, besides ordinary ones.
 	Env []string
@@ -68,6 +69,9 @@ type Config struct {
 	// Terminal, if not nil, switches the terminal to a separate screen, for a person. Nil appends
 	// text to Out.
 	Terminal func() (tty.Terminal, error)
+	// Editor is the command of the editor in which the person can write a prompt on such a
+	// screen, with its arguments. Empty means that there is none.
+	Editor string
 	// History is the file that keeps what was entered on such a screen, empty for none.
 	History string
 	// Interrupts receives a value for each Ctrl-C.
@@ -99,8 +103,8 @@ var (
 	errRefused = errors.New("something that the agent wanted to do was not allowed")
 )
 
-// Run holds the conversation and returns the exit code. It ends early when ctx does. Errors have been shown then, and
-// nothing of what was started is left.
+// Run holds the conversation and returns the exit code. It ends early when ctx does. Errors have
+// been shown then, and nothing of what was started is left.
 func Run(ctx context.Context, config Config) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

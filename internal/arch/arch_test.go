@@ -154,7 +154,7 @@ var thirdParty = map[string][]string{
 	"app/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},
 	"app/internal/term/markdown": {"github.com/yuin/goldmark", "github.com/yuin/goldmark/"},
 	"app/internal/term/text":     {"github.com/clipperhouse/displaywidth"},
-	"app/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
+	"app/internal/term/tty":      {"github.com/muesli/cancelreader", "golang.org/x/sys/windows", "golang.org/x/term"},
 	"examples/support":           {"github.com/modelcontextprotocol/go-sdk/mcp"}, // it is an MCP server, too
 	"internal/schema":            {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
 	// Programs.

@@ -157,9 +157,9 @@ func (g *glass) answer(key, gone string) {
 	})
 }
 
-// The terminal client on terminals of three widths, as an emulator shows it, with wide characters, and with a resize in the middle.
+// The terminal client on terminals of four widths, as an emulator shows it, with wide characters, and with a resize in the middle.
 func TestTerminalClientScreens(t *testing.T) {
-	for _, columns := range []int{60, 80, 100} {
+	for _, columns := range []int{60, 80, 100, 200} {
 		t.Run(strconv.Itoa(columns), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "project")
@@ -209,6 +209,30 @@ func TestTerminalClientScreens(t *testing.T) {
 				t.Fatalf("nothing is left behind on the terminal:\n%s", left)
 			}
 		})
+	}
+}
+
+// The smallest terminal shows the keys of a question, and an answer counts.
+func TestTerminalClientOnTheSmallestScreen(t *testing.T) {
+	t.Parallel()
+	dir := demo(t)
+	g := startInTerminal(t, 20, 5, binary, "chat", "-model", "offline", "-dir", dir)
+	golden := &goldenScreens{t: t, g: g, file: filepath.Join("testdata", "screens-20.golden")}
+	golden.read()
+	golden.check("begin", "What should be")
+	g.types("create a.txt with \"hello\"\r")
+	golden.check("question", "y a")
+	g.types("\x1b[6~")
+	golden.check("scrolled", "y a")
+	g.answer("y", "━━ Question")
+	golden.check("end", "ideagent in project")
+	g.types("\x15")
+	g.leave()
+	if *updateScreens {
+		golden.write()
+	}
+	if made, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || !strings.HasPrefix(string(made), "hello") {
+		t.Fatalf("the answer did nothing: %q %v", made, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package input reads what a terminal sends: keys, pasted text, and the terminal's answers to questions.
+// Package input reads what a terminal sends: keys, pasted text, and the terminal's answers to
+// questions.
 package input
 
 import (
@@ -88,6 +89,7 @@ func (p *Parser) Feed(data []byte) []Event {
 			all = append(all, e)
 		}
 	}
+	all = wheel(all)
 	if len(all) == 1 && len(p.buf) == 0 && !p.pasting && !rest {
 		all[0].Alone = true
 	}
@@ -95,6 +97,26 @@ func (p *Parser) Feed(data []byte) []Event {
 		p.buf = nil
 	}
 	return all
+}
+
+// wheel makes steps of the wheel of arrow keys that were read at once: terminals send several for
+// a step on a separate screen. A person's keys come one by one.
+func wheel(all []Event) []Event {
+	if len(all) < 2 || all[0].Kind != Up && all[0].Kind != Down {
+		return all
+	}
+	step := all[0]
+	for _, e := range all {
+		if e != step || e.Shift || e.Alt || e.Held {
+			return all
+		}
+	}
+	step.Kind = map[Kind]Kind{Up: WheelUp, Down: WheelDown}[step.Kind]
+	steps := make([]Event, (len(all)+2)/3)
+	for i := range steps {
+		steps[i] = step
+	}
+	return steps
 }
 
 // more takes the rest of the paste. It returns false if the paste is not complete.
@@ -146,7 +168,8 @@ func (p *Parser) Flush() []Event {
 	return []Event{{Kind: Unknown}}
 }
 
-// next returns the first event, without a kind if it is nothing, and how many bytes it took; 0 bytes if it is not complete.
+// next returns the first event, without a kind if it is nothing, and how many bytes it took; 0
+// bytes if it is not complete.
 func next(b []byte) (Event, int) {
 	switch c := b[0]; {
 	case c == 0x1b:

@@ -107,3 +107,19 @@ func TestLargePaste(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Len(t, got[0].Text, 4<<20)
 }
+
+// Terminals send several arrow keys for a step of the wheel on a separate screen.
+func TestWheelAsArrowKeys(t *testing.T) {
+	var p input.Parser
+	kinds := func(data string) (all []input.Kind) {
+		for _, e := range p.Feed([]byte(data)) {
+			all = append(all, e.Kind)
+		}
+		return all
+	}
+	require.Equal(t, []input.Kind{input.WheelUp}, kinds("\x1bOA\x1bOA\x1bOA"))
+	require.Equal(t, []input.Kind{input.WheelDown, input.WheelDown}, kinds(strings.Repeat("\x1b[B", 4)))
+	require.Equal(t, []input.Kind{input.Up}, kinds("\x1b[A"), "a key")
+	require.Equal(t, []input.Kind{input.Up, input.Down}, kinds("\x1b[A\x1b[B"), "keys")
+	require.Equal(t, []input.Kind{input.Up, input.Up}, kinds("\x1b[1;2A\x1b[1;2A"), "with Shift")
+}

@@ -18,13 +18,24 @@ import (
 
 var parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
 
-// Render returns the lines of a text, none of them wider than width if that is at least 20. The text must be clean, see [text.Clean].
+// Render returns the lines of a text, none of them wider than width if that is at least 20. The
+// text must be clean, see [text.Clean].
 func Render(source string, width int) []text.Line {
 	r := renderer{source: []byte(source)}
 	return r.blocks(parser.Parse(gmtext.NewReader(r.source)), max(width, 8), false)
 }
 
-type renderer struct{ source []byte }
+// Printed is [Render] for a terminal that scrolls and wraps by itself: lines of code are not
+// broken.
+func Printed(source string, width int) []text.Line {
+	r := renderer{source: []byte(source), printed: true}
+	return r.blocks(parser.Parse(gmtext.NewReader(r.source)), max(width, 8), false)
+}
+
+type renderer struct {
+	source  []byte
+	printed bool
+}
 
 // blocks renders the children of a node, with blank lines between them unless they are tight.
 func (r *renderer) blocks(parent ast.Node, width int, tight bool) (lines []text.Line) {
@@ -48,9 +59,9 @@ func (r *renderer) block(n ast.Node, width int) []text.Line {
 		bar := text.Of("│ ", text.Style{Color: text.Gray})
 		return text.Indent(r.blocks(n, width-2, false), bar, bar)
 	case *ast.FencedCodeBlock:
-		return code(r.raw(n), string(n.Language(r.source)), width)
+		return r.code(r.raw(n), string(n.Language(r.source)), width)
 	case *ast.CodeBlock:
-		return code(r.raw(n), "", width)
+		return r.code(r.raw(n), "", width)
 	case *ast.List:
 		return r.list(n, width)
 	case *ast.ThematicBreak:

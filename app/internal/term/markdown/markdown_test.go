@@ -70,9 +70,9 @@ Hard break & *escape* ⟨ESC⟩[31m.
 
 │ quote
 
-  func main() {
-      println("漢字") // ok
-  }
+func main() {
+    println("漢字") // ok
+}
 
 a    │ long
 ───────────
@@ -161,4 +161,17 @@ func TestMarkdownOfAnyText(t *testing.T) {
 			require.NotContains(t, l.Plain(), "\x1b", source.String())
 		}
 	}
+}
+
+// Code that is copied from the terminal, or with /copy code, is the code.
+func TestCodeCanBeCopied(t *testing.T) {
+	long := "x := \"" + strings.Repeat("long ", 40) + "\""
+	source := "Look:\n\n```go\n" + long + "\n\ty()\n```\n\n- a list\n\n      indented code\n"
+	require.Equal(t, []string{long + "\n\ty()", "indented code"}, markdown.Code(source))
+	var printed []string
+	for _, l := range markdown.Printed(source, 40) {
+		printed = append(printed, l.Plain())
+	}
+	require.Contains(t, printed, long, "no break, no indent")
+	require.Empty(t, markdown.Code("no `code`"))
 }

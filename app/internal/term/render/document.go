@@ -3,7 +3,10 @@
 package render
 
 import (
+	"math"
+
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/term/markdown"
 	"github.com/ponte-go/ponte/app/internal/term/text"
 )
 
@@ -15,6 +18,7 @@ type Document struct {
 	byID     map[string]*item
 	width    int
 	expanded bool
+	markdown func(source string, width int) []text.Line
 	cached   int // blocks with lines
 }
 
@@ -39,7 +43,7 @@ const maxCached = 1000
 
 // NewDocument returns an empty document. Paths are shown relative to dir.
 func NewDocument(dir string) *Document {
-	return &Document{dir: dir, byID: map[string]*item{}}
+	return &Document{dir: dir, byID: map[string]*item{}, markdown: markdown.Render}
 }
 
 // Apply takes over what has changed.
@@ -113,6 +117,17 @@ func (d *Document) SetWidth(width int) {
 		d.width = width
 		d.forget()
 	}
+}
+
+// Print returns all lines, for a terminal that scrolls and wraps by itself.
+func (d *Document) Print(width int) []text.Line {
+	d.markdown = markdown.Printed
+	d.width = width
+	d.forget()
+	lines, _ := d.From(Pos{}, math.MaxInt)
+	d.markdown = markdown.Render
+	d.forget()
+	return lines
 }
 
 func (d *Document) forget() {

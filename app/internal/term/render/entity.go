@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/app/internal/term/markdown"
 	"github.com/ponte-go/ponte/app/internal/term/text"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -49,7 +48,7 @@ func (d *Document) build(it *item) {
 		d.buildPieces(it, Said(e), func(i int, piece string) func(*Document) []text.Line {
 			gap := it.pieces.Gap(i)
 			return func(d *Document) []text.Line {
-				lines := markdown.Render(text.Clean(piece), d.width)
+				lines := d.markdown(text.Clean(piece), d.width)
 				if gap && len(lines) > 0 {
 					lines = append([]text.Line{nil}, lines...)
 				}

@@ -95,7 +95,7 @@ func TestLongCodeStaysCode(t *testing.T) {
 	b.WriteString("````\n\n*done*\n")
 	got := whole(document(t, 60, message(b.String())))
 	for i := range 500 {
-		require.Contains(t, got, fmt.Sprintf("\n  x%d := \"*a* ```\"\n", i))
+		require.Contains(t, got, fmt.Sprintf("\nx%d := \"*a* ```\"\n", i))
 	}
 	require.True(t, strings.HasSuffix(got, "\n\ndone\n"), got[len(got)-100:])
 }

@@ -175,7 +175,7 @@ func TestWholePreviewIsWithinReach(t *testing.T) {
 		lines := map[string]bool{}
 		for range 400 {
 			for l := range strings.Lines(d.shown()) {
-				if l, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), "┃ "); ok && !strings.HasPrefix(l, "y allow once · ") && !strings.HasPrefix(l, "y yes · ") && !strings.HasPrefix(l, "↑ ↓ PgUp") {
+				if l, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), "┃ "); ok && !strings.HasPrefix(l, "y allow once · ") && !strings.HasPrefix(l, "y yes · ") && !strings.HasPrefix(l, "y a: yes") && !strings.HasPrefix(l, "↑ ↓ PgUp") {
 					lines[l] = true
 					all.WriteString(l)
 				}

@@ -89,13 +89,16 @@ func (m *Model) drawInput(f *Frame) []text.Line {
 	}
 	switch {
 	case m.buffer.Text() == "" && m.field != nil:
-		all = []text.Line{text.Of("Enter answers, Ctrl-C cancels the turn", render.Dim)}
+		all = []text.Line{m.placeholder("Enter answers, Ctrl-C cancels the turn")}
 	case m.buffer.Text() == "" && !m.busy:
-		all = []text.Line{text.Of("What should be done? /help", render.Dim)}
+		all = []text.Line{m.placeholder("What should be done? /help")}
 	}
 	lines = append(lines, text.Indent(all, prompt, rest)...)
 	return append(lines, m.drawPopup()...)
 }
+
+// placeholder is in the empty input.
+func (m *Model) placeholder(s string) text.Line { return text.Cut(text.Of(s, render.Dim), m.width-2) }
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 

@@ -88,14 +88,14 @@ func turn(d *desk, screen func(name string)) {
 	d.read("\x1b")
 	d.Input(d.now, d.parser.Flush())
 	screen("unfolded")
-	d.resize(d.width-23, d.height-5)
+	d.resize(max(d.width-23, 15), max(d.height-5, 4))
 	screen("resized")
 	d.typed("wide 気温の変換をもう一度確かめてから、全部のテストを走らせてください")
 	screen("wide")
 }
 
 func TestGoldenScreens(t *testing.T) {
-	for name, size := range map[string][2]int{"60": {60, 20}, "80": {80, 24}, "100": {100, 30}} {
+	for name, size := range map[string][2]int{"20": {20, 5}, "60": {60, 20}, "80": {80, 24}, "100": {100, 30}, "200": {200, 50}} {
 		d := newDesk(t, size[0], size[1])
 		var all strings.Builder
 		turn(d, func(part string) {

@@ -144,8 +144,45 @@ var helped = map[string]func(t *testing.T, d *desk){
 	},
 	"/copy": func(t *testing.T, d *desk) {
 		d.typed("/copy\r")
+		d.typed("/copy code\r")
+		require.Equal(t, []screen.Effect{{Do: screen.Copy}, {Do: screen.Copy, Text: "code"}}, d.done())
+		d.typed("/copy all\r")
+		require.Empty(t, d.done())
+	},
+	"/diff": func(t *testing.T, d *desk) {
 		d.typed("/diff\r")
-		require.Equal(t, []screen.Effect{{Do: screen.Copy}, {Do: screen.Shell, Text: "git --no-pager diff"}}, d.done())
+		require.Equal(t, []screen.Effect{{Do: screen.Shell, Text: "git --no-pager diff"}}, d.done())
+	},
+	"Ctrl-G": func(t *testing.T, d *desk) {
+		d.typed("draft")
+		d.read("\x07")
+		d.read("\x18") // Ctrl-X
+		d.read("\x05") // Ctrl-E
+		require.Equal(t, []screen.Effect{{Do: screen.Edit, Text: "draft"}, {Do: screen.Edit, Text: "draft"}}, d.done())
+		d.SetInput("two\nlines\n")
+		d.read("\x18")
+		d.typed("e") // not Ctrl-E
+		d.typed("\r")
+		require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "two\nlinese"}}, d.done())
+	},
+	"Ctrl-V": func(t *testing.T, d *desk) {
+		d.read("\x16")
+		require.Equal(t, []screen.Effect{{Do: screen.Picture}}, d.done())
+		d.typed("see")
+		d.InsertMention("@/tmp/a.png")
+		d.typed("please\r")
+		require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "see @/tmp/a.png please"}}, d.done())
+	},
+	"Ctrl-S": func(t *testing.T, d *desk) {
+		d.Begin(d.now)
+		d.typed("not that file")
+		d.read("\x13")
+		require.Equal(t, []screen.Effect{{Do: screen.Steer, Text: "not that file"}}, d.done())
+		require.NotContains(t, d.shown(), "› not that file")
+		d.Later(d.now, "not that file", "The agent takes nothing while it works")
+		require.Contains(t, d.shown(), "next: not that file")
+		d.End(d.now, "")
+		require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "not that file"}}, d.done())
 	},
 	"/keys": func(t *testing.T, d *desk) {
 		d.typed("/help\r")

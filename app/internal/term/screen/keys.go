@@ -58,7 +58,10 @@ func (m *Model) key(e input.Event) bool {
 
 // edit handles a key that is not about completion.
 func (m *Model) edit(e input.Event) bool {
-	changed := false
+	changed, prefix := false, m.prefix
+	if m.prefix = false; prefix && e.Kind == input.Ctrl && e.Text == "e" {
+		return m.editElsewhere()
+	}
 	switch e.Kind {
 	case input.Text:
 		if e.Alt {
@@ -68,7 +71,7 @@ func (m *Model) edit(e input.Event) bool {
 		}
 		m.history.Leave()
 	case input.Paste:
-		changed = m.buffer.Insert(e.Text)
+		changed = m.paste(e.Text)
 		m.history.Leave()
 	case input.Enter:
 		if e.Shift || e.Alt || e.Held {
@@ -168,6 +171,18 @@ func (m *Model) ctrlKey(key string) bool {
 		return true
 	case "r":
 		return m.search()
+	case "g":
+		return m.editElsewhere()
+	case "x":
+		m.prefix = true
+		m.tell("Ctrl-E opens the input in your editor")
+		return true
+	case "v":
+		m.do(Effect{Do: Picture})
+		m.tell("Looking for a picture in the clipboard")
+		return true
+	case "s":
+		return m.steer()
 	case "j":
 		return m.buffer.Insert("\n")
 	case "c":
@@ -330,7 +345,11 @@ func (m *Model) command(line string) bool {
 	case "/help", "/keys":
 		m.Note(help, render.Dim)
 	case "/copy":
-		m.do(Effect{Do: Copy})
+		if rest = strings.TrimSpace(rest); rest != "" && rest != "code" {
+			m.tell("/copy copies the last answer, /copy code its last block of code")
+			return true
+		}
+		m.do(Effect{Do: Copy, Text: rest})
 	case "/diff":
 		m.shell("git --no-pager diff")
 	case "/quit", "/exit":
@@ -354,45 +373,4 @@ func (m *Model) shell(command string) {
 	m.Note("! "+command, render.Dim)
 	m.do(Effect{Do: Shell, Text: command})
 	m.follow = true
-}
-
-const help = `Enter          send; Shift-Enter, Alt-Enter, Ctrl-J or \ Enter: a new line
-/ and @        commands and files: Tab or Enter takes one, ↑ ↓ choose
-↑ ↓            lines, then what was entered before and begins like this
-PgUp PgDn      scroll; Shift-↑ ↓ by lines; Esc: back to the end
-Ctrl-O         fold or show thoughts, outputs, arguments
-Ctrl-C         clears the input, then cancels the turn, then leaves
-Ctrl-D         leaves
-Ctrl-R         finds what was entered before and contains this
-Shift-Tab      changes the mode
-Ctrl-Z         stops the program; fg continues it
-Ctrl-A E B F K U W Y _, Alt-B F D: editing as in a shell
-!COMMAND       runs a command here; the agent is not told
-/copy          copies the last answer; /diff shows what git has changed
-/keys          this list, also if the agent has its own /help
-/new           begins a new conversation
-/sessions      lists the agent's sessions; /sessions NUMBER continues one
-/set           what can be set; /set ID VALUE sets it
-/quit          leaves`
-
-// set lists what can be set, or sets it.
-func (m *Model) set(rest string) {
-	if rest != "" {
-		m.do(Effect{Do: Set, Text: rest})
-		return
-	}
-	if len(m.settings) == 0 {
-		m.Note("The agent has nothing that can be set.", render.Dim)
-	}
-	for _, s := range m.settings {
-		values := "true, false"
-		if !s.Switch {
-			var ids []string
-			for _, c := range s.Choices {
-				ids = append(ids, c.ID)
-			}
-			values = strings.Join(ids, ", ")
-		}
-		m.Note("/set "+s.ID+" "+s.Value+"   ("+values+")", render.Dim)
-	}
 }

@@ -32,6 +32,10 @@ type Config struct {
 	Once bool
 	// History holds earlier entries. Nil keeps one in memory.
 	History *edit.History
+	// Dropped returns what stands for a file in the input, such as @main.go, if pasted text is
+	// the path of one: terminals paste the path of a file that is dropped on them. It is empty
+	// for other text. Dropped may be nil.
+	Dropped func(pasted string) string
 	// Rand returns an unpredictable number below n. Code returns an unpredictable word.
 	Rand func(n int) int
 	Code func() string
@@ -40,7 +44,8 @@ type Config struct {
 // Effect is something to do. Do determines the fields that are used.
 type Effect struct {
 	Do Do
-	// Text is the prompt that is to be sent, the option that is to be set, as "ID VALUE", the line that answers, or the id of a session.
+	// Text is the prompt that is to be sent, the option that is to be set, as "ID VALUE", the
+	// line that answers, or the id of a session.
 	Text string
 	// Question and Option are the answer to a question.
 	Question int
@@ -65,8 +70,12 @@ const (
 	LoadSession  // in place of this one: Text
 
 	Shell   // runs a command for the person: Text
-	Copy    // the last answer, to the clipboard
+	Copy    // the last answer to the clipboard, or its last block of code if Text is "code"
 	Suspend // stops the process, as a shell's jobs are
+
+	Edit    // the input in the person's editor: Text. See [Model.SetInput]
+	Picture // takes a picture from the clipboard. See [Model.InsertMention]
+	Steer   // passes a message to the running turn: Text. See [Model.Later]
 )
 
 // Model is the screen. It is not safe for concurrent use.
@@ -107,6 +116,7 @@ type Model struct {
 	dots      int       // so that two hints in a row differ
 	leaving   time.Time // Ctrl-C was pressed
 	bell      bool      // a person is wanted
+	prefix    bool      // Ctrl-X was pressed
 }
 
 // New returns a screen.
@@ -248,12 +258,8 @@ func (m *Model) SetFiles(files []string) {
 // Files returns the files that can be completed.
 func (m *Model) Files() []string { return m.files }
 
-// Transcript returns the last lines of the conversation.
-func (m *Model) Transcript(width, most int) []text.Line {
-	m.doc.SetWidth(width)
-	lines, _ := m.doc.From(m.doc.Back(m.doc.End(), most), most)
-	return lines
-}
+// Transcript returns the conversation, for a terminal that scrolls and wraps by itself.
+func (m *Model) Transcript(width int) []text.Line { return m.doc.Print(width) }
 
 func (m *Model) tell(hint string) {
 	m.hint, m.hinted = hint, m.now

@@ -23,6 +23,11 @@ const maxPopup = 6
 
 var own = []edit.Candidate{
 	{Text: "/help", Note: "keys and commands"}, {Text: "/set", Note: "what can be set"}, {Text: "/quit", Note: "leave"},
+	{Text: "/copy", Note: "the last answer, or its code"},
+	{Text: "/diff", Note: "what git has changed"},
+	{Text: "/keys", Note: "keys and commands"},
+	{Text: "/new", Note: "a new conversation"},
+	{Text: "/sessions", Note: "earlier conversations"},
 }
 
 // complete looks for completions of the word at the cursor. It reports whether there are any.

@@ -284,7 +284,30 @@ func (q *question) options(width int) (lines []text.Line, short string) {
 	if short = strings.Join(names, " · "); utf8.RuneCountInString(short) > width {
 		short = strings.Join(words, " · ")
 	}
+	if utf8.RuneCountInString(short) > width {
+		short = q.shortest(width)
+	}
 	return lines, short
+}
+
+// shortest returns the keys of the options that allow, and of the others.
+func (q *question) shortest(width int) string {
+	var yes, no, all []string
+	for i, o := range q.request.Options {
+		switch key := q.keys[i]; {
+		case key == "":
+			continue
+		case strings.HasPrefix(string(o.Kind), "allow"):
+			yes, all = append(yes, key), append(all, key)
+		default:
+			no, all = append(no, key), append(all, key)
+		}
+	}
+	short := strings.Join(yes, " ") + ": yes · " + strings.Join(no, " ") + ": no"
+	if len(yes) == 0 || len(no) == 0 || utf8.RuneCountInString(short) > width {
+		short = strings.Join(all, " ")
+	}
+	return short
 }
 
 // drawQuestion returns the lines of the panel.

@@ -20,11 +20,14 @@ type Painter struct {
 	width, height int
 }
 
-// Begin switches the terminal to a separate screen without line wrapping, with marked pastes, and
-// with distinct keys where it supports them. End switches back.
+// Begin switches the terminal to a separate screen without line wrapping, with marked pastes,
+// with arrow keys for the steps of the mouse's wheel, and with distinct keys where it supports
+// them. The mouse is not taken: it selects text as everywhere. End switches back. again is sent
+// when the process has been stopped without notice, and continues.
 const (
-	Begin = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[>1u\x1b[2J"
-	End   = "\x1b[<u\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l"
+	Begin = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1007s\x1b[?1007h\x1b[>1u\x1b[2J"
+	End   = "\x1b[<u\x1b[?1007r\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l"
+	again = "\x1b[?7l\x1b[?2004h\x1b[2J"
 )
 
 // Forget has everything drawn again.

@@ -11,3 +11,5 @@ func watchSize(*Console) (stop func()) { return func() {} }
 func prepare(*os.File) (undo func()) { return func() {} }
 
 func stopSelf() {}
+
+func watchJobs(*Console) (stop func()) { return func() {} }

@@ -26,6 +26,3 @@ func watchSize(c *Console) (stop func()) {
 }
 
 func prepare(*os.File) (undo func()) { return func() {} }
-
-// stopSelf stops the process until it is continued.
-func stopSelf() { _ = syscall.Kill(0, syscall.SIGTSTP) }

@@ -39,3 +39,5 @@ func prepare(out *os.File) (undo func()) {
 }
 
 func stopSelf() {}
+
+func watchJobs(*Console) (stop func()) { return func() {} }

@@ -3,6 +3,7 @@
 package tty
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -22,6 +23,9 @@ type Terminal interface {
 	// Suspend switches the terminal back, stops the process as a shell's jobs are, and returns when it
 	// is continued, with the terminal as it was. Where there is no such thing it does nothing.
 	Suspend() error
+	// Lend switches the terminal back, calls f, which may use the terminal, and switches again. The
+	// error is [errors.ErrUnsupported] where that is not possible.
+	Lend(f func() error) error
 	// Close switches the terminal back. It may be called several times.
 	Close() error
 }
@@ -33,11 +37,13 @@ type Console struct {
 	input   chan []byte
 	resized chan struct{}
 	stop    func()
-	once    sync.Once
+	reader  *reader
+
+	mu           sync.Mutex
+	closed, lent bool
 }
 
-// Open switches the terminal of the process to single keys and a separate screen. A terminal that
-// is opened a second time continues to be read.
+// Open switches the terminal of the process to single keys and a separate screen.
 func Open(in, out *os.File) (*Console, error) {
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -45,27 +51,16 @@ func Open(in, out *os.File) (*Console, error) {
 	}
 	c := &Console{in: in, out: out, before: before, input: make(chan []byte), resized: make(chan struct{}, 1)}
 	undo := prepare(out)
-	stop := watchSize(c)
-	c.stop = func() { stop(); undo() }
+	size, jobs := watchSize(c), watchJobs(c)
+	c.stop = func() { jobs(); size(); undo() }
 	if _, err := io.WriteString(out, Begin); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
-	// Nothing but the end of the input or of the process ends this. Programs that open a console
-	// end with it.
-	go func() {
-		defer close(c.input)
-		for {
-			buf := make([]byte, 16<<10)
-			n, err := in.Read(buf)
-			if n > 0 {
-				c.input <- buf[:n]
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
+	if err := c.read(); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -89,30 +84,66 @@ func (c *Console) Resized() <-chan struct{} { return c.resized }
 
 // Close implements [Terminal].
 func (c *Console) Close() error {
-	var err error
-	c.once.Do(func() {
-		c.stop()
-		_, _ = io.WriteString(c.out, End)
-		err = term.Restore(int(c.in.Fd()), c.before)
-	})
-	return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	c.stop()
+	_ = c.pause()
+	return c.back()
+}
+
+// back switches the terminal back.
+func (c *Console) back() error {
+	_, err := io.WriteString(c.out, End)
+	return errors.Join(err, term.Restore(int(c.in.Fd()), c.before))
+}
+
+// away switches the terminal back, calls f, and switches again.
+func (c *Console) away(f func() error) error {
+	c.mu.Lock()
+	c.lent = true
+	err := c.back()
+	c.mu.Unlock()
+	if err == nil {
+		err = f()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lent = false
+	if c.closed {
+		return err
+	}
+	if _, failed := term.MakeRaw(int(c.in.Fd())); failed != nil {
+		return failed
+	}
+	_, failed := io.WriteString(c.out, Begin)
+	c.changed()
+	return errors.Join(err, failed)
 }
 
 // Suspend implements [Terminal].
 func (c *Console) Suspend() error {
-	if _, err := io.WriteString(c.out, End); err != nil {
+	return c.away(func() error { stopSelf(); return nil })
+}
+
+// Lend implements [Terminal].
+func (c *Console) Lend(f func() error) error {
+	c.mu.Lock()
+	err := c.pause()
+	c.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	if err := term.Restore(int(c.in.Fd()), c.before); err != nil {
+	err = c.away(f)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return err
 	}
-	stopSelf()
-	if _, err := term.MakeRaw(int(c.in.Fd())); err != nil {
-		return err
-	}
-	_, err := io.WriteString(c.out, Begin)
-	c.changed()
-	return err
+	return errors.Join(err, c.read())
 }
 
 func (c *Console) changed() {
