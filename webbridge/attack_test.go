@@ -380,6 +380,17 @@ func (p *probe) WriteHeader(status int) {
 
 // A client that does not read is disconnected after a while. Until then it holds up nobody.
 func TestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
+	for name, target := range map[string]func(path string) string{
+		"one session": func(path string) string { return path + "/events" },
+		"several": func(path string) string {
+			return "/api/events?list=true&follow=" + idOf(path) + "&follow=" + idOf(path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) { holdUp(t, target) })
+	}
+}
+
+func holdUp(t *testing.T, target func(path string) string) {
 	s := serve(t, options{model: modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		n, err := strconv.Atoi(req.Messages[0].Parts[0].Text)
 		return model.Response(model.Text(strings.Repeat("x", n))), err
@@ -389,7 +400,7 @@ func TestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-	_, err = fmt.Fprintf(conn, "GET %s/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, token)
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", target(path), token)
 	require.NoError(t, err)
 	s.do("POST", path+"/prompts", say(strconv.Itoa(6<<20)), 202) // more than the network holds
 	other := s.create()
@@ -400,7 +411,7 @@ func TestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 		time.Sleep(time.Millisecond) // gives way to the turns
 	}
 	_ = f.res.Body.Close()
-	for left := 2; left != 0; left, _, _ = s.handler.Open() {
+	for left := 3; left != 0; left, _, _ = s.handler.Open() {
 		time.Sleep(time.Millisecond)
 	}
 }

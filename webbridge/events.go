@@ -68,7 +68,7 @@ func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, f *host.F
 		}
 	}
 	ending := h.ending
-	running, flipped := h.isRunning(s.live)
+	running, flipped := s.Working()
 	out.state(running)
 	show()
 	for out.err == nil {
@@ -86,7 +86,7 @@ func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, f *host.F
 			p.ready = true
 		case <-flipped:
 			was := running
-			if running, flipped = h.isRunning(s.live); running != was {
+			if running, flipped = s.Working(); running != was {
 				out.state(running)
 			}
 		case <-p.idle.C:
@@ -177,9 +177,13 @@ func (s *Stream) state(running bool) {
 
 func (s *Stream) end(err *Error) {
 	s.Write(func(b []byte) []byte {
-		data, _ := json.Marshal(map[string]any{"error": err}) // it is made of strings
-		return append(append(append(b, "event: end\ndata: "...), data...), "\n\n"...)
+		return append(appendError(append(b, "event: end\ndata: "...), err), "\n\n"...)
 	})
+}
+
+func appendError(b []byte, err *Error) []byte {
+	data, _ := json.Marshal(map[string]any{"error": err}) // it is made of strings
+	return append(b, data...)
 }
 
 // update writes an update, which leads from one position to another, and returns the latter. One that is large is several

@@ -31,6 +31,7 @@ type Handler struct {
 	streams  int
 	turns    sync.WaitGroup
 
+	list    listening
 	closing chan struct{} // closed when nothing new begins
 	ending  chan struct{} // closed when streams end
 	counts  counts
@@ -105,6 +106,7 @@ func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) e
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/openapi.json":                        h.getDocument,
 		"GET /api/config":                              h.getConfig,
+		"GET /api/events":                              h.getFeed,
 		"GET /api/sessions":                            h.listSessions,
 		"POST /api/sessions":                           h.createSession,
 		"GET /api/sessions/{id}":                       h.getSession,

@@ -210,12 +210,12 @@ func (h *Handler) isRunning(l *live) (bool, <-chan struct{}) {
 	return l.turns > 0, l.flipped
 }
 
-// following registers a follower of the events of a session, until done is called.
-func (h *Handler) following(s *Session) (done func(), err error) {
-	a := h.account(s.user)
+// streaming registers a stream of a user, or a session in one, until done is called.
+func (h *Handler) streaming(user string) (done func(), err error) {
+	a := h.account(user)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l, bounds := s.live, &h.o.Limits
+	bounds := &h.o.Limits
 	if bounds.Streams > 0 && h.streams >= bounds.Streams {
 		return nil, refuse(KindUnavailable, "too many streams are open on this server: try again later")
 	}
@@ -224,16 +224,32 @@ func (h *Handler) following(s *Session) (done func(), err error) {
 	}
 	h.streams++
 	a.streams++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.streams--
+		a.streams--
+	}, nil
+}
+
+// following registers a follower of the events of a session, until done is called.
+func (h *Handler) following(s *Session) (done func(), err error) {
+	ended, err := h.streaming(s.user)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := s.live
 	l.streams++
 	if l.leave != nil {
 		l.leave.Stop()
 		l.leave = nil
 	}
 	return func() {
+		ended()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.streams--
-		a.streams--
 		if l.streams--; l.streams == 0 && h.o.Leave > 0 {
 			l.leave = time.AfterFunc(h.o.Leave, func() { h.left(s) })
 		}

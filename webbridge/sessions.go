@@ -56,6 +56,7 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
 		for _, info := range page.Sessions {
 			if h.sees(user, info) && (words == "" || strings.Contains(strings.ToLower(info.Title), words)) {
 				found = append(found, told(info))
+				h.owns(user, info.ID)
 			}
 		}
 		looked += len(page.Sessions)

@@ -159,11 +159,10 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 	}
 	info, err := s.host.store.Get(ctx, s.id)
 	c := s.conversation
+	elsewhere := false
 	if err == nil {
-		s.mu.Lock()
-		titled := s.info.Title != info.Title
-		s.info = info
-		s.mu.Unlock()
+		titled := s.Info().Title != info.Title
+		elsewhere = s.know(&info)
 		if s.w == nil && c != nil && c.feed == nil && info.Head != c.head {
 			s.forgetConversation(errDropped) // others have written
 			c = nil
@@ -180,7 +179,7 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 		s.showWaiting(ctx, c)
 	}
 	if info.Waiting == 0 {
-		return false
+		return elsewhere // a process that is killed does not say so
 	}
 	items, err := session.Waiting(ctx, s.host.store, s.id)
 	if err != nil {
@@ -191,7 +190,7 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 			again = true
 		}
 	}
-	return again
+	return again || elsewhere
 }
 
 // serve does what an item asks for, if nobody else has the session. It reports whether the item

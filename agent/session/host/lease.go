@@ -39,9 +39,9 @@ func (s *Session) lookUp(ctx context.Context) error {
 	if rules == nil {
 		rules = json.RawMessage(noRules)
 	}
+	s.know(&info)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.info = info
 	if string(rules) == s.stored { // what was remembered since is not stored yet
 		return nil
 	}

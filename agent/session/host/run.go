@@ -224,9 +224,7 @@ func (s *Session) touch(c *conversation) {
 	if err != nil {
 		return
 	}
-	s.mu.Lock()
-	s.info = info
-	s.mu.Unlock()
+	s.know(&info)
 	s.showInfo(c)
 }
 

@@ -48,6 +48,7 @@ type Session struct {
 	stored    string // its value in the store
 	closed    error  // why no more turns begin; nil while they do
 	turns     []*Turn
+	moving    chan struct{} // closed when it may be another process's, or a turn begins or ends; nil if nobody waits
 	uses      int
 	writes    int // uses that need the lease
 	timer     *time.Timer
@@ -298,9 +299,7 @@ func (s *Session) update(ctx context.Context, c session.Change) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.info = info
+	s.know(&info)
 	return nil
 }
 

@@ -156,6 +156,7 @@ func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, er
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	s.turns = append(s.turns, t)
+	s.stirred()
 	return t, nil
 }
 
@@ -327,7 +328,10 @@ func (t *Turn) end() {
 	t.cancel(nil)
 	t.c, t.show = nil, nil // a turn that is remembered keeps no conversation
 	t.live.Store(nil)
+	t.session.mu.Lock()
 	close(t.ended)
+	t.session.stirred()
+	t.session.mu.Unlock()
 }
 
 // wait waits for the turns before this one.
