@@ -5,6 +5,8 @@ package replay_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -21,6 +23,40 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
+
+// portTools are the tools of [port].
+var portTools = []string{"port_look", "port_fail", "port_pay"}
+
+// port returns the tools of an MCP server, whose results are drawn. The last one needs approval.
+// The server and the connection end with the test.
+func port(t testing.TB, d *dice) toolset.Toolset[none] {
+	server := mcp.NewServer(&mcp.Implementation{Name: "port", Version: "1"}, nil)
+	for _, name := range []string{"look", "fail", "pay"} {
+		tool := &mcp.Tool{Name: name, Description: "It will " + name + ".", InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"depth":{"type":"integer"}}}`)}
+		server.AddTool(tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text := &mcp.TextContent{Text: fmt.Sprint(name, " ", d.n(1000))}
+			return &mcp.CallToolResult{Content: []mcp.Content{text}, IsError: name == "fail"}, nil
+		})
+	}
+	connect := func(ctx context.Context) (mcp.Transport, error) {
+		ours, peer := mcp.NewInMemoryTransports()
+		_, err := server.Connect(context.WithoutCancel(ctx), peer, nil)
+		return ours, err
+	}
+	client, err := mcptoolset.New(mcptoolset.Config{
+		Name: "port", Transport: mcptoolset.Func(connect), Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	return mcptoolset.Tools(client, mcptoolset.Options[none]{Policy: func(_ context.Context,
+		_ *toolset.RunContext[none], c mcptoolset.Call) (toolset.Verdict, error) {
+		if c.Name == "pay" {
+			return toolset.VerdictDefer, nil
+		}
+		return toolset.VerdictAllow, nil
+	}})
+}
 
 type forecast struct {
 	City string `json:"city"`

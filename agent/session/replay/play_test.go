@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/replay"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 var (
@@ -26,12 +27,12 @@ func playAll(t *testing.T, st session.Store, seed uint64) int {
 	require.NoError(t, err)
 	for i := range r.Turns {
 		s := r.Stage(i)
-		a := newAgent(newDice(1), s.Model())
+		a := newAgent(newDice(1), s.Model(), port(t, newDice(1)))
 		err := replay.Fill(t.Context(), r, i, a, none{}, replay.PlayOptions{})
 		if err != nil {
 			text, _ := json.MarshalIndent(r.Turns[i], "", " ")
 			t.Logf("seed %d: turn %d: %v\n%s", seed, i+1, err, text)
-			for _, at := range r.Turns[i].Messages {
+			for at := range r.Messages {
 				text, _ := json.Marshal(r.Messages[at])
 				t.Logf("%d: %s", at, text)
 			}
@@ -45,7 +46,9 @@ func playAll(t *testing.T, st session.Store, seed uint64) int {
 	require.NoError(t, err)
 	for i := range r.Turns {
 		s := r.Stage(i)
-		a := newAgent(newDice(2), s.Model())
+		tools, err := replay.ToolsOf[none](s, portTools...)
+		require.NoError(t, err)
+		a := newAgent(newDice(2), s.Model(), toolset.Of(tools...))
 		require.NoError(t, replay.Play(t.Context(), r, i, a, none{}, replay.PlayOptions{}), "seed %d", seed)
 	}
 	return len(r.Turns)

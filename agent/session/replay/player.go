@@ -271,6 +271,11 @@ func (p *player) call(ctx context.Context, c *toolset.Call) (toolset.Result, err
 	if part == nil || !executed(part) && p.answers.broken {
 		return p.unanswered(ctx, c)
 	}
+	if part.Outcome == model.OutcomeSkipped && p.finalAfter(c.ID) {
+		last := len(p.checked.Ran) - 1
+		p.checked.Ran[last] = append(p.checked.Ran[last], c.ID)
+		return toolset.Result{}, toolset.Deferred(nil) // it waited when the output came
+	}
 	if !executed(part) {
 		return toolset.Result{}, p.differs(&Difference{
 			What: fmt.Sprintf("call %s of %s", c.ID, c.Tool), Step: p.step,
@@ -295,6 +300,24 @@ func (p *player) call(ctx context.Context, c *toolset.Call) (toolset.Result, err
 	return res, nil
 }
 
+// finalAfter reports whether a later call of the same response gave the output of the run.
+func (p *player) finalAfter(id string) bool {
+	if p.step == 0 {
+		return false
+	}
+	seen := false
+	for _, part := range p.steps[p.step-1].response.Parts {
+		if part.Kind != model.PartToolCall {
+			continue
+		}
+		if result := p.answers.results[part.CallID]; seen && result != nil && result.Final {
+			return true
+		}
+		seen = seen || part.CallID == id
+	}
+	return false
+}
+
 // asksItself reports whether the tool asked for approval while it ran. If a recording was filled,
 // that is known.
 func (p *player) asksItself(c *toolset.Call, part *model.Part) bool {
@@ -308,6 +331,7 @@ func (p *player) asksItself(c *toolset.Call, part *model.Part) bool {
 
 // unanswered handles a call without a result: it was left pending, or the turn ended before.
 func (p *player) unanswered(ctx context.Context, c *toolset.Call) (toolset.Result, error) {
+	lost := false // the process ended during the call, and another one has asked about it
 	if m := p.answers.pending; m != nil {
 		for _, s := range m.SuspendedCalls {
 			if s.ID == c.ID {
@@ -325,13 +349,17 @@ func (p *player) unanswered(ctx context.Context, c *toolset.Call) (toolset.Resul
 			}
 		}
 		for _, w := range m.PendingCalls {
-			if w.ID == c.ID && len(w.Path) == 0 && w.Approval == nil {
+			if w.ID != c.ID || len(w.Path) > 0 {
+				continue
+			}
+			if w.Approval == nil {
 				return toolset.Result{}, toolset.Deferred(w.Meta)
 			}
+			lost = c.Approved
 		}
 	}
-	switch p.turn.Reason {
-	case transcript.Done, transcript.Pending:
+	switch reason := p.turn.Reason; {
+	case reason == transcript.Done, reason == transcript.Pending && !lost:
 		return toolset.Result{}, p.differs(&Difference{
 			What:     fmt.Sprintf("call %s of %s", c.ID, c.Tool),
 			Recorded: "it was not carried out", Now: "it is carried out",
@@ -360,6 +388,9 @@ func (p *player) approve(_ context.Context, q toolset.ApprovalRequest) (toolset.
 	if len(q.Path) != 1 {
 		return toolset.Decision{}, p.stop("a question of an agent inside is not in a session")
 	}
+	if last := len(p.checked.Own) - 1; !slices.Contains(p.checked.Own[last], id) {
+		p.checked.Asked = append(p.checked.Asked, PastCall{Step: q.Step, ID: id})
+	}
 	for _, d := range p.turn.Decisions {
 		if d.Call == id && (d.Step == q.Step || d.Step == 0) {
 			p.asked[PastCall{Step: d.Step, ID: id}] = true
@@ -374,6 +405,9 @@ func (p *player) approve(_ context.Context, q toolset.ApprovalRequest) (toolset.
 		}
 	}
 	part := p.answers.results[id]
+	if p.step == 0 && part != nil && part.Decision != nil { // of a turn that a kill has cut
+		return *part.Decision, nil
+	}
 	if p.turn.Reason == transcript.Done || part != nil && executed(part) {
 		return toolset.Decision{}, p.differs(&Difference{
 			What:     fmt.Sprintf("call %s of %s", id, q.Tool),

@@ -73,9 +73,10 @@ type Checked struct {
 	// Steps has the index of the frame of each request.
 	Steps []int `json:"steps,omitempty"`
 	// Ran are the ids of the calls that were carried out, by step. Own are those whose tools asked
-	// for approval while they ran.
-	Ran [][]string `json:"ran,omitempty"`
-	Own [][]string `json:"own,omitempty"`
+	// for approval while they ran, and Asked those that somebody was asked about before.
+	Ran   [][]string `json:"ran,omitempty"`
+	Own   [][]string `json:"own,omitempty"`
+	Asked []PastCall `json:"asked,omitempty"`
 	// Output is the output, as JSON. End describes how the run ended without one.
 	Output json.RawMessage `json:"output,omitempty"`
 	End    string          `json:"end,omitempty"`

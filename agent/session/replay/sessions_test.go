@@ -143,8 +143,10 @@ func tools(d *dice) []*toolset.Tool[none] {
 	}
 }
 
-// newAgent returns an agent with another one as a tool, one that takes over, and summaries.
-func newAgent(d *dice, summariser model.Model) *agent.Agent[none, string] {
+// newAgent returns an agent with another one as a tool, one that takes over, summaries, and the
+// tools of a server.
+func newAgent(d *dice, summariser model.Model,
+	served toolset.Toolset[none]) *agent.Agent[none, string] {
 	pay := sea("pay", func(context.Context, depth) (string, error) { return "paid", nil })
 	paying := toolset.Approved(toolset.Of(pay), func(context.Context, *toolset.RunContext[none],
 		*toolset.Tool[none], any) (*toolset.Approval, error) {
@@ -165,7 +167,8 @@ func newAgent(d *dice, summariser model.Model) *agent.Agent[none, string] {
 	same := func(n none) none { return n }
 	inner := agent.Must(agent.New(own("clerk")))
 	expert := agent.Must(agent.New(own("expert")))
-	c := own("lead", "ask", "transfer")
+	c := own("lead", "ask", "transfer", "port_look", "port_fail", "port_pay")
+	c.Toolsets = append(c.Toolsets, served)
 	c.Tools = append(c.Tools, agent.AsTool("ask", "Ask.", inner, same))
 	c.Alternatives = []agent.Alternative[none, string]{
 		agent.HandOver("transfer", "Transfer.", expert, same),
@@ -228,7 +231,7 @@ func (s *store) cut(t testing.TB, n int) *store {
 // put off.
 func talk(t testing.TB, d *dice, st *store, turns int) {
 	h, err := host.New(host.Config[none, string]{
-		Agent: newAgent(d, summaries(d)), Store: st, Logger: slog.New(slog.DiscardHandler),
+		Agent: newAgent(d, summaries(d), port(t, d)), Store: st, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close(t.Context())) }()

@@ -83,8 +83,9 @@ func within(dir, root string) bool {
 }
 
 // ToolsOf returns tools as the model was told of them, for toolsets that cannot be made in a test,
-// such as the tools of servers. They cannot be called: the session has their results. Only a
-// recording that was filled knows them. Without names, it returns all tools.
+// such as the tools of servers. They cannot be called: the session has their results. They ask
+// about the calls that somebody was asked about. Only a recording that was filled knows them.
+// Without names, it returns all tools.
 func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
 	var tools []*toolset.Tool[D]
 	for _, f := range s.r.Frames {
@@ -94,7 +95,12 @@ func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
 			if !wanted || slices.ContainsFunc(tools, known) {
 				continue
 			}
-			tools = append(tools, toolset.Raw(t.Name, t.Description, t.Schema, unreachable[D]))
+			tool := toolset.Raw(t.Name, t.Description, t.Schema, unreachable[D])
+			tool.Approval = func(_ context.Context, run *toolset.RunContext[D],
+				_ any) (*toolset.Approval, error) {
+				return s.asked(PastCall{Step: run.Step, ID: run.Call.ID}), nil
+			}
+			tools = append(tools, tool)
 		}
 	}
 	if len(tools) < len(names) {
@@ -102,6 +108,32 @@ func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
 			"fill it with the agent of the session first", names)
 	}
 	return tools, nil
+}
+
+// asked returns a question about a call, nil if nobody was asked about it. A call that waits for
+// approval at the end of the turn may have been left for later without asking.
+func (s *Stage) asked(call PastCall) *toolset.Approval {
+	turn := &s.r.Turns[s.turn]
+	if turn.Checked == nil {
+		return nil
+	}
+	if slices.Contains(turn.Checked.Asked, call) {
+		return new(toolset.Approval)
+	}
+	step := 0
+	for _, at := range turn.Messages {
+		m := s.r.Messages[at]
+		if step = max(step, m.Step); step != call.Step {
+			continue
+		}
+		for i := range m.PendingCalls {
+			w := &m.PendingCalls[i]
+			if w.ID == call.ID && len(w.Path) == 0 && w.Approval != nil {
+				return new(toolset.Approval)
+			}
+		}
+	}
+	return nil
 }
 
 func unreachable[D any](context.Context, *toolset.RunContext[D], json.RawMessage) (toolset.Result,

@@ -37,8 +37,8 @@ type PastTurn struct {
 // PastCall names a call of a run.
 type PastCall struct {
 	// Step is the step of the run, and ID the id that the model gave.
-	Step int
-	ID   string
+	Step int    `json:"step"`
+	ID   string `json:"id"`
 }
 
 // Past reads the turns of a session, the first one first. A turn that a later one has taken back
