@@ -31,3 +31,19 @@ func TestPurgeLeavesLedgers(t *testing.T) {
 	_, err = store.Get(t.Context(), "talk")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
+
+// closable is a store that counts how often it is closed.
+type closable struct {
+	sessions.Store
+	closed int
+}
+
+func (c *closable) Close() error { c.closed++; return nil }
+
+func TestStoresThatCanBeClosedAreClosed(t *testing.T) {
+	var c closable
+	require.NoError(t, closeStore(&c))
+	require.Equal(t, 1, c.closed)
+	require.NoError(t, closeStore(struct{ sessions.Store }{&c}), "a store without Close has nothing to close")
+	require.Equal(t, 1, c.closed)
+}

@@ -255,7 +255,6 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 		}
 		if suppressed(calls[:i]) {
 			calls[i].reply(textSuppressed, model.OutcomeSkipped)
-			continue
 		}
 		if err := r.tryOutput(ctx, &calls[i]); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ package lsptoolset_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +26,11 @@ func TestServersDoNotPrintTheirConfiguration(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
 		require.NotContains(t, fmt.Sprintf(verb, servers), "planted", verb)
 	}
+}
+
+func TestAServersCommandIsPrintedOnce(t *testing.T) {
+	server := lsptoolset.Server{Name: "tidy", Command: []string{"tidy-ls", "--stdio", "--key=planted"}}
+	require.Equal(t, 1, strings.Count(fmt.Sprintf("%v", server), "tidy-ls"))
+	require.Contains(t, fmt.Sprintf("%v", server), "[tidy-ls")
+	require.Equal(t, []string{"tidy-ls", "--stdio", "--key=planted"}, server.Command, "printing changes nothing")
 }

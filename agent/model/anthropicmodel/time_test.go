@@ -5,7 +5,9 @@ package anthropicmodel_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -123,6 +125,28 @@ func TestSilenceIsLimited(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A request that the caller ended has no failure of the provider to tell.
+func TestContextEndsRequests(t *testing.T) {
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		close(asked)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	m, err := anthropicmodel.New(anthropicmodel.Config{Name: "claude-haiku-4-5", BaseURL: server.URL, APIKey: "k"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err = m.Generate(ctx, hello(), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	var failed *model.APIError
+	require.False(t, errors.As(err, &failed), "%v", err)
 }
 
 func TestContextEndsWaits(t *testing.T) {

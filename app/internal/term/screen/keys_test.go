@@ -215,3 +215,17 @@ func TestCommandsOfTheClient(t *testing.T) {
 	d.typed("/quit\r")
 	require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "/quit"}}, d.done(), "the agent's own commands go first")
 }
+
+func TestAnEntryOfTheHistoryIsNotCompleted(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.updates(acp.SessionUpdate{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{AvailableCommands: []acp.AvailableCommand{{Name: "abacus"}, {Name: "abbey"}}}})
+	d.typed("/ab")
+	require.Contains(t, d.shown(), "/abbey")
+	d.read("\x1b[27u")
+	d.typed("\r") // sent as it is, and in the history
+	d.done()
+	d.typed("two\r")
+	d.read("\x1b[A\x1b[A")
+	require.Contains(t, d.shown(), "› /ab")
+	require.NotContains(t, d.shown(), "/abbey", "nobody types it")
+}
