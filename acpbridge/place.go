@@ -58,7 +58,7 @@ type nobody struct{ acp.UnimplementedClient }
 func infoOf(s *host.Session) *deps.Session {
 	info := s.Info()
 	of := &deps.Session{ID: acp.SessionID(info.ID), Cwd: info.Dir}
-	_ = json.Unmarshal(info.Values[directoriesValue], &of.AdditionalDirectories) // it has none, or those that were given
+	_ = json.Unmarshal(info.Values[host.DirectoriesValue], &of.AdditionalDirectories) // it has none, or those that were given
 	return of
 }
 

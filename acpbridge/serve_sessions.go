@@ -12,18 +12,16 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
-
-// directoriesValue is the name of the session's value with its additional directories.
-const directoriesValue = "directories"
 
 // description is how a session is made in the store.
 func description(id acp.SessionID, dir string, more []string) sessions.New {
 	n := sessions.New{ID: string(id), Dir: filepath.Clean(dir)}
 	if len(more) > 0 {
 		if data, err := json.Marshal(more); err == nil {
-			n.Values = map[string]json.RawMessage{directoriesValue: data}
+			n.Values = map[string]json.RawMessage{host.DirectoriesValue: data}
 		}
 	}
 	return n
@@ -209,7 +207,7 @@ func sessionInfo(i *sessions.Info) acp.SessionInfo {
 	if i.Title != "" {
 		info.Title = &i.Title
 	}
-	_ = json.Unmarshal(i.Values[directoriesValue], &info.AdditionalDirectories) // it has none, or those that were given
+	_ = json.Unmarshal(i.Values[host.DirectoriesValue], &info.AdditionalDirectories) // it has none, or those that were given
 	return info
 }
 

@@ -111,7 +111,7 @@ func (a *unstableAgent) ForkSession(ctx context.Context, p *unstable.ForkSession
 	const what = "the session cannot be forked"
 	n := description("", p.Cwd, p.AdditionalDirectories)
 	if n.Values == nil { // of the parent, which are not asked for
-		n.Values = map[string]json.RawMessage{directoriesValue: nil}
+		n.Values = map[string]json.RawMessage{host.DirectoriesValue: nil}
 	}
 	info, err := s.host.Fork(ctx, string(p.SessionID), "", n)
 	switch {

@@ -50,6 +50,76 @@ func effectsOf(a *toolset.Approval, dir string) []model.Effect {
 	return effects
 }
 
+// EffectsOf returns what a call does: the effects that its tool has stated, those that its previews
+// show beyond them, and if there are none, what tools of its kind do at most. That is: to read, for
+// the kinds read and search; to reach any host, for fetch; nothing, for think; and what is unknown,
+// for all others. A tool of an MCP server calls that server. The effects of a path or a command
+// that is relative have no directory.
+func EffectsOf(r *toolset.ApprovalRequest) []model.Effect { return requestEffects(r, "") }
+
+func requestEffects(r *toolset.ApprovalRequest, dir string) []model.Effect {
+	effects := effectsOf(&r.Approval, dir)
+	if len(effects) > 0 {
+		return effects
+	}
+	if server, ok := strings.CutPrefix(r.Approval.Source, "mcp:"); ok {
+		return []model.Effect{{Kind: model.EffectServer, Server: server}}
+	}
+	switch r.Kind {
+	case toolset.KindThink:
+		return nil
+	case toolset.KindRead, toolset.KindSearch:
+		return []model.Effect{{Kind: model.EffectRead}}
+	case toolset.KindFetch:
+		return []model.Effect{{Kind: model.EffectHost, Host: "*"}}
+	}
+	return []model.Effect{{Kind: model.EffectUnknown}}
+}
+
+// Edits reports whether all that a call does is to write files below these directories, which are
+// absolute, and to read. Without directories, files anywhere count. Deleting a file is more than that,
+// and so is what may write all files below a directory.
+func Edits(r *toolset.ApprovalRequest, dirs ...string) bool {
+	for i := range r.Approval.Preview {
+		p := &r.Approval.Preview[i]
+		if p.Command != nil || p.Diff != nil && p.Diff.New == nil {
+			return false
+		}
+	}
+	base := ""
+	if len(dirs) > 0 {
+		base = dirs[0]
+	}
+	writes := 0
+	for _, e := range requestEffects(r, base) {
+		switch {
+		case e.Kind == model.EffectRead:
+		case e.Kind != model.EffectWrite || e.Path == "" || strings.HasSuffix(e.Path, "/"):
+			return false
+		case len(dirs) > 0 && !below(e.Path, dirs):
+			return false
+		default:
+			writes++
+		}
+	}
+	return writes > 0
+}
+
+// below reports whether a file is below one of the directories, by its name and through symbolic
+// links of this machine.
+func below(file string, dirs []string) bool {
+	in := func(name, dir string) bool {
+		return strings.HasPrefix(slashed(name), strings.TrimSuffix(slashed(dir), "/")+"/")
+	}
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		if !filepath.IsAbs(file) || !filepath.IsAbs(dir) {
+			return in(file, dir)
+		}
+		real := ResolveLinks(dir)
+		return (in(file, dir) || in(file, real)) && in(ResolveLinks(file), real)
+	})
+}
+
 // within returns an absolute path, if it is known of which directory.
 func within(dir, name string) string {
 	switch {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -47,21 +48,39 @@ func behindLinks(r *toolset.ApprovalRequest, roots []string) (*toolset.ApprovalR
 	real.Approval.Preview = slices.Clone(r.Approval.Preview)
 	for i := range real.Approval.Preview {
 		if d := real.Approval.Preview[i].Diff; d != nil {
-			path := ResolveLinks(d.Path)
-			for _, root := range roots {
-				if rest, ok := strings.CutPrefix(path, ResolveLinks(root)+string(filepath.Separator)); ok {
-					path = filepath.Join(root, rest)
-					break
-				}
-			}
-			if path != filepath.Clean(d.Path) {
+			if path := behindLink(d.Path, roots); path != filepath.Clean(d.Path) {
 				diff := *d
 				diff.Path, linked = path, true
 				real.Approval.Preview[i].Diff = &diff
 			}
 		}
 	}
+	real.Approval.Effects = slices.Clone(r.Approval.Effects)
+	for i := range real.Approval.Effects {
+		e := &real.Approval.Effects[i]
+		if !filepath.IsAbs(e.Path) || e.Kind != model.EffectRead && e.Kind != model.EffectWrite {
+			continue
+		}
+		if path := behindLink(e.Path, roots); path != filepath.Clean(e.Path) {
+			if linked = true; strings.HasSuffix(e.Path, "/") {
+				path += "/"
+			}
+			e.Path = path
+		}
+	}
 	return &real, linked
+}
+
+// behindLink returns what links lead to from a path. Links on the way to a root do not count.
+func behindLink(name string, roots []string) string {
+	path := ResolveLinks(name)
+	for _, root := range roots {
+		rest, ok := strings.CutPrefix(path, ResolveLinks(root)+string(filepath.Separator))
+		if ok {
+			return filepath.Join(root, rest)
+		}
+	}
+	return path
 }
 
 // ResolveLinks resolves the symbolic links in the existing part of an absolute path.

@@ -15,17 +15,18 @@ import (
 
 // call is a call in the form that rules are matched against.
 type call struct {
-	tool, source string
-	roots        []string
-	writes       []string // paths with slashes, which end with one if all below is meant
-	reads        []string
-	hosts        []string
-	programs     []model.Effect // that run, or whose effects are unknown
-	other        bool           // it does more than to read and write files and to reach hosts
-	command      *toolset.CommandLine
-	sandboxed    bool     // a command runs in the sandbox
-	scopes       []string // the named scopes of the command, all of which it needs
-	words        *commandWords
+	tool, source  string
+	roots         []string
+	writes        []string // paths with slashes, which end with one if all below is meant
+	reads         []string
+	hosts         []string
+	programs      []model.Effect // that run, or whose effects are unknown
+	other         bool           // it does more than to read and write files and to reach hosts
+	command       *toolset.CommandLine
+	sandboxed     bool     // a command runs in the sandbox
+	scopes        []string // the named scopes of the command, all of which it needs
+	covers, parts []string // what answers "always" are about: one of covers, or all parts
+	words         *commandWords
 }
 
 func describe(r *toolset.ApprovalRequest, roots []string) *call {
@@ -34,9 +35,12 @@ func describe(r *toolset.ApprovalRequest, roots []string) *call {
 	if len(roots) > 0 {
 		root = roots[0]
 	}
-	for _, e := range effectsOf(&r.Approval, root) {
+	for _, e := range requestEffects(r, root) {
 		switch e.Kind {
 		case model.EffectRead:
+			if e.Path == "" {
+				continue // any file
+			}
 			c.reads = append(c.reads, c.placed(e.Path))
 		case model.EffectWrite:
 			c.writes = append(c.writes, c.placed(e.Path))
@@ -56,10 +60,17 @@ func describe(r *toolset.ApprovalRequest, roots []string) *call {
 			c.command, c.other = p.Command, true
 		}
 	}
-	if c.scopes = r.Approval.Parts; len(c.scopes) == 0 && r.Approval.Scope != "" {
-		c.scopes = []string{r.Approval.Scope}
-	}
+	c.scoped(&r.Approval)
 	return c
+}
+
+// scoped notes the scopes of a call.
+func (c *call) scoped(a *toolset.Approval) {
+	if c.scopes = a.Parts; len(c.scopes) == 0 && a.Scope != "" {
+		c.scopes = []string{a.Scope}
+	}
+	c.covers = append([]string{a.Scope}, a.Covers...)
+	c.parts = a.Parts
 }
 
 // placed is a path of an effect in the form of rules.
@@ -100,6 +111,12 @@ func (r *compiled) forbids(c *call) fit {
 	if !r.ofTool(c) {
 		return no
 	}
+	if r.answer != nil {
+		if r.answers(c.covers) || r.answers(c.parts) {
+			return yes
+		}
+		return no
+	}
 	fits := yes
 	for _, f := range []struct {
 		is  bool
@@ -125,6 +142,9 @@ func (r *compiled) forbids(c *call) fit {
 
 // ofTool reports whether a call is one of the tool and the server of a rule, if it names them.
 func (r *compiled) ofTool(c *call) bool {
+	if r.answer != nil {
+		return r.answer.Tool == c.tool && r.answer.Source == c.source
+	}
 	return (r.Tool == "" || wildcard(r.Tool, c.tool)) && (r.Server == "" || c.ofServer(r.Server))
 }
 
@@ -189,7 +209,7 @@ func hostFits(pattern, host string) bool {
 // allowed by several rules.
 func (t *table) allowed(call *call) Ruling {
 	var rules []string
-	open := slices.Clone(call.scopes)
+	open, parts := slices.Clone(call.scopes), slices.Clone(call.parts)
 	for i := range t.rules {
 		r := &t.rules[i]
 		if r.Decision != toolset.VerdictAllow || !r.ofTool(call) {
@@ -198,6 +218,10 @@ func (t *table) allowed(call *call) Ruling {
 		if r.allows(call) {
 			return Ruling{Verdict: toolset.VerdictAllow, Rule: r.String()}
 		}
+		if r.answer != nil {
+			parts = slices.DeleteFunc(parts, func(part string) bool { return part == r.answer.Scope })
+			continue
+		}
 		if r.Command == "" || call.command == nil {
 			continue
 		}
@@ -205,6 +229,9 @@ func (t *table) allowed(call *call) Ruling {
 			open = slices.Delete(open, i, i+1)
 			rules = append(rules, r.String())
 		}
+	}
+	if len(call.parts) > 0 && len(parts) == 0 {
+		return Ruling{Verdict: toolset.VerdictAllow}
 	}
 	if rules, ok := t.inSandbox(call); ok {
 		return Ruling{Verdict: toolset.VerdictAllow, Rule: rules}
@@ -245,6 +272,8 @@ func (r *compiled) allows(c *call) bool {
 		})
 	}
 	switch {
+	case r.answer != nil:
+		return r.answers(c.covers)
 	case r.Command != "":
 		return c.command != nil && r.isExactly(c)
 	case r.Path != "":
@@ -259,6 +288,12 @@ func (r *compiled) allows(c *call) bool {
 			!slices.ContainsFunc(c.hosts, func(h string) bool { return !hostFits(r.Host, h) })
 	}
 	return true
+}
+
+// answers reports whether an answer "always" is about one of these scopes. The empty scope is about
+// all.
+func (r *compiled) answers(scopes []string) bool {
+	return len(scopes) > 0 && (r.answer.Scope == "" || slices.Contains(scopes, r.answer.Scope))
 }
 
 // isExactly reports whether a command is exactly the rule's, in one of the session's directories

@@ -17,6 +17,7 @@ import (
 type compiled struct {
 	ConfigRule
 	stages [][]string // of a rule that denies or asks about commands: their words, as tokens
+	answer *Rule      // of an answer "always", whose scope is compared
 }
 
 // compile reads the commands of a rule. It returns an error for a command that never matches.

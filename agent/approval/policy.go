@@ -63,20 +63,22 @@ func stricter(a, b toolset.Verdict) toolset.Verdict {
 // Decide returns the verdict of the rules about an action of a tool of the program that lies in all the given scopes, and in the
 // empty one. A rule that denies wins over all that allow. Without a rule the verdict is [toolset.VerdictDefer].
 func (p *Policy) Decide(tool string, scopes ...string) toolset.Verdict {
-	return p.decide(tool, "", scopes...)
+	return p.decide(&call{tool: tool, covers: append([]string{""}, scopes...)})
 }
 
-func (p *Policy) decide(tool, source string, scopes ...string) toolset.Verdict {
+func (p *Policy) decide(c *call) toolset.Verdict {
 	if p == nil {
 		return toolset.VerdictDefer
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	verdict := stricter(p.rules[ruleKey{tool, source, ""}], toolset.VerdictDefer)
-	for _, scope := range scopes {
-		verdict = stricter(verdict, p.rules[ruleKey{tool, source, scope}])
+	t := table{rules: make([]compiled, 0, len(p.rules))}
+	for key, v := range p.rules {
+		answer := &Rule{key.tool, key.source, key.scope, v}
+		t.rules = append(t.rules, compiled{ConfigRule: ConfigRule{Decision: v}, answer: answer})
 	}
-	return verdict
+	p.mu.Unlock()
+	ruling, _ := t.ruling(c)
+	return cmp.Or(ruling.Verdict, toolset.VerdictDefer)
 }
 
 // DecideApproval returns the verdict of the rules about a call of a tool with this approval: that of [Policy.Decide] for its scope
@@ -84,26 +86,11 @@ func (p *Policy) decide(tool, source string, scopes ...string) toolset.Verdict {
 // tools of the approval's Source apply. A call that a person must be asked about ([toolset.Approval].Once), or that may write a protected path
 // ([ProtectedPaths]), is not allowed by rules.
 func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdict {
-	verdict := p.decideApproval(tool, a)
+	c := &call{tool: tool, source: a.Source}
+	c.scoped(a)
+	verdict := p.decide(c)
 	if verdict == toolset.VerdictAllow && mustAsk(a) {
 		return toolset.VerdictDefer
-	}
-	return verdict
-}
-
-func (p *Policy) decideApproval(tool string, a *toolset.Approval) toolset.Verdict {
-	verdict := p.decide(tool, a.Source, append([]string{a.Scope}, a.Covers...)...)
-	allowed := 0
-	for _, part := range a.Parts {
-		switch p.decide(tool, a.Source, part) {
-		case toolset.VerdictDeny:
-			return toolset.VerdictDeny
-		case toolset.VerdictAllow:
-			allowed++
-		}
-	}
-	if allowed > 0 && allowed == len(a.Parts) {
-		return stricter(verdict, toolset.VerdictAllow)
 	}
 	return verdict
 }

@@ -72,7 +72,7 @@ func permissive(t *testing.T, tool string) map[string]func(person toolset.Asker)
 		return l
 	}
 	return map[string]func(person toolset.Asker) toolset.Asker{
-		"mode code": host.ModeCode().Policy,
+		"mode code": func(next toolset.Asker) toolset.Asker { return host.ModeCode().Policy(nil, next) },
 		"automatic": func(p toolset.Asker) toolset.Asker { return approval.Layered(p, approval.Auto()) },
 		"mode auto": func(p toolset.Asker) toolset.Asker { return approval.Layered(p, layer(`{"mode":"auto"}`)) },
 		"all tools": func(p toolset.Asker) toolset.Asker {
@@ -206,7 +206,7 @@ func TestProtectedPathsBehindLinks(t *testing.T) {
 			require.True(t, asks(t, wrap, described(writes(filepath.Join(dir, name)))), "%s: %s", mode, name)
 		}
 	}
-	require.False(t, asks(t, host.ModeCode().Policy, described(writes(filepath.Join(dir, "e", "new")))))
+	require.False(t, asks(t, permissive(t, "write_file")["mode code"], described(writes(filepath.Join(dir, "e", "new")))))
 }
 
 // What denies still denies, and what is protected is known with its reason.

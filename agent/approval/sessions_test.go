@@ -81,7 +81,7 @@ func questions(t *testing.T, head, steps []string) (asked []string) {
 		return toolset.Decision{Verdict: toolset.VerdictAllow, Always: true}, nil
 	}})
 	if head[1] == "code" {
-		person = host.ModeCode().Policy(person)
+		person = host.ModeCode().Policy(nil, person)
 	}
 	c, err := approval.ParseConfig([]byte(head[2]))
 	require.NoError(t, err)

@@ -67,7 +67,8 @@ type Keeper struct {
 	File, Project string
 }
 
-// editing holds off other edits by this process.
+// editing holds off other edits by this process. Those by other processes wait for the lock of the
+// file: see [lockEdits].
 var editing sync.Mutex
 
 // Kept implements [approval.Keeper]. Rules of a file that cannot be read now are not there.
@@ -152,6 +153,11 @@ func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real // whose link stays
 	}
+	unlock, err := lockEdits(file)
+	if err != nil {
+		return fmt.Errorf("%s: it cannot be locked: %w", k.File, err)
+	}
+	defer unlock()
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(file)
 	switch {
@@ -186,7 +192,16 @@ func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error
 	if _, err := ParseUser(k.File, out); err != nil {
 		return fmt.Errorf("the change would break the file: %w", err)
 	}
+	if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, data) {
+		return fmt.Errorf("%s: another program has just changed it: try again", k.File)
+	}
 	return replace(file, out, mode)
+}
+
+// lockName is the file beside the user's file that is locked during an edit. The user's file itself
+// is replaced, and a lock on it would be lost.
+func lockName(file string) string {
+	return filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".lock")
 }
 
 // replace replaces a file atomically.

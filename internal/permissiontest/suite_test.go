@@ -156,7 +156,7 @@ func (w *world) call(tool string, args any) string {
 	}
 	var asker toolset.Asker = w
 	if w.code {
-		asker = host.ModeCode().Policy(asker)
+		asker = host.ModeCode().Policy(nil, asker)
 	}
 	asker = approval.Layered(approval.Remember(w.policy, asker), w.layers...)
 	a := agent.Must(agent.New(agent.Config[deps, string]{

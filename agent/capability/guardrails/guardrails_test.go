@@ -234,7 +234,7 @@ func TestGuardAndToolAskTogether(t *testing.T) {
 		"a judge":               approval.Layered(asker, judge),
 		"the configuration":     approval.Layered(asker, config),
 		"automatic mode":        approval.Layered(asker, approval.Auto()),
-		"mode code":             host.ModeCode().Policy(asker),
+		"mode code":             host.ModeCode().Policy(nil, asker),
 	} {
 		asked = nil
 		_, err = made().Run(t.Context(), none{}, "Pay.", agent.WithAsker(layered))

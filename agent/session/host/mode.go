@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -19,9 +20,9 @@ type Mode struct {
 	Instructions string
 	// Keep reports whether a tool is offered, by its name and kind. Nil offers all.
 	Keep func(tool string, kind toolset.Kind) bool
-	// Policy decides before the user is asked; nil decides nothing. The session's remembered
-	// decisions come before it, and a remembered denial stays.
-	Policy func(next toolset.Asker) toolset.Asker
+	// Policy decides about calls of a session before the user is asked; nil decides nothing. The
+	// session's remembered decisions come before it, and a remembered denial stays.
+	Policy func(s *Session, next toolset.Asker) toolset.Asker
 }
 
 // ModeAsk is the mode in which every call that needs approval is asked about.
@@ -29,33 +30,21 @@ func ModeAsk() Mode {
 	return Mode{ID: "ask", Title: "Ask", Description: "Asks before it changes files or runs commands."}
 }
 
-// ModeCode is the mode in which files are changed without a question. Everything else is asked about.
+// ModeCode is the mode in which files of the session's directory are changed without a question:
+// calls whose effects are nothing but that ([approval.Edits]). Everything else is asked about.
 func ModeCode() Mode {
 	return Mode{
 		ID: "code", Title: "Code", Description: "Changes files without asking. Asks before it runs commands.",
-		Policy: func(next toolset.Asker) toolset.Asker {
-			return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
-				if r.Kind == toolset.KindEdit && !r.Once && onlyDiffs(&r.Approval) {
+		Policy: func(s *Session, next toolset.Asker) toolset.Asker {
+			approve := func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+				if !r.Once && !r.Approval.Once && approval.Edits(&r, s.Dirs()...) {
 					return toolset.Decision{Verdict: toolset.VerdictAllow, By: "mode code"}, nil
 				}
 				return next.Approve(ctx, r)
-			}}
+			}
+			return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: approve}
 		},
 	}
-}
-
-// onlyDiffs reports whether all that a call would do is to change files. Text beside a change says more about it.
-func onlyDiffs(a *toolset.Approval) bool {
-	changes := 0
-	for i := range a.Preview {
-		switch p := &a.Preview[i]; {
-		case p.Diff != nil && p.Diff.New != nil:
-			changes++
-		case p.Diff != nil || p.Command != nil:
-			return false
-		}
-	}
-	return changes > 0
 }
 
 // ModePlan is the mode in which the agent has tools that read only, and makes a plan.
@@ -106,7 +95,7 @@ func (s *Session) moded(next toolset.Asker) toolset.Asker {
 	}
 	return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 		if m := s.mode(); m != nil && m.Policy != nil {
-			return m.Policy(next).Approve(ctx, r)
+			return m.Policy(s, next).Approve(ctx, r)
 		}
 		return next.Approve(ctx, r)
 	}}

@@ -87,6 +87,25 @@ func (s *Session) Info() session.Info {
 	return s.info
 }
 
+// DirectoriesValue is the name of the session's value with its further directories, a list of
+// absolute paths.
+const DirectoriesValue = "directories"
+
+// Dirs returns the directories of the session: the one that it works in, and further ones. There are
+// none if it works in none, or is nil.
+func (s *Session) Dirs() []string {
+	if s == nil {
+		return nil
+	}
+	info := s.Info()
+	if info.Dir == "" {
+		return nil
+	}
+	var more []string
+	_ = json.Unmarshal(info.Values[DirectoriesValue], &more) // it has none, or those that were given
+	return append([]string{info.Dir}, more...)
+}
+
 // rulesValue is the name of the session's value with the rules of the policy.
 const rulesValue = "approvals"
 

@@ -117,13 +117,18 @@ func (r *Recorder) GuardReads(reads func(path string) (verdict toolset.Verdict, 
 	r.reads = reads
 }
 
-// hides reports whether the contents of a file are not shown.
-func (r *Recorder) hides(path string) bool {
+// hides reports whether the contents of a file are not shown, by its name or that of what a link
+// leads to from there.
+func (r *Recorder) hides(ctx context.Context, path string) bool {
 	if r.reads == nil {
 		return false
 	}
-	verdict, _ := r.reads(path)
-	return verdict != "" && verdict != toolset.VerdictAllow
+	for _, name := range []string{path, workspace.Follow(ctx, r.workspace, path)} {
+		if verdict, _ := r.reads(name); verdict != "" && verdict != toolset.VerdictAllow {
+			return true
+		}
+	}
+	return false
 }
 
 // Unwrap returns the inner workspace. Direct writes to it are not recorded.

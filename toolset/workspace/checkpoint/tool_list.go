@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,9 +27,9 @@ const (
 	maxDiff   = 32 << 10 // bytes
 )
 
-func listChanges(r *Recorder, in listChangesArgs) (string, error) {
+func listChanges(ctx context.Context, r *Recorder, in listChangesArgs) (string, error) {
 	if in.Checkpoint != 0 {
-		return r.showChanges(in)
+		return r.showChanges(ctx, in)
 	}
 	marks, undone := r.Checkpoints(), r.undoneNow()
 	var shown []string
@@ -126,7 +127,7 @@ func oneLine(s string) string {
 }
 
 // showChanges shows the diff of a checkpoint.
-func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
+func (r *Recorder) showChanges(ctx context.Context, in listChangesArgs) (string, error) {
 	c, err := r.Changes(Only(in.Checkpoint))
 	if errors.Is(err, ErrNoCheckpoint) {
 		return "", toolset.Failed("Unknown checkpoint %d. Call %s without arguments to list checkpoints.", in.Checkpoint, ToolListChanges)
@@ -139,9 +140,10 @@ func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 		if err != nil {
 			return "", toolset.Failed("The path %q is malformed or lies outside of the working directory.", in.Path)
 		}
+		file := r.style.Fold(workspace.Follow(ctx, r.workspace, at.Path)) // as changes are recorded
 		var kept []FileChange
 		for _, f := range c.Files {
-			if r.style.Fold(f.Path) == r.style.Fold(at.Path) {
+			if name := r.style.Fold(f.Path); name == file || name == r.style.Fold(at.Path) {
 				kept = append(kept, f)
 			}
 		}
@@ -153,7 +155,7 @@ func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 	var b strings.Builder
 	for i := range c.Files {
 		diff := c.Files[i].Diff()
-		if r.hides(c.Files[i].Path) {
+		if r.hides(ctx, c.Files[i].Path) {
 			diff = fmt.Sprintf("[%s: its contents must not be shown]\n", c.Files[i].Name)
 		}
 		if left := maxDiff - b.Len(); len(diff) > left && i > 0 {

@@ -33,8 +33,8 @@ const (
 // while the question is open, the undo is worked out and shown again.
 func Tools[D any](recorder func(deps D) *Recorder) toolset.Toolset[D] {
 	t := &tools[D]{recorder: recorder}
-	t.list = toolset.Func(ToolListChanges, listChangesDescription, func(_ context.Context, run *toolset.RunContext[D], in listChangesArgs) (string, error) {
-		return listChanges(t.of(run), in)
+	t.list = toolset.Func(ToolListChanges, listChangesDescription, func(ctx context.Context, run *toolset.RunContext[D], in listChangesArgs) (string, error) {
+		return listChanges(ctx, t.of(run), in)
 	}, toolset.OfKind(toolset.KindRead, "List changes"))
 	t.undo = toolset.Func(ToolUndoChanges, undoChangesDescription, func(ctx context.Context, run *toolset.RunContext[D], in undoChangesArgs) (string, error) {
 		return undoChanges(ctx, t.of(run), &run.Call, in)
