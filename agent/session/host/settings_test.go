@@ -4,7 +4,9 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -167,6 +169,34 @@ func TestBuiltInCommands(t *testing.T) {
 	last("third")
 	requests := m.Requests()
 	require.Len(t, requests[len(requests)-1].Messages, 3, "what was taken back is not in the history")
+}
+
+// counted is a toolset that counts what is opened and not closed.
+type counted struct{ open atomic.Int32 }
+
+func (c *counted) Name() string { return "counted" }
+
+func (c *counted) Open(context.Context, *toolset.RunContext[none]) (toolset.Instance[none], error) {
+	c.open.Add(1)
+	return c, nil
+}
+
+func (c *counted) Tools(context.Context, *toolset.RunContext[none]) (toolset.Listing[none], error) {
+	return toolset.Listing[none]{}, nil
+}
+
+func (c *counted) Close(context.Context) error {
+	c.open.Add(-1)
+	return errors.New("it hangs a little")
+}
+
+func TestAListOfToolsClosesWhatItOpened(t *testing.T) {
+	tools := new(counted)
+	a := agent.Must(agent.New(agent.Config[none, string]{Model: echo(), Toolsets: []toolset.Toolset[none]{tools}}))
+	s := create(t, newHost(t, host.Config[none, string]{Agent: a, Commands: host.BuiltIns(nil)}))
+	require.NoError(t, prompt(t, s, "/tools").Err)
+	require.Contains(t, shown(t, s), "it hangs a little")
+	require.Zero(t, tools.open.Load())
 }
 
 func TestTemplatesAreCommands(t *testing.T) {
