@@ -88,6 +88,8 @@ type Limits struct {
 	// Streams bounds the open streams of events: 4,096 in all. UserStreams bounds the streams of
 	// one user: 256.
 	Streams, UserStreams int
+	// UserSessions bounds the sessions of one user: 10,000. It is exact over all processes that share the store.
+	UserSessions int
 	// UserTurns bounds the concurrent turns of a user, including queued ones: 64.
 	UserTurns int
 	// UserPrompts bounds the prompts of a user in a minute: 120.
@@ -146,6 +148,7 @@ func (o *Options) fill() {
 	limit(&l.WriteTime, 30*time.Second)
 	limit(&l.Streams, 4096)
 	limit(&l.UserStreams, 256)
+	limit(&l.UserSessions, 10_000)
 	limit(&l.UserTurns, 64)
 	limit(&l.UserPrompts, 120)
 	limit(&l.UserTokens, 0)

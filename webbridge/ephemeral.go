@@ -23,7 +23,7 @@ func (h *Handler) Ephemeral(r *http.Request) (s *Session, done func(), err error
 		return nil, nil, err
 	}
 	free = sync.OnceFunc(free)
-	n := session.New{Values: owned(user)}
+	n := session.New{Owner: user}
 	if len(h.o.Dirs) > 0 {
 		n.Dir = h.o.Dirs[0]
 	}

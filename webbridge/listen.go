@@ -157,7 +157,7 @@ func (h *Handler) lookAt(ctx context.Context, id string) {
 	case err != nil, session.Internal(&info):
 		return
 	}
-	owner = ownerOf(info)
+	owner = info.Owner
 	h.owns(owner, id)
 	if !h.sees(owner, info) {
 		return

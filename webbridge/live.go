@@ -4,7 +4,6 @@ package webbridge
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,32 +13,12 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 )
 
-// ownerValue is the name of the session's value that says whose it is.
-const ownerValue = "owner"
-
 // Owner returns the user who created a session, as returned by [Options].User.
-func Owner(s *host.Session) string { return ownerOf(s.Info()) }
-
-func ownerOf(info session.Info) string {
-	var owner string
-	if data := info.Values[ownerValue]; data != nil && json.Unmarshal(data, &owner) != nil {
-		return "\x00" // nobody
-	}
-	return owner
-}
-
-// owned returns the values of a session of a user.
-func owned(user string) map[string]json.RawMessage {
-	if user == "" {
-		return nil
-	}
-	data, _ := json.Marshal(user) // a string always has a JSON form
-	return map[string]json.RawMessage{ownerValue: data}
-}
+func Owner(s *host.Session) string { return s.Info().Owner }
 
 // sees reports whether a user has a session, in a directory that is served.
 func (h *Handler) sees(user string, info session.Info) bool {
-	return ownerOf(info) == user && (info.Dir == "" || slices.Contains(h.o.Dirs, info.Dir))
+	return info.Owner == user && info.Tenant == "" && (info.Dir == "" || slices.Contains(h.o.Dirs, info.Dir))
 }
 
 // live is a session that is in use here, or was a moment ago.
@@ -71,8 +50,12 @@ type Session struct {
 func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), err error) {
 	user := User(ctx)
 	l := h.enter(id)
+	opened := true
 	defer func() {
-		if err != nil {
+		switch {
+		case err != nil && !opened:
+			h.drop(l)
+		case err != nil:
 			h.leave(l)
 		}
 	}()
@@ -81,7 +64,10 @@ func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), 
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	defer func() { <-l.changing }()
+	defer func() {
+		opened = l.session != nil
+		<-l.changing
+	}()
 	if l.session == nil || h.host.Session(id) != l.session {
 		l.session = nil
 		if h.isClosing() {
@@ -117,6 +103,15 @@ func (h *Handler) enter(id string) *live {
 		l.linger = nil
 	}
 	return l
+}
+
+// drop ends a use of a session that could not be opened. Nothing is kept of it, because clients can ask for any id.
+func (h *Handler) drop(l *live) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.uses--; l.uses == 0 && h.live[l.id] == l {
+		delete(h.live, l.id)
+	}
 }
 
 // leave ends a use. An unused session is closed after a while.

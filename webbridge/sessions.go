@@ -15,15 +15,15 @@ import (
 
 // Bounds of lists and titles.
 const (
-	maxTitle  = 500  // bytes
-	maxQuery  = 200  // bytes
-	maxListed = 100  // sessions in an answer
-	maxLooked = 2000 // sessions of the store that a request looks at
+	maxTitle  = 500    // bytes
+	maxQuery  = 200    // bytes
+	maxListed = 100    // sessions in an answer
+	maxLooked = 10_000 // sessions of the user that a request looks at
 )
 
-// told returns a session as clients are told of it: without its values, which are the server's.
+// told returns a session as clients are told of it: without its values and its owner, which are for the server.
 func told(info session.Info) session.Info {
-	info.Values = nil
+	info.Values, info.Tenant, info.Owner = nil, "", ""
 	return info
 }
 
@@ -42,21 +42,27 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if len(words) > maxQuery {
 		return refuse(KindTooLarge, "q has %d bytes: use at most %d", len(words), maxQuery)
 	}
-	q := session.Query{Dir: query.Get("dir"), Cursor: query.Get("cursor")}
+	user, found := User(r.Context()), []session.Info{}
+	q := session.Query{Owner: &user, Dir: query.Get("dir"), Cursor: query.Get("cursor"), Conversations: true}
 	if q.Dir == "" && len(h.o.Dirs) == 1 {
 		q.Dir = h.o.Dirs[0]
 	}
-	user, found := User(r.Context()), []session.Info{}
 	for looked := 0; ; {
-		q.Limit = limit - len(found) // never more than there is room for, so that the cursor fits
+		if q.Limit = limit - len(found); words != "" {
+			q.Limit = session.MaxLimit // most of them will not fit
+		}
 		page, err := h.host.List(r.Context(), q, func(i *session.Info) bool { return !host.Archived(i) })
 		if err != nil {
 			return err
 		}
-		for _, info := range page.Sessions {
-			if h.sees(user, info) && (words == "" || strings.Contains(strings.ToLower(info.Title), words)) {
-				found = append(found, told(info))
-				h.owns(user, info.ID)
+		for i, info := range page.Sessions {
+			if !h.sees(user, info) || words != "" && !strings.Contains(strings.ToLower(info.Title), words) {
+				continue
+			}
+			h.owns(user, info.ID)
+			if found = append(found, told(info)); len(found) == limit && i+1 < len(page.Sessions) {
+				page.Next = q.Next(&info)
+				break
 			}
 		}
 		looked += len(page.Sessions)
@@ -108,8 +114,17 @@ func (h *Handler) make(r *http.Request, n session.New) (session.Info, error) {
 	if n.Dir == "" && len(h.o.Dirs) > 0 {
 		n.Dir = h.o.Dirs[0]
 	}
-	n.Values = owned(User(r.Context()))
-	return h.host.Store().Create(r.Context(), n)
+	n.Owner, n.Limit = User(r.Context()), max(0, h.o.Limits.UserSessions)
+	info, err := h.host.Store().Create(r.Context(), n)
+	return info, h.tooMany(err)
+}
+
+// tooMany tells a user who has too many sessions what to do.
+func (h *Handler) tooMany(err error) error {
+	if errors.Is(err, session.ErrTooMany) {
+		return refuse(KindLimit, "you have %d sessions, which is the limit: delete some", h.o.Limits.UserSessions)
+	}
+	return err
 }
 
 // Create makes a session for the user of a request, in the first of the directories.
@@ -219,10 +234,10 @@ func (h *Handler) postFork(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	values := owned(User(r.Context()))
-	fork, err := h.host.Fork(r.Context(), info.ID, in.Before, session.New{Title: info.Title, Dir: info.Dir, Values: values})
+	n := session.New{Title: info.Title, Dir: info.Dir, Owner: User(r.Context()), Limit: max(0, h.o.Limits.UserSessions)}
+	fork, err := h.host.Fork(r.Context(), info.ID, in.Before, n)
 	if err != nil {
-		return err
+		return h.tooMany(err)
 	}
 	writeJSON(w, http.StatusCreated, told(fork))
 	return nil

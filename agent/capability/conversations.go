@@ -42,6 +42,9 @@ type ConversationScope struct {
 	Store session.Store
 	// Dir selects the sessions that work in a directory. Empty selects all of the store.
 	Dir string
+	// Owner selects the sessions of one owner, and Tenant those of a tenant: see [session.Query].
+	Owner  *string
+	Tenant string
 	// Current is the session of the run, which is left out.
 	Current string
 }
@@ -145,7 +148,7 @@ func (s ConversationScope) search(ctx context.Context, query string) (string, er
 	var hits []hit
 	more := false
 	sessions, size := 0, int64(0)
-	for q := (session.Query{Dir: s.Dir, Conversations: true, Limit: 50}); ; {
+	for q := (session.Query{Owner: s.Owner, Tenant: s.Tenant, Dir: s.Dir, Conversations: true, Limit: 50}); ; {
 		page, err := s.Store.List(ctx, q)
 		if err != nil {
 			return "", fmt.Errorf("capability: %w", err)
@@ -253,7 +256,8 @@ func (s ConversationScope) read(ctx context.Context, id string, from int64) (str
 		return "", toolset.Failed("There are no earlier conversations.")
 	}
 	info, err := s.Store.Get(ctx, id)
-	if errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalid) || err == nil && s.Dir != "" && info.Dir != s.Dir {
+	mine := session.Query{Owner: s.Owner, Tenant: s.Tenant, Dir: s.Dir}
+	if errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalid) || err == nil && !mine.Selects(&info) {
 		return "", toolset.Failed("There is no session %s.", clean.Short(id, 300))
 	}
 	if err != nil {

@@ -156,6 +156,14 @@ func (n *New) Check() error {
 			return err
 		}
 	}
+	for _, name := range []string{n.Tenant, n.Owner} {
+		if err := checkID(name); err != nil {
+			return fmt.Errorf("tenant or owner: %w", err)
+		}
+	}
+	if n.Limit < 0 {
+		return fmt.Errorf("%w: a limit of %d sessions", ErrInvalid, n.Limit)
+	}
 	if !utf8.ValidString(n.Title) || !utf8.ValidString(n.Dir) {
 		return fmt.Errorf("%w: title and directory must be UTF-8", ErrInvalid)
 	}

@@ -15,6 +15,8 @@ var (
 	ErrNotFound = errors.New("no such session")
 	// ErrExists means that a session with the id exists.
 	ErrExists = errors.New("the session exists")
+	// ErrTooMany means that the owner has as many sessions as [New].Limit allows.
+	ErrTooMany = errors.New("the owner has too many sessions")
 	// ErrHeld means that another writer holds the session. [Error] names it, and since when.
 	ErrHeld = errors.New("the session is in use")
 	// ErrLeaseLost means that the lease has ended: it was released or taken by force. [Error] names

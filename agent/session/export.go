@@ -42,6 +42,41 @@ type sessionLine struct {
 // Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export writes the others and returns an error for
 // it in the end.
 func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
+	if len(ids) == 0 {
+		return ExportQuery(ctx, s, w, Query{Order: OrderCreated})
+	}
+	return export(ctx, s, w, func(one func(id string) error) error {
+		for _, id := range ids {
+			if err := one(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ExportQuery is [Export] for all sessions that a query selects, whatever its Limit, such as those of an owner.
+func ExportQuery(ctx context.Context, s Store, w io.Writer, q Query) error {
+	return export(ctx, s, w, func(one func(id string) error) error {
+		for q.Limit = 100; ; {
+			page, err := s.List(ctx, q)
+			if err != nil {
+				return err
+			}
+			for i := range page.Sessions {
+				if err := one(page.Sessions[i].ID); err != nil {
+					return err
+				}
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return nil
+			}
+		}
+	})
+}
+
+// export writes the sessions that all passes to its argument.
+func export(ctx context.Context, s Store, w io.Writer, all func(one func(id string) error) error) error {
 	if err := checkStore("export", s); err != nil {
 		return err
 	}
@@ -51,32 +86,15 @@ func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	var damaged error
-	one := func(id string) error {
+	err := all(func(id string) error {
 		bad, err := exportSession(ctx, s, enc, id)
 		if damaged == nil {
 			damaged = bad
 		}
 		return err
-	}
-	for _, id := range ids {
-		if err := one(id); err != nil {
-			return err
-		}
-	}
-	q := Query{Order: OrderCreated, Limit: 100}
-	for len(ids) == 0 {
-		page, err := s.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Sessions {
-			if err := one(page.Sessions[i].ID); err != nil {
-				return err
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	return damaged
 }

@@ -198,7 +198,7 @@ func (i *importer) take(data []byte) error {
 
 // begin makes a session.
 func (i *importer) begin(info *Info) error {
-	made := New{ID: info.ID, Title: info.Title, Dir: info.Dir, Values: info.Values, Created: info.Created}
+	made := New{ID: info.ID, Title: info.Title, Dir: info.Dir, Tenant: info.Tenant, Owner: info.Owner, Values: info.Values, Created: info.Created}
 	if err := made.Check(); err != nil || info.ID == "" || info.Head < 0 {
 		return i.bad(ErrCorrupt, "the session is not valid: %v", err)
 	}

@@ -22,6 +22,7 @@ import (
 type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession
+	owned    map[owner]map[string]*memorySession
 	token    int64 // of the latest lease
 	board    hear.Board
 }
@@ -133,6 +134,12 @@ func (m *Memory) create(ctx context.Context, op string, n New, s *memorySession)
 		n.Created = now()
 	}
 	i := &s.info
+	if n.Tenant != "" || n.Owner != "" {
+		i.Tenant, i.Owner = n.Tenant, n.Owner
+	}
+	if !m.hasRoom(i, n.Limit) {
+		return Info{}, fail(op, n.ID, ErrTooMany)
+	}
 	i.ID, i.Created = n.ID, time.Unix(0, n.Created.UnixNano()).UTC()
 	i.Updated = i.Created
 	if n.Title != "" {
@@ -144,9 +151,10 @@ func (m *Memory) create(ctx context.Context, op string, n New, s *memorySession)
 	i.Values = merge(i.Values, n.Values)
 	s.changed = make(chan struct{})
 	if m.sessions == nil {
-		m.sessions = map[string]*memorySession{}
+		m.sessions, m.owned = map[string]*memorySession{}, map[owner]map[string]*memorySession{}
 	}
 	m.sessions[n.ID] = s
+	m.own(s)
 	m.change(s)
 	return s.describe(), nil
 }
@@ -181,7 +189,11 @@ func (m *Memory) List(ctx context.Context, q Query) (Page, error) {
 	defer m.mu.Unlock()
 	place := func(s *memorySession) *Position { return &Position{q.timeOf(&s.info), s.info.ID} }
 	var found []*memorySession
-	for _, s := range m.sessions {
+	all := m.sessions
+	if q.Owner != nil {
+		all = m.owned[owner{q.Tenant, *q.Owner}]
+	}
+	for _, s := range all {
 		if q.Selects(&s.info) && (start == nil || before(start, place(s)) < 0) {
 			found = append(found, s)
 		}
@@ -237,7 +249,7 @@ func (m *Memory) Fork(ctx context.Context, id string, at int64, n New) (Info, er
 		return Info{}, &Error{Op: "fork", Session: id, Err: fmt.Errorf("%w: fork at entry %d of %d", ErrInvalid, at, s.info.Head)}
 	}
 	fork := &memorySession{parent: s, info: Info{
-		Title: s.info.Title, Dir: s.info.Dir, Values: cloneValues(s.info.Values), Parent: id, ForkedAt: at, Head: at,
+		Title: s.info.Title, Dir: s.info.Dir, Tenant: s.info.Tenant, Owner: s.info.Owner, Values: cloneValues(s.info.Values), Parent: id, ForkedAt: at, Head: at,
 	}}
 	info, err := m.create(ctx, "fork", n, fork)
 	if err == nil {
@@ -266,6 +278,7 @@ func (m *Memory) Delete(ctx context.Context, id string) error {
 		return &Error{Op: "delete", Session: id, Err: ErrHeld, Holder: s.info.Holder, Since: s.since}
 	}
 	delete(m.sessions, id)
+	m.disown(s)
 	s.deleted = true
 	m.change(s)
 	return nil

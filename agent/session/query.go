@@ -46,7 +46,7 @@ func (q *Query) Start() (*Position, error) {
 		return nil, fmt.Errorf("%w: the cursor was not made by a list of sessions: use the Next of a page", ErrInvalid)
 	}
 	if p.Query != q.hash() {
-		return nil, fmt.Errorf("%w: the cursor belongs to another list: keep the Dir, Parent, Conversations and Order of the first page", ErrInvalid)
+		return nil, fmt.Errorf("%w: the cursor belongs to another list: keep the Owner, Tenant, Dir, Parent, Conversations and Order of the first page", ErrInvalid)
 	}
 	return &Position{time.Unix(0, p.Time).UTC(), p.ID}, nil
 }
@@ -81,6 +81,11 @@ func (q *Query) hash() string {
 	if q.Conversations { // cursors from before there was such a thing stay valid
 		selects = append(selects, "conversations")
 	}
+	if q.Owner != nil {
+		selects = append(selects, "owner", q.Tenant, *q.Owner)
+	} else if q.Tenant != "" {
+		selects = append(selects, "tenant", q.Tenant)
+	}
 	data, err := json.Marshal(selects)
 	if err != nil {
 		panic(err) // it is made of strings
@@ -91,5 +96,11 @@ func (q *Query) hash() string {
 
 // Selects reports whether a list of the query has a session, apart from pages. Implementations of [Store] can use it.
 func (q *Query) Selects(i *Info) bool {
+	switch {
+	case q.Owner != nil && (i.Owner != *q.Owner || i.Tenant != q.Tenant):
+		return false
+	case q.Owner == nil && q.Tenant != "" && i.Tenant != q.Tenant:
+		return false
+	}
 	return (q.Dir == "" || i.Dir == q.Dir) && (q.Parent == "" || i.Parent == q.Parent) && (!q.Conversations || !Internal(i))
 }

@@ -17,8 +17,10 @@ type Retention struct {
 	MaxSessions int
 	// MaxBytes bounds the size of the sessions that are kept, see Info.Size. Those that were changed last are kept.
 	MaxBytes int64
-	// Dir limits it to the sessions of one directory.
-	Dir string
+	// Dir limits it to the sessions of one directory, Owner and Tenant to those of an owner or a tenant: see [Query].
+	Dir    string
+	Owner  *string
+	Tenant string
 	// Keep reports whether to keep a session in any case. Such a session still counts towards the
 	// bounds. It may be nil.
 	Keep func(Info) bool
@@ -45,7 +47,7 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	}
 	begin := now()
 	kept, bytes := 0, int64(0)
-	q := Query{Dir: r.Dir, Limit: MaxLimit}
+	q := Query{Owner: r.Owner, Tenant: r.Tenant, Dir: r.Dir, Limit: MaxLimit}
 	for {
 		page, err := s.List(ctx, q)
 		if err != nil {

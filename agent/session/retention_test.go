@@ -3,6 +3,7 @@
 package session_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -312,4 +313,42 @@ func TestNothingIsStoredIfProcessorFails(t *testing.T) {
 	_, err = s.Fork(t.Context(), "a", 0, session.New{ID: "b", Title: "bad"})
 	require.ErrorIs(t, err, bad)
 	require.NoError(t, w.Close(t.Context()))
+}
+
+func TestWhatIsThereOfAnOwnerIsExportedAndRemoved(t *testing.T) {
+	store := new(session.Memory)
+	for i := range 250 {
+		n := session.New{ID: fmt.Sprint("s", i), Owner: []string{"ada", "grace"}[i%2], Tenant: []string{"", "acme"}[i/2%2]}
+		_, err := store.Create(t.Context(), n)
+		require.NoError(t, err)
+	}
+	mine := session.Query{Owner: new("ada"), Tenant: "acme"}
+	var file bytes.Buffer
+	require.NoError(t, session.ExportQuery(t.Context(), store, &file, mine))
+	elsewhere := new(session.Memory)
+	_, err := session.Import(t.Context(), elsewhere, &file, session.ImportOptions{})
+	require.NoError(t, err)
+	list := func(s session.Store, q session.Query) (ids []string) {
+		q.Limit = session.MaxLimit
+		page, err := s.List(t.Context(), q)
+		require.NoError(t, err)
+		for _, one := range page.Sessions {
+			ids = append(ids, one.ID)
+		}
+		return ids
+	}
+	want := list(store, mine)
+	require.Len(t, want, 62)
+	require.Equal(t, want, list(elsewhere, mine), "owner and tenant are imported")
+	require.Len(t, list(elsewhere, session.Query{}), 62)
+
+	pruned, err := session.Prune(t.Context(), store, session.Retention{Owner: mine.Owner, Tenant: mine.Tenant, MaxSessions: 60})
+	require.NoError(t, err)
+	require.Len(t, pruned.Removed, 2)
+	require.Len(t, list(store, session.Query{}), 248)
+	purged, err := session.Purge(t.Context(), store, mine)
+	require.NoError(t, err)
+	require.Len(t, purged.Removed, 60)
+	require.Empty(t, list(store, mine))
+	require.Len(t, list(store, session.Query{}), 188)
 }

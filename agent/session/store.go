@@ -19,7 +19,8 @@ import (
 type Store interface {
 	Inbox
 
-	// Create makes a session without entries. If a session with the id exists, Create fails with [ErrExists].
+	// Create makes a session without entries. If a session with the id exists, Create fails with [ErrExists]. If the owner has
+	// as many sessions as New.Limit allows, it fails with [ErrTooMany].
 	Create(ctx context.Context, n New) (Info, error)
 	// Get describes a session.
 	Get(ctx context.Context, id string) (Info, error)
@@ -30,8 +31,9 @@ type Store interface {
 	Update(ctx context.Context, id string, c Change) (Info, error)
 	// Fork creates a session with the entries of another one up to and including number at. From
 	// there the two are independent. The number 0 forks before the first entry. The fork copies
-	// title, directory and values unless n has its own; a value that is nil in n is left out. The
-	// cost does not grow with the number of entries. It needs no lease.
+	// title, directory and values unless n has its own, and tenant and owner unless n has one of
+	// them; a value that is nil in n is left out. The cost does not grow with the number of
+	// entries. It needs no lease.
 	Fork(ctx context.Context, id string, at int64, n New) (Info, error)
 	// Delete removes a session. Sessions that were forked from it keep their entries. While the session is held, Delete fails with
 	// [ErrHeld].
@@ -88,6 +90,13 @@ type New struct {
 	Title string `json:"title,omitempty"`
 	// Dir is the directory that the session works in. See [Query].
 	Dir string `json:"dir,omitempty"`
+	// Tenant and Owner name whose session it is: a user, within an organization. Both may be empty, and stay. They have the form
+	// of an ID.
+	Tenant string `json:"tenant,omitempty"`
+	Owner  string `json:"owner,omitempty"`
+	// Limit bounds how many sessions the owner has, this one included, and not counting internal sessions: see [Internal]. 0 means
+	// any number. It is exact however many processes create sessions at the same time.
+	Limit int `json:"-"`
 	// Values are the session's values, as JSON. See [Change].
 	Values map[string]json.RawMessage `json:"values,omitempty"`
 	// Created is when the session was made. Zero means now.
@@ -102,6 +111,9 @@ type Info struct {
 	Title string `json:"title,omitempty"`
 	// Dir is the directory that the session works in. It may be empty.
 	Dir string `json:"dir,omitempty"`
+	// Tenant and Owner name whose session it is. Both may be empty.
+	Tenant string `json:"tenant,omitempty"`
+	Owner  string `json:"owner,omitempty"`
 	// Values are what the session's host keeps with it, such as the mode and the model.
 	Values map[string]json.RawMessage `json:"values,omitempty"`
 	// Created is when the session was made, Updated the latest of that, the times of its entries, and the times of updates. They are
@@ -150,8 +162,13 @@ const (
 	MaxLimit = 1000
 )
 
-// Query selects sessions.
+// Query selects sessions. With an Owner or a Tenant, the cost of a page does not depend on the number of sessions that others have.
 type Query struct {
+	// Owner selects the sessions of one owner in the Tenant. The empty owner is whoever has the sessions without one. Nil selects all.
+	Owner *string
+	// Tenant selects the sessions of a tenant. If it is empty, Owner selects sessions without a tenant, and without Owner all
+	// sessions are selected.
+	Tenant string
 	// Dir selects the sessions that work in a directory. It is compared as it is. Empty selects all.
 	Dir string
 	// Parent selects the sessions that were forked from another one. Empty selects all.
@@ -160,8 +177,8 @@ type Query struct {
 	Conversations bool
 	// Order is the order of the list. Sessions of the same time are ordered by id.
 	Order Order
-	// Cursor is the Next of the page before, or empty for the first page. It belongs to a query with the same Dir, Parent,
-	// Conversations and Order, and stays valid. Any other text is an error that wraps [ErrInvalid].
+	// Cursor is the Next of the page before, or empty for the first page. It belongs to a query with the same Owner, Tenant,
+	// Dir, Parent, Conversations and Order, and stays valid. Any other text is an error that wraps [ErrInvalid].
 	Cursor string
 	// Limit bounds the page. 0 means [DefaultLimit].
 	Limit int

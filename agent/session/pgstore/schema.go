@@ -136,7 +136,7 @@ func translate(err error) error {
 	if errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded) { // the server says nothing
 		return fmt.Errorf("%w: %w", session.ErrUnavailable, err)
 	}
-	for _, identity := range []error{session.ErrInvalid, session.ErrVersion, session.ErrClosed, session.ErrCorrupt, session.ErrNotFound, session.ErrExists, context.Canceled, context.DeadlineExceeded} {
+	for _, identity := range []error{session.ErrInvalid, session.ErrVersion, session.ErrClosed, session.ErrCorrupt, session.ErrNotFound, session.ErrExists, session.ErrTooMany, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, identity) {
 			return err
 		}

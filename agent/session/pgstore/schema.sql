@@ -10,6 +10,8 @@ CREATE TABLE SCHEMA.sessions (
 	id text COLLATE "C" UNIQUE, -- NULL once it is deleted, if forks still need its entries
 	title text NOT NULL,
 	dir text COLLATE "C" NOT NULL,
+	tenant text COLLATE "C" NOT NULL DEFAULT '',
+	owner text COLLATE "C" NOT NULL DEFAULT '',
 	vals text NOT NULL, -- a JSON object of strings, each of which is a JSON document
 	created bigint NOT NULL,
 	updated bigint NOT NULL,
@@ -25,13 +27,22 @@ CREATE TABLE SCHEMA.sessions (
 	since bigint NOT NULL,
 	rev bigint NOT NULL DEFAULT 0, -- of the last change of the inbox
 	waiting bigint NOT NULL DEFAULT 0, -- items that are not notes
+	dir_start text COLLATE "C" NOT NULL GENERATED ALWAYS AS (left(dir, 256)) STORED,
+	-- The owner, and the tenant if there is one, after 1 for internal sessions and 0 for others. Neither has control characters.
+	whose text COLLATE "C" NOT NULL GENERATED ALWAYS AS (CASE WHEN starts_with(dir, 'ponte:') THEN '1' ELSE '0' END || tenant || E'\x01' || owner) STORED,
+	org text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tenant = '' THEN NULL WHEN starts_with(dir, 'ponte:') THEN '1' || tenant ELSE '0' || tenant END) STORED,
 	internal boolean NOT NULL GENERATED ALWAYS AS (starts_with(dir, 'ponte:')) STORED
 );
 -- Internal sessions are kept apart, so that a list of conversations does not walk past them.
 CREATE INDEX sessions_internal_updated ON SCHEMA.sessions (internal, updated, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_internal_created ON SCHEMA.sessions (internal, created, id) WHERE id IS NOT NULL;
-CREATE INDEX sessions_dir_updated ON SCHEMA.sessions (dir, updated, id) WHERE id IS NOT NULL;
-CREATE INDEX sessions_dir_created ON SCHEMA.sessions (dir, created, id) WHERE id IS NOT NULL;
+-- A list has one condition, because the server takes several for independent and so for rarer than they are. A row of an index has 2,704 bytes at most, so texts without a bound are indexed by their beginning.
+CREATE INDEX sessions_dir_updated ON SCHEMA.sessions (dir_start, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_dir_created ON SCHEMA.sessions (dir_start, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_owner_updated ON SCHEMA.sessions (whose, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_owner_created ON SCHEMA.sessions (whose, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_tenant_updated ON SCHEMA.sessions (org, updated, id) WHERE id IS NOT NULL AND org IS NOT NULL;
+CREATE INDEX sessions_tenant_created ON SCHEMA.sessions (org, created, id) WHERE id IS NOT NULL AND org IS NOT NULL;
 CREATE INDEX sessions_waiting ON SCHEMA.sessions (waiting) WHERE waiting > 0;
 CREATE INDEX sessions_instance ON SCHEMA.sessions (instance) WHERE instance <> 0;
 CREATE INDEX sessions_parent_id ON SCHEMA.sessions (parent_id) WHERE parent_id <> '';
@@ -48,7 +59,7 @@ CREATE TABLE SCHEMA.entries (
 	data bytea,
 	PRIMARY KEY (session, seq)
 );
-CREATE INDEX entries_place ON SCHEMA.entries (session, place) WHERE place IS NOT NULL;
+CREATE INDEX entries_place ON SCHEMA.entries (session, left(place, 256)) WHERE place IS NOT NULL;
 
 CREATE TABLE SCHEMA.items (
 	session bigint NOT NULL, -- kept by the functions below, under the lock of the session's row
@@ -99,6 +110,31 @@ BEGIN
 		UPDATE SCHEMA.sessions SET token = new_token, holder = p_holder, instance = p_instance, since = p_now WHERE num = r.num;
 	END IF;
 	RETURN NEXT;
+END
+$$;
+
+-- has_room reports whether an owner has fewer than so many sessions. Until the transaction ends, nobody else makes one with a limit.
+CREATE FUNCTION SCHEMA.has_room(p_tenant text, p_owner text, p_limit bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_limit = 0 THEN
+		RETURN true;
+	END IF;
+	PERFORM pg_advisory_xact_lock(hashtextextended('ponte sessions of ' || length(p_tenant) || ' ' || p_tenant || ' ' || p_owner, 0));
+	RETURN (SELECT count(*) FROM (SELECT FROM SCHEMA.sessions s WHERE s.id IS NOT NULL
+		AND s.whose = '0' || p_tenant || E'\x01' || p_owner LIMIT p_limit) own) < p_limit;
+END
+$$;
+
+-- create makes a session. It returns false if its owner has too many.
+CREATE FUNCTION SCHEMA.create(p_id text, p_title text, p_dir text, p_tenant text, p_owner text, p_limit bigint, p_vals text, p_created bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF NOT SCHEMA.has_room(p_tenant, p_owner, p_limit) AND NOT EXISTS (SELECT FROM SCHEMA.sessions s WHERE s.id = p_id) THEN
+		RETURN false;
+	END IF;
+	INSERT INTO SCHEMA.sessions (id, title, dir, tenant, owner, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
+	VALUES (p_id, p_title, p_dir, p_tenant, p_owner, p_vals, p_created, p_created, 0, 0, '', 0, 0, 0, '', 0, 0);
+	RETURN true;
 END
 $$;
 
@@ -206,17 +242,21 @@ BEGIN
 	END IF;
 	FOR i IN 1..n LOOP
 		IF p_clear_key[i] IS NOT NULL THEN
-			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place = p_clear_key[i] RETURNING e.data)
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned
+				AND left(e.place, 256) = left(p_clear_key[i], 256) AND e.place = p_clear_key[i] RETURNING e.data)
 			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
 			added := added - gone;
 		END IF;
 		IF p_clear_run[i] IS NOT NULL THEN
 			-- With an OR the server would read all entries of the session that have a place.
-			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place = 'run ' || p_clear_run[i] RETURNING e.data)
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned
+				AND left(e.place, 256) = left('run ' || p_clear_run[i], 256) AND e.place = 'run ' || p_clear_run[i] RETURNING e.data)
 			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
 			added := added - gone;
 			-- '0' follows '/'
-			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place >= 'run ' || p_clear_run[i] || '/'
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned
+				AND left(e.place, 256) >= left('run ' || p_clear_run[i] || '/', 256) AND left(e.place, 256) <= left('run ' || p_clear_run[i] || '0', 256)
+				AND e.place >= 'run ' || p_clear_run[i] || '/'
 				AND e.place < 'run ' || p_clear_run[i] || '0' RETURNING e.data)
 			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
 			added := added - gone;
@@ -280,9 +320,9 @@ END
 $$;
 
 -- fork makes a session that has the entries of another one up to a number. It returns no row if there is no such session, and only its
--- head if the number is not one of it. Values that are null are those that it does not have.
-CREATE FUNCTION SCHEMA.fork(p_id text, p_at bigint, p_new text, p_title text, p_dir text, p_vals text, p_created bigint)
-RETURNS TABLE (made boolean, last bigint) LANGUAGE plpgsql AS $$
+-- head if the number is not one of it, and room is false if its owner has too many. Values that are null are those that it does not have.
+CREATE FUNCTION SCHEMA.fork(p_id text, p_at bigint, p_new text, p_title text, p_dir text, p_tenant text, p_owner text, p_limit bigint, p_vals text, p_created bigint)
+RETURNS TABLE (made boolean, room boolean, last bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	r SCHEMA.sessions;
 	up SCHEMA.sessions;
@@ -294,9 +334,18 @@ BEGIN
 	END IF;
 	last := r.head;
 	made := p_at >= 0 AND p_at <= r.head;
+	room := true;
+	IF p_tenant = '' AND p_owner = '' THEN
+		p_tenant := r.tenant;
+		p_owner := r.owner;
+	END IF;
+	IF made AND NOT SCHEMA.has_room(p_tenant, p_owner, p_limit) AND NOT EXISTS (SELECT FROM SCHEMA.sessions s WHERE s.id = p_new) THEN
+		made := false;
+		room := false;
+	END IF;
 	IF made THEN
-		INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
-		VALUES (p_new, CASE p_title WHEN '' THEN r.title ELSE p_title END, CASE p_dir WHEN '' THEN r.dir ELSE p_dir END,
+		INSERT INTO SCHEMA.sessions (id, title, dir, tenant, owner, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
+		VALUES (p_new, CASE p_title WHEN '' THEN r.title ELSE p_title END, CASE p_dir WHEN '' THEN r.dir ELSE p_dir END, p_tenant, p_owner,
 			jsonb_strip_nulls(r.vals::jsonb || p_vals::jsonb)::text, p_created, p_created, p_at, 0, r.num, r.id, p_at, 0, 0, '', 0, 0);
 		up := r;
 		LOOP

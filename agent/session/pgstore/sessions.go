@@ -30,19 +30,18 @@ type statements struct {
 const serverNow = "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint"
 
 // infoColumns are what scanInfo scans.
-const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, waiting, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
+const infoColumns = "num, id, title, dir, tenant, owner, vals, created, updated, head, size, parent_id, forked_at, waiting, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
 
 func prepared(schema string) statements {
 	in := func(s string) string { return inSchema(s, schema) }
 	return statements{
-		create: in(`INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
-			VALUES ($1, $2, $3, $4, $5, $5, 0, 0, '', 0, 0, 0, '', 0, 0)`),
+		create:    in("SELECT SCHEMA.create($1, $2, $3, $4, $5, $6, $7, $8)"),
 		get:       in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
 		list:      in("SELECT " + infoColumns + " FROM ("),
 		listPart:  in("SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL"),
 		lock:      in("SELECT title, vals, updated FROM SCHEMA.sessions WHERE id = $1 FOR UPDATE"),
 		update:    in("UPDATE SCHEMA.sessions SET title = $2, vals = $3, updated = $4 WHERE id = $1"),
-		fork:      in("SELECT made, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7)"),
+		fork:      in("SELECT made, room, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
 		remove:    in("SELECT held, had, had_since FROM SCHEMA.remove($1)"),
 		acquire:   in("SELECT new_token, last, had, had_since FROM SCHEMA.acquire($1, $2, $3, $4, $5)"),
 		release:   in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND token = $2 AND instance <> 0"),
@@ -76,14 +75,14 @@ func prepared(schema string) statements {
 func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 	var values string
 	var created, updated int64
-	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Waiting, &info.Holder)
+	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &info.Tenant, &info.Owner, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Waiting, &info.Holder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = session.ErrNotFound
 	}
 	if err != nil {
 		return session.Info{}, 0, err
 	}
-	for _, text := range []*string{&info.ID, &info.Title, &info.Dir, &info.Parent, &info.Holder} {
+	for _, text := range []*string{&info.ID, &info.Title, &info.Dir, &info.Tenant, &info.Owner, &info.Parent, &info.Holder} {
 		*text = fromText(*text)
 	}
 	info.Created, info.Updated = fromNano(created), fromNano(updated)
@@ -109,7 +108,12 @@ func (s *Store) Create(ctx context.Context, n session.New) (session.Info, error)
 	values, err := encodeValues(n.Values)
 	if err == nil {
 		err = s.try(ctx, func() error {
-			_, err := s.pool.Exec(ctx, s.sql.create, toText(n.ID), toText(n.Title), toText(n.Dir), values, n.Created.UnixNano())
+			var made bool
+			err := s.pool.QueryRow(ctx, s.sql.create, toText(n.ID), toText(n.Title), toText(n.Dir), toText(n.Tenant), toText(n.Owner), n.Limit,
+				values, n.Created.UnixNano()).Scan(&made)
+			if err == nil && !made {
+				return session.ErrTooMany
+			}
 			return exists(err)
 		})
 	}
@@ -157,9 +161,18 @@ func (s *Store) listQuery(q *session.Query) (query string, args []any, err error
 		column = "created"
 	}
 	var where strings.Builder
+	whose := q.Owner != nil || q.Tenant != ""
 	if q.Dir != "" {
-		args = append(args, toText(q.Dir))
-		fmt.Fprintf(&where, " AND dir = $%d", len(args))
+		dir := toText(q.Dir)
+		start, cut := prefix(dir)
+		if !whose { // the index on directories has the sessions of others
+			args = append(args, start)
+			fmt.Fprintf(&where, " AND dir_start = $%d", len(args))
+		}
+		if whose || cut {
+			args = append(args, dir)
+			fmt.Fprintf(&where, " AND dir = $%d", len(args))
+		}
 	}
 	if q.Parent != "" {
 		args = append(args, toText(q.Parent))
@@ -170,18 +183,45 @@ func (s *Store) listQuery(q *session.Query) (query string, args []any, err error
 		fmt.Fprintf(&where, " AND (%s, id) < ($%d, $%d)", column, len(args)-1, len(args))
 	}
 	order := " ORDER BY " + column + " DESC, id DESC"
-	part := func(more string) string { // the sessions of the page, of those with a condition more
-		return fmt.Sprintf("%s%s%s%s LIMIT %d", s.sql.listPart, where.String(), more, order, q.PageSize()+1)
+	part := func(which string) string { // the sessions of the page, of those with a condition more
+		return fmt.Sprintf("%s%s%s%s LIMIT %d", s.sql.listPart, where.String(), which, order, q.PageSize()+1)
 	}
-	query = part("")
+	conversations, internals := " AND NOT internal", " AND internal"
+	if whose {
+		is, key := "org", toText(q.Tenant)
+		if q.Owner != nil {
+			is, key = "whose", key+"\x01"+toText(*q.Owner)
+		}
+		args = append(args, "0"+key, "1"+key)
+		conversations = fmt.Sprintf(" AND %s = $%d", is, len(args)-1)
+		internals = fmt.Sprintf(" AND %s = $%d", is, len(args))
+	}
 	switch {
+	case q.Conversations && whose:
+		args = args[:len(args)-1]
+		query = part(conversations)
+	case q.Conversations && q.Dir != "": // a directory has sessions of one kind
+		query = part(fmt.Sprintf(" AND %t", !session.Internal(&session.Info{Dir: q.Dir})))
 	case q.Conversations:
-		query = part(" AND NOT internal")
-	case q.Dir == "" && q.Parent == "": // the index has them apart
-		query = fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(" AND NOT internal"), part(" AND internal"), order, q.PageSize()+1)
+		query = part(conversations)
+	case whose || q.Dir == "" && q.Parent == "": // the indexes have them apart
+		query = fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(conversations), part(internals), order, q.PageSize()+1)
+	default:
+		query = part("")
 	}
 	// The list is made before the holders are looked up, to look up only the holders of the page.
 	return s.sql.list + query + ") found" + order, args, nil
+}
+
+// prefix returns the beginning of a text that indexes have, and whether more follows.
+func prefix(text string) (start string, cut bool) {
+	n := 0
+	for i := range text {
+		if n++; n > 256 {
+			return text[:i], true
+		}
+	}
+	return text, n == 256
 }
 
 // List implements [session.Store].
@@ -268,11 +308,15 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (s
 	values, err := encodeChanges(n.Values)
 	if err == nil {
 		err = s.try(ctx, func() error {
-			var made bool
+			var made, room bool
 			var head int64
-			err := s.pool.QueryRow(ctx, s.sql.fork, toText(id), at, toText(n.ID), toText(n.Title), toText(n.Dir), values, n.Created.UnixNano()).Scan(&made, &head)
+			err := s.pool.QueryRow(ctx, s.sql.fork, toText(id), at, toText(n.ID), toText(n.Title), toText(n.Dir), toText(n.Tenant), toText(n.Owner), n.Limit,
+				values, n.Created.UnixNano()).Scan(&made, &room, &head)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return session.ErrNotFound
+			}
+			if err == nil && !room {
+				return session.ErrTooMany
 			}
 			if err == nil && !made {
 				return fmt.Errorf("%w: fork at entry %d of %d", session.ErrInvalid, at, head)

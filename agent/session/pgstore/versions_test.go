@@ -74,8 +74,9 @@ func TestRenamedSchemasAreRefused(t *testing.T) {
 func TestListsWalkAnIndex(t *testing.T) {
 	url, schema := database(t)
 	s := store(t, url, pgstore.Options{Schema: schema})
-	_, err := admin(t, url).Exec(t.Context(), fmt.Sprintf(`INSERT INTO "%s".sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
-		SELECT 's' || n, '', CASE WHEN n > 5000 THEN 'ponte:ledgers' WHEN n %% 2 = 0 THEN '/repo' ELSE '/other' END, '{}', n, n, 0, 0, '', 0, 0, 0, '', 0, 0
+	_, err := admin(t, url).Exec(t.Context(), fmt.Sprintf(`INSERT INTO "%s".sessions (id, title, dir, owner, tenant, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
+		SELECT 's' || n, '', CASE WHEN n > 5000 THEN 'ponte:ledgers' WHEN n %% 2 = 0 THEN '/repo' ELSE '/other' END,
+			'user' || n %% 100, CASE WHEN n %% 2 = 0 THEN 'acme' ELSE '' END, '{}', n, n, 0, 0, '', 0, 0, 0, '', 0, 0
 		FROM generate_series(1, 10000) n`, schema))
 	require.NoError(t, err)
 	_, err = admin(t, url).Exec(t.Context(), fmt.Sprintf(`ANALYZE "%s".sessions`, schema))
@@ -86,6 +87,10 @@ func TestListsWalkAnIndex(t *testing.T) {
 	}{
 		"conversations":             {session.Query{Conversations: true}, []string{"sessions_internal_updated"}},
 		"conversations by creation": {session.Query{Conversations: true, Order: session.OrderCreated}, []string{"sessions_internal_created"}},
+		"those of an owner":         {session.Query{Owner: new("user7")}, []string{"sessions_owner_updated"}},
+		"by creation":               {session.Query{Owner: new("user8"), Tenant: "acme", Conversations: true, Order: session.OrderCreated}, []string{"sessions_owner_created"}},
+		"those of a tenant":         {session.Query{Tenant: "acme"}, []string{"sessions_tenant_updated"}},
+		"of a tenant by creation":   {session.Query{Tenant: "acme", Conversations: true, Order: session.OrderCreated}, []string{"sessions_tenant_created"}},
 		"all":                       {session.Query{}, []string{"sessions_internal_updated"}},
 		"all by creation":           {session.Query{Order: session.OrderCreated}, []string{"sessions_internal_created"}},
 		"those of a directory":      {session.Query{Dir: "/repo"}, []string{"sessions_dir_updated"}},
@@ -103,5 +108,12 @@ func TestListsWalkAnIndex(t *testing.T) {
 			require.NotContains(t, plan, "Rows Removed by Filter", name)
 			require.NotContains(t, plan, "Seq Scan on sessions", name)
 		}
+	}
+	for _, order := range []session.Order{session.OrderUpdated, session.OrderCreated} { // of which the owner has few
+		plan, err := pgstore.ListPlan(t.Context(), s, session.Query{Owner: new("user7"), Dir: "/repo", Order: order})
+		require.NoError(t, err)
+		require.Contains(t, plan, "sessions_owner_")
+		require.NotContains(t, plan, "sessions_dir_")
+		require.NotContains(t, plan, "sessions_internal_")
 	}
 }

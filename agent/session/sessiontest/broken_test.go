@@ -193,6 +193,10 @@ const (
 	ruleOnce     = "a session that changes is listed once at most"
 	ruleTalks    = "a list of conversations leaves out internal sessions"
 	ruleCursor   = "a cursor belongs to its list"
+	ruleOwner    = "a session belongs to its owner"
+	ruleOwned    = "a list has the sessions of one owner"
+	ruleLimit    = "an owner has no more sessions than the limit"
+	ruleLong     = "texts may be long"
 	ruleFork     = "a fork has what its parent had, and goes its own way"
 	ruleForks    = "a fork can be forked"
 	ruleOutlive  = "forks outlive their parents"
@@ -222,6 +226,7 @@ func faults() []broken {
 	all = append(all, entryFaults()...)
 	all = append(all, leaseFaults()...)
 	all = append(all, inboxFaults()...)
+	all = append(all, ownerFaults()...)
 	return append(all, listFaults()...)
 }
 

@@ -191,7 +191,7 @@ func (p *probe) described(got, want session.Info, format string, args ...any) {
 	values := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 	a, b := got, want
 	if !maps.EqualFunc(a.Values, b.Values, values) || !a.Created.Equal(b.Created) || !a.Updated.Equal(b.Updated) ||
-		a.ID != b.ID || a.Title != b.Title || a.Dir != b.Dir || a.Head != b.Head || a.Size != b.Size || a.Parent != b.Parent || a.ForkedAt != b.ForkedAt || a.Holder != b.Holder {
+		a.ID != b.ID || a.Title != b.Title || a.Dir != b.Dir || a.Tenant != b.Tenant || a.Owner != b.Owner || a.Head != b.Head || a.Size != b.Size || a.Parent != b.Parent || a.ForkedAt != b.ForkedAt || a.Holder != b.Holder {
 		p.report("%s: the session is %+v, want %+v", fmt.Sprintf(format, args...), got, want)
 	}
 }

@@ -41,7 +41,7 @@ type rule struct {
 
 func rules() []rule {
 	var all []rule
-	for _, group := range [][]rule{sessionRules(), entryRules(), leaseRules(), inboxRules(), listRules(), forkRules(), watchRules()} {
+	for _, group := range [][]rule{sessionRules(), entryRules(), leaseRules(), inboxRules(), listRules(), ownerRules(), forkRules(), watchRules()} {
 		all = append(all, group...)
 	}
 	return all

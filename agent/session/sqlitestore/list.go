@@ -19,9 +19,22 @@ func listQuery(q *session.Query) (query string, args []any, err error) {
 	if q.Order == session.OrderCreated {
 		column = "created"
 	}
+	whose := q.Owner != nil || q.Tenant != ""
 	found := func(where string) string { // the sessions of the page, of those with a condition
+		dir := " AND dir = ?"
+		switch {
+		case q.Owner != nil:
+			where += " AND tenant = ? AND owner = ?"
+			args = append(args, q.Tenant, *q.Owner)
+		case q.Tenant != "":
+			where += " AND tenant = ? AND tenant <> ''"
+			args = append(args, q.Tenant)
+		}
+		if whose {
+			dir = " AND +dir = ?" // the index on directories has the sessions of others
+		}
 		if q.Dir != "" {
-			where += " AND dir = ?"
+			where += dir
 			args = append(args, q.Dir)
 		}
 		if q.Parent != "" {
@@ -36,11 +49,11 @@ func listQuery(q *session.Query) (query string, args []any, err error) {
 		return "SELECT " + infoColumns + " FROM sessions WHERE id IS NOT NULL" + where + " ORDER BY " + column + " DESC, id DESC LIMIT ?"
 	}
 	switch {
-	case q.Conversations && q.Dir != "": // which has sessions of one kind only, so the plus keeps SQLite to the index on directories
+	case q.Conversations && q.Dir != "" && !whose: // which has sessions of one kind only, so the plus keeps SQLite to the index on directories
 		query = found(" AND +internal = 0")
 	case q.Conversations:
 		query = found(" AND internal = 0")
-	case q.Dir != "" || q.Parent != "":
+	case !whose && q.Dir != "" || q.Parent != "":
 		query = found("")
 	default: // the index has them apart
 		query = "SELECT * FROM (" + found(" AND internal = 0") + ") UNION ALL SELECT * FROM (" + found(" AND internal = 1") + ")" +

@@ -32,6 +32,8 @@ CREATE TABLE sessions (
 	id TEXT UNIQUE, -- NULL once it is deleted, if forks still need its entries
 	title TEXT NOT NULL,
 	dir TEXT NOT NULL,
+	tenant TEXT NOT NULL DEFAULT '',
+	owner TEXT NOT NULL DEFAULT '',
 	vals TEXT NOT NULL,
 	created INTEGER NOT NULL, -- nanoseconds, as all times
 	updated INTEGER NOT NULL,
@@ -55,6 +57,10 @@ CREATE INDEX sessions_internal_updated ON sessions (internal, updated, id) WHERE
 CREATE INDEX sessions_internal_created ON sessions (internal, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_updated ON sessions (dir, updated, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_created ON sessions (dir, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_owner_updated ON sessions (tenant, owner, internal, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_owner_created ON sessions (tenant, owner, internal, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_tenant_updated ON sessions (tenant, internal, updated, id) WHERE id IS NOT NULL AND tenant <> '';
+CREATE INDEX sessions_tenant_created ON sessions (tenant, internal, created, id) WHERE id IS NOT NULL AND tenant <> '';
 CREATE INDEX sessions_parent_id ON sessions (parent_id) WHERE parent_id <> '';
 CREATE INDEX sessions_parent ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX sessions_waiting ON sessions (waiting) WHERE waiting > 0;

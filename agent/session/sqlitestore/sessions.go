@@ -18,7 +18,7 @@ func now() time.Time { return time.Now().UTC().Round(0) }
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // infoColumns are what scanInfo scans.
-const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, holder, instance, since, token, pinned, waiting"
+const infoColumns = "num, id, title, dir, tenant, owner, vals, created, updated, head, size, parent_id, forked_at, holder, instance, since, token, pinned, waiting"
 
 // row is a row of the table of sessions.
 type row struct {
@@ -31,7 +31,7 @@ func scanInfo(from scanner) (*row, error) {
 	var r row
 	var values string
 	var created, updated int64
-	err := from.Scan(&r.num, &r.ID, &r.Title, &r.Dir, &values, &created, &updated, &r.Head, &r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned, &r.Waiting)
+	err := from.Scan(&r.num, &r.ID, &r.Title, &r.Dir, &r.Tenant, &r.Owner, &values, &created, &updated, &r.Head, &r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned, &r.Waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +110,15 @@ func (q *queries) insert(n session.New, parent *row, at int64) (session.Info, er
 	if there > 0 {
 		return session.Info{}, problem(session.ErrExists)
 	}
+	if n.Limit > 0 {
+		const count = "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id IS NOT NULL AND tenant = ? AND owner = ? AND internal = 0 LIMIT ?)"
+		if err := q.row(count, n.Tenant, n.Owner, n.Limit).Scan(&there); err != nil {
+			return session.Info{}, err
+		}
+		if there >= n.Limit {
+			return session.Info{}, problem(session.ErrTooMany)
+		}
+	}
 	if n.Created.IsZero() {
 		n.Created = now()
 	}
@@ -123,8 +132,8 @@ func (q *queries) insert(n session.New, parent *row, at int64) (session.Info, er
 	if err != nil {
 		return session.Info{}, err
 	}
-	err = q.exec(`INSERT INTO sessions (id, title, dir, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0, 0, '', '', 0)`, n.ID, n.Title, n.Dir, values, created, created, at, parentNum, parentID, at)
+	err = q.exec(`INSERT INTO sessions (id, title, dir, tenant, owner, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0, 0, '', '', 0)`, n.ID, n.Title, n.Dir, n.Tenant, n.Owner, values, created, created, at, parentNum, parentID, at)
 	if err != nil {
 		return session.Info{}, err
 	}
@@ -202,6 +211,9 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (i
 		}
 		if fork.Dir == "" {
 			fork.Dir = r.Dir
+		}
+		if fork.Tenant == "" && fork.Owner == "" {
+			fork.Tenant, fork.Owner = r.Tenant, r.Owner
 		}
 		fork.Values = r.Values
 		for name, v := range n.Values {
