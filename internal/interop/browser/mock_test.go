@@ -74,6 +74,7 @@ func (m *mock) handler() http.Handler {
 		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true, "scores": true})
 	})
 	mux.HandleFunc("GET /api/sessions", m.list)
+	mux.HandleFunc("GET /api/events", m.feed)
 	mux.HandleFunc("POST /api/sessions", func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
 		m.count++
@@ -101,7 +102,6 @@ func (m *mock) handler() http.Handler {
 		m.mu.Unlock()
 		w.WriteHeader(204)
 	})
-	session("GET /api/sessions/{id}/events", (*mockSession).events)
 	session("POST /api/sessions/{id}/prompts", (*mockSession).prompt)
 	session("POST /api/sessions/{id}/cancel", func(s *mockSession, w http.ResponseWriter, r *http.Request) {
 		m.note("cancel")
@@ -187,15 +187,7 @@ func (m *mock) add(id, title string) *mockSession {
 func (m *mock) list(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := []map[string]any{}
-	for _, s := range m.sessions {
-		if strings.Contains(strings.ToLower(s.title), strings.ToLower(r.FormValue("q"))) {
-			all = append(all, s.info())
-		}
-	}
-	slices.SortFunc(all, func(a, b map[string]any) int {
-		return cmp.Or(b["updated"].(time.Time).Compare(a["updated"].(time.Time)), strings.Compare(a["id"].(string), b["id"].(string)))
-	})
+	all := m.infos(r.FormValue("q"))
 	scores := map[string]string{}
 	for _, s := range m.sessions {
 		if len(s.scores) > 0 {
@@ -203,6 +195,20 @@ func (m *mock) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, 200, map[string]any{"sessions": all, "scores": scores})
+}
+
+// infos describes the sessions with words in their titles. The caller has mu.
+func (m *mock) infos(words string) []map[string]any {
+	all := []map[string]any{}
+	for _, s := range m.sessions {
+		if strings.Contains(strings.ToLower(s.title), strings.ToLower(words)) {
+			all = append(all, s.info())
+		}
+	}
+	slices.SortFunc(all, func(a, b map[string]any) int {
+		return cmp.Or(b["updated"].(time.Time).Compare(a["updated"].(time.Time)), strings.Compare(a["id"].(string), b["id"].(string)))
+	})
+	return all
 }
 
 func (s *mockSession) info() map[string]any {
@@ -237,54 +243,6 @@ func (s *mockSession) rewind(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(204)
-}
-
-func (s *mockSession) events(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	from := cmp.Or(r.FormValue("from"), r.Header.Get("Last-Event-ID"))
-	epoch, at, _ := strings.Cut(from, ".")
-	pos, _ := strconv.ParseUint(at, 10, 64)
-	s.m.note("events from %q", from)
-	defer s.m.note("end of events")
-	reset := from != "" && epoch != s.m.epoch
-	sub := s.fold.Cursor(nil)
-	if from != "" && !reset {
-		sub = s.fold.CursorAt(pos)
-	}
-	updates := make(chan *view.Update)
-	go func() {
-		for {
-			u, err := sub.Update(r.Context())
-			if err != nil {
-				return
-			}
-			select {
-			case updates <- u:
-			case <-r.Context().Done():
-				return
-			}
-		}
-	}()
-	for {
-		s.m.mu.Lock()
-		running, changed := s.running, s.changed
-		s.m.mu.Unlock()
-		fmt.Fprintf(w, "event: state\ndata: {\"running\":%v}\n\n", running)
-		for again := true; again; {
-			_ = http.NewResponseController(w).Flush()
-			select {
-			case u := <-updates:
-				position := s.m.epoch + "." + strconv.FormatUint(u.Snapshot.Pos(), 10)
-				data, _ := json.Marshal(map[string]any{"position": position, "reset": reset, "changes": u.Changes})
-				fmt.Fprintf(w, "event: update\nid: %s\ndata: %s\n\n", position, data)
-				reset = false
-			case <-changed:
-				again = false
-			case <-r.Context().Done():
-				return
-			}
-		}
-	}
 }
 
 func (s *mockSession) answer(w http.ResponseWriter, r *http.Request) {

@@ -423,7 +423,7 @@ export const scenarios = {
     h.assert.match((await streams("events from")).at(-1), /^events from "\d+\.\d+"$/, "it goes on at its position");
   },
 
-  // A browser has six connections to a server. Eight tabs, all in sight, work all the same.
+  // A browser has six connections to a server. Eight tabs, all in sight, share one.
   async crowd(h) {
     const first = await fresh(h);
     await h.send(first, "edit the file");
@@ -439,18 +439,74 @@ export const scenarios = {
       pages.push(page);
     }
     first.setDefaultTimeout(20_000);
+    const count = async (what) => (await h.log()).filter((l) => l.startsWith(what)).length;
+    const open = async () => (await count("events from")) - (await count("end of events"));
+    await h.until("one stream is open", async () => (await open()) === 1);
     await pages[7].getByRole("button", { name: "Stop" }).click();
     await pages[7].getByText("Stopped by the user.").waitFor();
     await first.getByRole("button", { name: "Allow once" }).and(first.locator(":enabled")).click();
     await first.getByText("It is completed.").waitFor();
     await pages[3].getByRole("button", { name: "Stop" }).click();
     await pages[3].getByText("Stopped by the user.").waitFor();
-    await fetch(h.url + "api/sessions/" + new URL(pages[2].url()).hash.split("/").pop() + "/cancel", { method: "POST", body: "{}" });
+    const cancel = (page) => fetch(h.url + "api/sessions/" + new URL(page.url()).hash.split("/").pop() + "/cancel", { method: "POST", body: "{}" });
+    await cancel(pages[2]);
     await pages[2].getByText("Stopped by the user.").waitFor(); // a tab that nobody looks at follows, too
+    await hide(pages[7], true); // it has the stream
+    await cancel(pages[4]);
+    await pages[4].getByText("Stopped by the user.").waitFor();
+    await pages[6].close(); // with the stream, perhaps, and without a word
+    await cancel(pages[5]);
+    await pages[5].getByText("Stopped by the user.").waitFor();
+    await h.until("one stream is open", async () => (await open()) === 1);
+    pages.splice(6, 1);
     for (const page of pages) h.assert.equal(await page.getByText("The connection is lost.").count(), 0);
     for (const page of pages) await hide(page, true);
-    const count = async (what) => (await h.log()).filter((l) => l.startsWith(what)).length;
-    await h.until("no stream is left", async () => (await count("end of events")) === (await count("events from")));
+    await h.until("no stream is left", async () => (await open()) === 0);
+  },
+
+  // 30 tabs, 12 of which stream: Stop in the last one takes at most twice the time of one tab alone.
+  async thirty(h) {
+    const newTab = async (context) => {
+      const page = context ? await context.newPage() : await h.open();
+      if (context) await page.goto(h.url);
+      await page.locator(".sidebar .new").click();
+      await page.getByLabel("Message", { exact: true }).waitFor();
+      return page;
+    };
+    const talk = async (page) => {
+      await h.send(page, "talk");
+      await page.getByRole("button", { name: "Stop" }).waitFor();
+      await page.getByText(/word\d+/).last().waitFor();
+    };
+    const stop = async (page) => {
+      await talk(page);
+      const ms = await page.evaluate(() => new Promise((resolve) => {
+        const button = document.querySelector("button[aria-label=Stop]");
+        const began = performance.now();
+        const seen = new MutationObserver(() => {
+          if (document.contains(button)) return;
+          seen.disconnect();
+          resolve(performance.now() - began);
+        });
+        seen.observe(document.body, { childList: true, subtree: true });
+        button.click();
+      }));
+      return ms;
+    };
+    const median = async (page) => {
+      const all = [];
+      for (let i = 0; i < 5; i++) all.push(await stop(page));
+      return all.sort((a, b) => a - b)[2];
+    };
+    const first = await newTab();
+    await stop(first);
+    const alone = await median(first);
+    const pages = [first];
+    while (pages.length < 30) pages.push(await newTab(first.context()));
+    for (const page of pages.slice(0, 12)) await talk(page);
+    const among = await median(pages[29]);
+    console.log(`Stop takes ${alone.toFixed(1)} ms alone, ${among.toFixed(1)} ms among 30 tabs: ${(among / alone).toFixed(2)} times`);
+    if (!(among <= 2 * alone)) h.assert.fail(`${among} ms among 30 tabs, ${alone} ms alone`);
   },
 
   // The question changes while a tab in the background shows what it was. Its answer is about that, and is refused.

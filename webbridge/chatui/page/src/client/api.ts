@@ -53,10 +53,14 @@ export class API {
   mark = (id: string, prompt: string, good: boolean, reason: string) => this.#call<void>("PUT", at(id, "scores", prompt), { good, reason });
   set = (id: string, setting: string, value: string) => this.#call<void>("PUT", at(id, "settings", setting), { value });
 
-  /** Opens the stream of a session's events after a position. */
-  async events(id: string, from: string, signal: AbortSignal): Promise<Response> {
-    const path = at(id, "events") + (from ? "?from=" + encodeURIComponent(from) : "");
-    const r = await this.#fetch(path, { headers: { Accept: "text/event-stream" }, signal });
+  /** Opens the stream of sessions after positions, and of the list. */
+  async feed(all: readonly { session: string; from: string }[], signal: AbortSignal): Promise<Response> {
+    const p = new URLSearchParams({ list: "true" });
+    for (const f of all) {
+      p.append("follow", f.session);
+      p.append("from", f.from);
+    }
+    const r = await this.#fetch("events?" + p.toString(), { headers: { Accept: "text/event-stream" }, signal });
     if (!r.ok) throw await errorOf(r);
     return r;
   }

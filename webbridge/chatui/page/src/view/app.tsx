@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { API, APIError } from "../client/api.ts";
 import { isApple, isTyping, shortcut } from "../client/keys.ts";
+import { attend, Tabs } from "../client/tabs.ts";
 import { prose } from "../client/text.ts";
 import type { Config } from "../client/types.ts";
 import { Chat } from "./chat.tsx";
@@ -9,6 +10,7 @@ import { Icon } from "./icons.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
 const api = new API(new URL("api/", document.baseURI).href);
+const tabs = new Tabs(api, typeof BroadcastChannel === "function" ? (name) => new BroadcastChannel(name) : undefined, "ponte:" + api.base);
 const apple = isApple(navigator.platform);
 const themes = ["auto", "light", "dark"];
 
@@ -77,6 +79,7 @@ export function App() {
     }
   }, [changed, fail]);
 
+  useEffect(() => attend(tabs), []);
   useEffect(() => {
     api.config().then(setConfig, fail);
   }, [fail]);
@@ -105,13 +108,13 @@ export function App() {
   return (
     <div className="page">
       <Sidebar
-        api={api} title={config.title || "Chat"} current={session} stamp={stamp} named={named} create={() => void create()} open={menu}
+        api={api} tabs={tabs} title={config.title || "Chat"} current={session} stamp={stamp} named={named} create={() => void create()} open={menu}
         close={() => setMenu(false)} fail={fail} theme={theme} setTheme={setTheme}
       />
       {menu && <div className="shade" onClick={() => setMenu(false)} />}
       {session ? (
         <Chat
-          key={session} api={api} config={config} session={session} fail={fail} menu={() => setMenu(true)} go={go} changed={changed} setTitle={setNamed}
+          key={session} api={api} tabs={tabs} config={config} session={session} fail={fail} menu={() => setMenu(true)} go={go} changed={changed} setTitle={setNamed}
           create={() => void create()} renew={(text) => void create(text)} draft={draft.current}
           removed={() => {
             go("");

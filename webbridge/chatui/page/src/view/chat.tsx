@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { APIError, type API } from "../client/api.ts";
-import { attend } from "../client/crowd.ts";
 import { ending, textOf } from "../client/fold.ts";
 import { line } from "../client/text.ts";
+import type { Tabs } from "../client/tabs.ts";
 import type { Config, Entity, Setting, Tokens } from "../client/types.ts";
 import { Watch } from "../client/watch.ts";
 import { Composer } from "./composer.tsx";
@@ -15,7 +15,7 @@ import { Dock } from "./question.tsx";
 import { Transcript } from "./transcript.tsx";
 
 interface Props {
-  api: API; config: Config; session: string; fail: (err: unknown) => void; menu: () => void; go: (session: string) => void;
+  api: API; tabs: Tabs; config: Config; session: string; fail: (err: unknown) => void; menu: () => void; go: (session: string) => void;
   changed: () => void; setTitle: (title: string) => void; removed: () => void;
   /** Makes a session. Renew takes its draft along, and the place of the one that is gone. */
   create: () => void; renew: (draft: string) => void; draft: string;
@@ -31,14 +31,10 @@ const drafts = new Map<string, string>();
 export function Chat(p: Props) {
   const [watch, setWatch] = useState<Watch>();
   useEffect(() => {
-    const w = new Watch(p.api, p.session);
+    const w = new Watch(p.tabs, p.session);
     setWatch(w);
-    const end = attend(w);
-    return () => {
-      end();
-      w.close();
-    };
-  }, [p.api, p.session]);
+    return () => w.close();
+  }, [p.tabs, p.session]);
   return watch ? <Watched {...p} watch={watch} /> : null;
 }
 
@@ -53,11 +49,8 @@ function Watched(p: Props & { watch: Watch }) {
   const { items, children, questions } = useMemo(() => arrange(snapshot.entities, snapshot.get), [snapshot]);
   const one = <K extends Entity["kind"]>(kind: K) => snapshot.entities.findLast((e) => e.kind === kind);
   const title = one("session")?.title ?? "";
-  const { setTitle, changed } = p;
+  const { setTitle } = p;
   useEffect(() => setTitle(title), [title, setTitle]);
-  useEffect(() => {
-    if (loaded) changed();
-  }, [running, loaded, changed]);
 
   const files = p.config.files
     ? "Files go back too, except where someone else has changed the same lines."

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { API } from "../client/api.ts";
+import { merged } from "../client/list.ts";
+import type { Tabs } from "../client/tabs.ts";
 import { line } from "../client/text.ts";
 import type { SessionInfo } from "../client/types.ts";
 import { Icon } from "./icons.tsx";
 
-interface Props { api: API; title: string; current: string; stamp: unknown; named: string; create: () => void; close: () => void; open: boolean; fail: (err: unknown) => void; theme: string; setTheme: () => void }
+interface Props { api: API; tabs: Tabs; title: string; current: string; stamp: unknown; named: string; create: () => void; close: () => void; open: boolean; fail: (err: unknown) => void; theme: string; setTheme: () => void }
 
-/** The list of sessions. It is read again when stamp changes, when the window is looked at, and twice a minute. */
+/** The list of sessions. It is read again when stamp changes, and follows what the server tells of it. */
 export function Sidebar(p: Props) {
   const [query, setQuery] = useState("");
   const [all, setAll] = useState<SessionInfo[]>();
@@ -34,15 +36,22 @@ export function Sidebar(p: Props) {
     const t = setTimeout(() => void read(query), query ? 200 : 0);
     return () => clearTimeout(t);
   }, [read, query, p.stamp]);
+  const scored = Object.keys(scores).length > 0;
+  const { tabs } = p;
   useEffect(() => {
-    const again = () => document.visibilityState === "visible" && void read(query);
-    const t = setInterval(again, 30_000);
-    document.addEventListener("visibilitychange", again);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = tabs.list((n) => {
+      if (query === "") setAll((before) => before && merged(before, n));
+      if (query !== "" || scored) timer ??= setTimeout(() => {
+        timer = undefined;
+        void read(query);
+      }, 1000);
+    });
     return () => {
-      clearInterval(t);
-      document.removeEventListener("visibilitychange", again);
+      stop();
+      clearTimeout(timer);
     };
-  }, [read, query]);
+  }, [tabs, read, query, scored]);
 
   return (
     <nav className={p.open ? "sidebar open" : "sidebar"} aria-label="Sessions">
