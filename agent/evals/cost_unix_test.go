@@ -52,13 +52,12 @@ func spent(t *testing.T, fn func()) work {
 	return work{time.Duration(took), m[1].Mallocs - m[0].Mallocs, m[1].TotalAlloc - m[0].TotalAlloc}
 }
 
-// TestManyCasesCostLittleMoreThanABareLoop bounds what is allocated, which does not depend on the
-// load of the machine. The ratio of processor time, which does, is reported. The bare loop keeps
-// its results, as a report does.
+// TestManyCasesCostLittleMoreThanABareLoop bounds what is allocated, and the processor time, for
+// which a busy machine gets more attempts. The bare loop keeps its results, as a report does.
 func TestManyCasesCostLittleMoreThanABareLoop(t *testing.T) {
 	d := many(10_000)
 	bare, run := work{time: time.Hour}, work{time: time.Hour}
-	for range 5 {
+	for n := 0; n < 5 || run.time > 2*bare.time && n < 20; n++ {
 		results := make([]*agent.Result[string], len(d.Cases))
 		cost := spent(t, func() {
 			for i := range d.Cases {
@@ -83,6 +82,7 @@ func TestManyCasesCostLittleMoreThanABareLoop(t *testing.T) {
 		run.bytes/10_000, bare.bytes/10_000)
 	require.Less(t, run.objects-bare.objects, uint64(10_000*32))
 	require.Less(t, run.bytes, 2*bare.bytes)
+	require.LessOrEqual(t, run.time, 2*bare.time)
 }
 
 func TestMemoryOfManyCasesIsLinearAndSmall(t *testing.T) {

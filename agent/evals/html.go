@@ -29,6 +29,28 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 // the cases that got worse come first, with both transcripts beside each other and the first step
 // at which they part.
 func (r *Report) WriteHTML(w io.Writer, base *Report) error {
+	return writeHTML(w, r.html(base))
+}
+
+// CompareHTML writes one file as [Report.WriteHTML] does that compares several reports with a
+// baseline, one after another.
+func CompareHTML(w io.Writer, base *Report, next ...*Report) error {
+	var all []htmlPage
+	for _, r := range next {
+		all = append(all, r.html(base))
+	}
+	return writeHTML(w, all...)
+}
+
+func writeHTML(w io.Writer, all ...htmlPage) error {
+	if err := page.Execute(w, all); err != nil {
+		return fmt.Errorf("evals: HTML: %w", err)
+	}
+	return nil
+}
+
+// html returns what the page shows of a report.
+func (r *Report) html(base *Report) htmlPage {
 	p := htmlPage{Title: r.title(), Summary: r.summary()}
 	if p.Title == "" {
 		p.Title = "Evals"
@@ -58,10 +80,7 @@ func (r *Report) WriteHTML(w io.Writer, base *Report) error {
 		}
 		p.Cases = append(p.Cases, shown)
 	}
-	if err := page.Execute(w, p); err != nil {
-		return fmt.Errorf("evals: HTML: %w", err)
-	}
-	return nil
+	return p
 }
 
 // htmlPage has the values of the template.

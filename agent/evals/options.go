@@ -51,7 +51,7 @@ type Options struct {
 	// repeats only trials that had not ended, or that say nothing about the task. A run
 	// that is complete removes the file. A file belongs to one run at a time.
 	Resume string
-	// Progress is called after each trial, one call at a time.
+	// Progress is called after each trial, one call at a time. See [ProgressLine].
 	Progress func(Progress)
 }
 

@@ -20,6 +20,8 @@ type recorder struct {
 	// usage gets what the runs use, if it is not nil.
 	usage *toolset.Meter
 	runs  []*recorded
+	// events are those of runs that are streamed.
+	events []agent.Event
 	// repeat is the repeat of the case, and cached what answers from the cache count as.
 	repeat int
 	cached toolset.Usage
@@ -144,6 +146,7 @@ func recordCall(ctx context.Context, run *toolset.RunContext[any], args any,
 func (r *recorder) trace() (t Trace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	t.Events = r.events
 	for _, run := range r.runs {
 		t.Runs = append(t.Runs, run.AgentRun)
 		if run.outer == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -437,4 +438,34 @@ func TestAJudgeWhoseProviderFailsIsAskedAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, report.Cases[0].Trials[0].Passed())
 	})
+}
+
+// TestStreamedRunsHaveEvents has an evaluator look at the events of a run.
+func TestStreamedRunsHaveEvents(t *testing.T) {
+	type trial = evals.Trial[string, string]
+	a, _ := counting("one")
+	d := echoCases("x")
+	var events []agent.Event
+	d.Evaluators = []evals.Evaluator{evals.New("all", func(_ context.Context, t *trial) (evals.Score, error) {
+		events = t.Events
+		return evals.Pass(true), nil
+	})}
+	report, err := evals.Run(t.Context(), d, evals.Stream(a, nil), evals.Options{})
+	require.NoError(t, err)
+	text, results := "", 0
+	for _, e := range events {
+		switch {
+		case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText:
+			text += e.Text
+		case e.Kind == agent.EventToolResult:
+			results++
+		}
+	}
+	require.Equal(t, agent.EventRunEnd, events[len(events)-1].Kind)
+	require.Equal(t, 1, results)
+	require.JSONEq(t, string(report.Cases[0].Trials[0].Output), strconv.Quote(text))
+
+	_, err = evals.Run(t.Context(), d, evals.Agent(a, nil), evals.Options{})
+	require.NoError(t, err)
+	require.Empty(t, events)
 }

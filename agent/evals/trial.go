@@ -5,6 +5,7 @@ package evals
 import (
 	"time"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/jsonvalue"
 	"github.com/ponte-go/ponte/toolset"
@@ -32,6 +33,8 @@ type Trace struct {
 	// calls of a run inside a tool follow the call of that tool. Calls that give the output of a
 	// run are left out.
 	Calls []Call
+	// Events are the events of the runs of a [Stream] task, in order.
+	Events []agent.Event
 	// Usage is the total usage of the runs. Duration is the time that the task took.
 	Usage    toolset.Usage
 	Duration time.Duration

@@ -51,7 +51,8 @@ func TestScanLeavesOrdinaryTextAlone(t *testing.T) {
 	for _, text := range []string{
 		"", "Find the key to the house.", "func main() { token := next() }", "https://example.com:8080/a@b",
 		"The password is wrong: try again.", "commit 3f786850e387550fdab836ed7e6dc881de23001b",
-		"key = value", "Authorization: none", "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+		"key = value", "id AKIA" + "IOSFODNN7EXAMPLE", "id AKIA" + "AAAAAAAAAAAAAAAA",
+		"Authorization: none", "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
 	} {
 		require.Empty(t, Scan(text), text)
 	}

@@ -160,18 +160,19 @@ func (c *command) compare(files []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.format == "html" && len(files) > 2 {
-		return 0, errors.New("compare: html compares one report with a baseline")
+	var next []*evals.Report
+	for _, file := range files[1:] {
+		r, err := evals.Load(file)
+		if err != nil {
+			return 0, err
+		}
+		next = append(next, r)
 	}
 	return 0, c.to(func(w io.Writer) error {
-		for i, file := range files[1:] {
-			r, err := evals.Load(file)
-			if err != nil {
-				return err
-			}
-			if c.format == "html" {
-				return r.WriteHTML(w, base)
-			}
+		if c.format == "html" {
+			return evals.CompareHTML(w, base, next...)
+		}
+		for i, r := range next {
 			form, ok := formats[c.format]
 			if !ok {
 				return fmt.Errorf("unknown format %q: text, markdown or html", c.format)

@@ -189,6 +189,9 @@ func TestDifferences(t *testing.T) {
 		})
 	}
 	require.ErrorContains(t, replay.Play(t.Context(), r, 1, support(m), none{}, replay.PlayOptions{}), "there is no turn 1")
+	r.Turns[0].Decisions = nil
+	err = replay.Play(t.Context(), r, 0, support(m), none{}, replay.PlayOptions{})
+	require.ErrorContains(t, err, "-nobody was asked about it\n+the agent asks whether it may run")
 }
 
 // TestInstructionsThatChangeEachDayAreNotCompared fills a recording on another day.

@@ -119,6 +119,9 @@ func (c *cleaner) scanDocument(data []byte) {
 	}
 }
 
+// passwords are names of members that have one.
+var passwords = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|pwd)$`)
+
 func (c *cleaner) scanMembers(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -129,6 +132,9 @@ func (c *cleaner) scanMembers(v any) {
 		for name, value := range v {
 			if text, ok := value.(string); ok {
 				c.scan(name + ": " + strconv.Quote(text))
+				if passwords.MatchString(name) && len(text) >= leastKnown {
+					c.find(text, "password") // with its blanks and quotes
+				}
 			}
 			c.scanMembers(value)
 		}

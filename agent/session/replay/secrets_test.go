@@ -163,3 +163,27 @@ func TestSecretsAreReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestSecretsInArgumentsAndFilesAreReplaced has secrets that only the name of a member, or another
+// place, tells of: a value of arguments, and a line of a key that stands alone.
+func TestSecretsInArgumentsAndFilesAreReplaced(t *testing.T) {
+	line := random(41, 60, letters)
+	key := "-----BEGIN RSA PRIVATE " + "KEY-----\n" + line + "\n" + random(42, 60, letters) +
+		"\n-----END RSA PRIVATE " + "KEY-----"
+	rest := random(43, 6, letters)
+	password := "Tr0ub4dor " + rest
+	args, err := json.Marshal(map[string]string{"password": password})
+	require.NoError(t, err)
+	r := &replay.Recording{
+		Messages: []*model.Message{model.Response(model.ToolCall("1", "login", string(args)))},
+		Files: []replay.File{
+			{Path: "/a", Text: "it begins with " + line}, {Path: "/b", Text: key},
+		},
+	}
+	r.Messages = append(r.Messages, model.Response(model.Text("I used "+password+".")))
+	require.NoError(t, r.Clean())
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), line)
+	require.NotContains(t, string(data), rest, "all of the password")
+}

@@ -54,6 +54,9 @@ var groups = []struct {
 		"agent", "agent/approval", "agent/engine/...", "agent/history", "agent/journal/...", "agent/model", "toolset", "toolset/toolsettest", "deps",
 		"internal/loop", "internal/engine", "internal/schema", "internal/partial", "internal/plainjson", "internal/strictjson",
 	}},
+	{"evals", []string{
+		"agent/evals/...", "agent/session/replay/...", "internal/evalstat", "internal/secretscan",
+	}},
 	{"sessions", []string{"agent/session/...", "agent/view"}},
 	{"capabilities", []string{"agent/capability/...", "internal/frontmatter", "internal/verdict", "internal/fetch/..."}},
 	{"models", []string{"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini", "internal/dev/matrix"}},
