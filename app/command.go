@@ -79,7 +79,7 @@ func (e *Env) command() *cobra.Command {
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(e.sessionsCommand(), e.evalCommand(), e.doctorCommand(), e.login("login"), e.login("logout"), &cobra.Command{
+	root.AddCommand(e.sessionsCommand(), e.evalCommand(), e.doctorCommand(), e.configCommand(), e.login("login"), e.login("logout"), &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: groupOther, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(e.Out, e.Name, e.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)

@@ -151,6 +151,7 @@ func (e *Env) Host(ctx context.Context) (*host.Host, error) {
 	if made != nil {
 		return made, nil
 	}
+	e.observe(ctx)
 	h, err := e.makeHost(ctx)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (d *decoder) top(may func(Key) bool) *strictjson.Value {
 	}
 	for _, m := range top.Members {
 		switch {
-		case slices.Contains(known, m.Name):
+		case slices.Contains(known, m.Name), m.Name == schemaKey:
 		case slices.Contains(all, m.Name):
 			d.bad(m.Start, m.Name, "a project cannot set this; a project's file may have %s only", strings.Join(known, ", "))
 		default:

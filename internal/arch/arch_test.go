@@ -168,7 +168,7 @@ var thirdParty = map[string][]string{
 	"examples/ideagent/internal/program": {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"examples/webagent/internal/program": {"github.com/spf13/pflag"},
 	"app/keyring":                        {"github.com/zalando/go-keyring"},
-	"app/config":                         {"github.com/tailscale/hujson", "golang.org/x/sys/windows"},
+	"app/config":                         {"github.com/invopop/jsonschema", "github.com/tailscale/hujson", "golang.org/x/sys/windows"},
 }
 
 type pkg struct {
