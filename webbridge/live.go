@@ -18,7 +18,7 @@ func Owner(s *host.Session) string { return s.Info().Owner }
 
 // sees reports whether a user has a session, in a directory that is served.
 func (h *Handler) sees(user string, info session.Info) bool {
-	return info.Owner == user && info.Tenant == "" && (info.Dir == "" || slices.Contains(h.o.Dirs, info.Dir))
+	return info.Owner == user && info.Tenant == "" && h.isIn(info.Dir)
 }
 
 // live is a session that is in use here, or was a moment ago.

@@ -106,6 +106,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 	failed := make(chan error, 2)
 	server := serve(listener, beside(handler, handler, false), failed)
 	defer server.Close()
+	defer takeUp(e, handler)()
 	if s.admin != "" {
 		more, err := net.Listen("tcp", s.admin)
 		if err != nil {
@@ -125,6 +126,22 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 	last, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(err, handler.Shutdown(last), server.Shutdown(last))
+}
+
+// takeUp goes on with the turns of programs on the same store that were killed, until stop is called.
+func takeUp(e *app.Env, h *webbridge.Handler) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := h.Serve(ctx); ctx.Err() == nil && !errors.Is(err, errors.ErrUnsupported) {
+			e.Logger.Error("turns of programs that were killed are not taken up", "error", err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // serve serves on a listener. Its error, if it ends by itself, is sent to failed.
