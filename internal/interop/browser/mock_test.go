@@ -47,6 +47,7 @@ type mockSession struct {
 	cancel    context.CancelFunc
 	questions map[string]chan json.RawMessage
 	scores    []webbridge.Score
+	queue     []*mockWaiting
 }
 
 // mockMain serves on an address until it is killed.
@@ -112,6 +113,8 @@ func (m *mock) handler() http.Handler {
 		}
 		w.WriteHeader(204)
 	})
+	session("PUT /api/sessions/{id}/waiting/{prompt}", (*mockSession).change)
+	session("DELETE /api/sessions/{id}/waiting/{prompt}", (*mockSession).change)
 	session("POST /api/sessions/{id}/questions/{question}", (*mockSession).answer)
 	session("POST /api/sessions/{id}/rewind", (*mockSession).rewind)
 	session("POST /api/sessions/{id}/fork", func(s *mockSession, w http.ResponseWriter, r *http.Request) {
@@ -297,6 +300,19 @@ func (s *mockSession) prompt(w http.ResponseWriter, r *http.Request) {
 		reply(w, 409, map[string]any{"error": map[string]string{"kind": "busy", "message": "Another turn is running."}})
 		return
 	}
+	if s.running && asked["busy"] == "wait" {
+		s.m.mu.Unlock()
+		s.enqueue(text, content)
+		reply(w, 202, map[string]string{})
+		return
+	}
+	s.m.mu.Unlock()
+	reply(w, 202, map[string]string{"turn": s.begin(text, content)})
+}
+
+// begin begins a turn.
+func (s *mockSession) begin(text string, content []view.Content) string {
+	s.m.mu.Lock()
 	s.n++
 	turn := &mockTurn{s: s, n: s.n}
 	s.running = true
@@ -319,6 +335,7 @@ func (s *mockSession) prompt(w http.ResponseWriter, r *http.Request) {
 		close(s.changed)
 		s.changed = make(chan struct{})
 		s.m.mu.Unlock()
+		s.runNext()
 	}()
-	reply(w, 202, map[string]string{"turn": turn.id("")})
+	return turn.id("")
 }

@@ -21,6 +21,7 @@ func TestHiddenTabHasNoStream(t *testing.T)                { drive(t, "hidden") 
 func TestEightTabsWork(t *testing.T)                       { drive(t, "crowd") }
 func TestLateAnswerIsAboutWhatWasShown(t *testing.T)       { drive(t, "late") }
 func TestTabsAgree(t *testing.T)                           { drive(t, "tabs") }
+func TestWaitingPromptsAreEditedAndRemoved(t *testing.T)   { drive(t, "waiting") }
 func TestPageOutlivesKilledServer(t *testing.T)            { drive(t, "kill") }
 func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }
 func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks") }

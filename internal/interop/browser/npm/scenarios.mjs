@@ -464,6 +464,38 @@ export const scenarios = {
     await h.until("no stream is left", async () => (await open()) === 0);
   },
 
+  // Prompts that wait are shown in every tab, can be changed and removed, and are kept by Stop.
+  async waiting(h) {
+    const page = await fresh(h);
+    await h.send(page, "slow work");
+    await page.getByText("I am at it.").waitFor();
+    const queue = page.getByRole("region", { name: "Waiting prompts" });
+    for (const [i, text] of ["first", "second", "third"].entries()) {
+      await page.getByLabel("Message", { exact: true }).fill(text);
+      await page.keyboard.press("Enter");
+      await h.until(text + " waits", async () => (await queue.locator(".waits").count()) === i + 1);
+    }
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.reload();
+    await other.getByRole("region", { name: "Waiting prompts" }).getByText("second").waitFor();
+    await queue.locator(".waits").nth(2).getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Waiting prompt", { exact: true }).fill("something else");
+    await page.getByRole("button", { name: "Save" }).click();
+    await other.getByText("something else").waitFor();
+    await queue.locator(".waits").nth(1).getByRole("button", { name: "Edit" }).click();
+    await other.getByRole("region", { name: "Waiting prompts" }).locator(".waits").nth(1).getByRole("button", { name: "Remove" }).click();
+    await h.until("two wait", async () => (await other.getByRole("region", { name: "Waiting prompts" }).locator(".waits").count()) === 2);
+    await h.shot(page, "queue");
+    await accessible(page, h.assert);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("You said: first").waitFor();
+    await page.getByText("You said: something else").waitFor();
+    h.assert.equal(await page.getByText("You said: second").count(), 0);
+    h.assert.equal(await page.getByText("You said: third").count(), 0);
+    await h.until("nothing waits", async () => (await queue.count()) === 0);
+  },
+
   // 30 tabs, 12 of which stream: Stop in the last one takes at most twice the time of one tab alone.
   async thirty(h) {
     const newTab = async (context) => {

@@ -51,6 +51,9 @@ export class API {
   scores = (id: string) => this.#call<{ scores?: Score[] }>("GET", at(id, "scores"));
   /** Marks the answer to a prompt, in place of the user's earlier mark. */
   mark = (id: string, prompt: string, good: boolean, reason: string) => this.#call<void>("PUT", at(id, "scores", prompt), { good, reason });
+  /** Changes or removes a prompt that waits, in the version that was shown, which its digest is. */
+  editWaiting = (id: string, e: Pick<Entity, "id" | "digest">, text: string) => this.#call<void>("PUT", waits(id, e), { version: Number(e.digest), parts: [{ text }] });
+  removeWaiting = (id: string, e: Pick<Entity, "id" | "digest">) => this.#call<void>("DELETE", waits(id, e), { version: Number(e.digest) });
   set = (id: string, setting: string, value: string) => this.#call<void>("PUT", at(id, "settings", setting), { value });
 
   /** Opens the stream of sessions after positions, and of the list. */
@@ -90,4 +93,8 @@ export class API {
 
 function at(id: string, ...more: string[]): string {
   return ["sessions", id, ...more].map(encodeURIComponent).join("/");
+}
+
+function waits(id: string, e: Pick<Entity, "id">): string {
+  return at(id, "waiting", e.id.replace(/^waiting:/, "").replace(/%2F/g, "/").replace(/%25/g, "%"));
 }

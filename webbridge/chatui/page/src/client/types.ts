@@ -3,7 +3,7 @@
 
 export type Kind =
   | "message" | "thought" | "tool_call" | "command" | "plan" | "agent" | "question"
-  | "usage" | "notice" | "options" | "commands" | "session" | "compaction";
+  | "usage" | "notice" | "options" | "commands" | "session" | "compaction" | "waiting";
 
 export interface FileChange { path: string; old?: string | null; new: string }
 export interface Location { path: string; line?: number }

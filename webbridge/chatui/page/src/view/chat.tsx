@@ -13,6 +13,7 @@ import { nameOf } from "./item.tsx";
 import { useScoring } from "./marks.tsx";
 import { Dock } from "./question.tsx";
 import { Transcript } from "./transcript.tsx";
+import { Queue } from "./waiting.tsx";
 
 interface Props {
   api: API; tabs: Tabs; config: Config; session: string; fail: (err: unknown) => void; menu: () => void; go: (session: string) => void;
@@ -21,7 +22,7 @@ interface Props {
   create: () => void; renew: (draft: string) => void; draft: string;
 }
 
-const apart = new Set(["plan", "usage", "options", "commands", "session"]);
+const apart = new Set(["plan", "usage", "options", "commands", "session", "waiting"]);
 const none: readonly Entity[] = [];
 
 /** What was typed and not sent, by session. */
@@ -47,6 +48,7 @@ function Watched(p: Props & { watch: Watch }) {
   const opened = useRef(new Map<string, boolean>());
 
   const { items, children, questions } = useMemo(() => arrange(snapshot.entities, snapshot.get), [snapshot]);
+  const waiting = useMemo(() => snapshot.entities.filter((e) => e.kind === "waiting"), [snapshot]);
   const one = <K extends Entity["kind"]>(kind: K) => snapshot.entities.findLast((e) => e.kind === kind);
   const title = one("session")?.title ?? "";
   const { setTitle } = p;
@@ -113,6 +115,7 @@ function Watched(p: Props & { watch: Watch }) {
         <div className="bottom">
           <Plan e={one("plan")} />
           <Dock questions={questions} entities={snapshot.entities} />
+          <Queue all={waiting} />
           <Composer
             running={running} connected={link === "live"} draft={draft} setDraft={setDraft} fail={fail} accepts={p.config.accepts}
             commands={one("commands")?.slash ?? p.config.commands ?? []} settings={one("options")?.settings ?? []} set={set}
