@@ -36,7 +36,7 @@ func heldMessage(held *sessions.Error) string {
 	if !held.Since.IsZero() {
 		since = " since " + held.Since.Format(time.DateTime)
 	}
-	return fmt.Sprintf("the session is in use by %s%s: close it there first", held.Holder, since)
+	return fmt.Sprintf("a turn of the session is running in %s%s: wait for its end, or stop it", held.Holder, since)
 }
 
 // notOpened returns the answer to a request that opens a session.

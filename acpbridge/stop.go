@@ -51,7 +51,7 @@ const (
 	KindApproval ErrorKind = "approval"
 	// KindPanic: the program's own code panicked. The log has the stack.
 	KindPanic ErrorKind = "panic"
-	// KindHeld: another program has the session (-32600; data.holder names it).
+	// KindHeld: another program runs a turn of the session (-32600; data.holder names it).
 	KindHeld ErrorKind = "held"
 	// KindStore: the session store failed, for example because a disk is full or damaged (-32603).
 	// The message has the remedy.

@@ -324,7 +324,7 @@ func purgeSessions(ctx context.Context, store sessions.Store, out io.Writer, f *
 	done.Removed = slices.DeleteFunc(done.Removed, func(i sessions.Info) bool { return sessions.Internal(&i) }) // nobody knows of these
 	fmt.Fprintf(out, "Removed: %d\n", len(done.Removed))
 	if done.Held > 0 {
-		errs = append(errs, fmt.Errorf("%d left: %w: close them there first", done.Held, sessions.ErrHeld))
+		errs = append(errs, fmt.Errorf("%d left: %w: wait for the turns to end, or stop them", done.Held, sessions.ErrHeld))
 	}
 	return errors.Join(errs...)
 }

@@ -128,7 +128,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 	return errors.Join(err, handler.Shutdown(last), server.Shutdown(last))
 }
 
-// takeUp goes on with the turns of programs on the same store that were killed, until stop is called.
+// takeUp continues the turns of programs on the same store that were killed, until stop is called.
 func takeUp(e *app.Env, h *webbridge.Handler) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

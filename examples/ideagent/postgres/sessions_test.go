@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,7 +23,7 @@ func load(t *testing.T, p *process, id acp.SessionID, cwd string) *acpclient.Ses
 	t.Helper()
 	for {
 		s, err := p.LoadSession(t.Context(), id, acpclient.SessionConfig{Cwd: cwd})
-		if err != nil && strings.Contains(err.Error(), "in use by") && t.Context().Err() == nil {
+		if err != nil && strings.Contains(err.Error(), "a turn of the session is running in") && t.Context().Err() == nil {
 			continue
 		}
 		require.NoError(t, err)
@@ -43,12 +42,6 @@ func TestKilledSessionGoesOnElsewhere(t *testing.T) {
 	require.Contains(t, say(t, s, "replace one with two in a.txt"), "Replaced")
 
 	second := there.start("-store", at)
-	_, err = second.LoadSession(t.Context(), s.ID(), acpclient.SessionConfig{Cwd: work})
-	require.ErrorContains(t, err, "the session is in use by ideagent")
-	machine, _ := os.Hostname()
-	require.ErrorContains(t, err, " on "+machine)
-	require.ErrorContains(t, err, "close it there first")
-
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.Say(t.Context(), "replace two with three in a.txt, then wait 60 seconds, then read a.txt")
@@ -111,7 +104,8 @@ func TestSessionsCommandInPostgres(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 2, stdout)
-	require.Contains(t, lines[0], "  help  in use by ideagent")
+	require.Contains(t, lines[0], "  help")
+	require.NotContains(t, lines[0], "in use by", "no turn is running")
 	id := strings.Fields(lines[1])[0]
 	stdout, stderr, code = run("show", id)
 	require.Equal(t, 0, code, stderr)
@@ -132,14 +126,9 @@ func TestSessionsCommandInPostgres(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	stdout, stderr, code = run("purge", "-dir", work)
-	require.Equal(t, 1, code)
-	require.Equal(t, "Removed: 1\n", stdout)
-	require.Contains(t, stderr, "1 left: the session is in use: close them there first")
-	require.NoDirExists(t, kept[0])
-	require.NoError(t, s.Close(t.Context()))
-	stdout, stderr, code = run("purge", "-dir", work)
 	require.Equal(t, 0, code, stderr)
-	require.Equal(t, "Removed: 1\n", stdout)
+	require.Equal(t, "Removed: 2\n", stdout, "no turn is running")
+	require.NoDirExists(t, kept[0])
 }
 
 // While the server is away, new sessions are kept in memory and everything else fails with the reason. Neither needs a restart afterwards.

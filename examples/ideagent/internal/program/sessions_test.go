@@ -106,7 +106,7 @@ func TestSessionsCommand(t *testing.T) {
 	stdout, stderr, code = run("purge", "-all")
 	require.Equal(t, 1, code)
 	require.Equal(t, "Removed: 0\n", stdout)
-	require.Contains(t, stderr, "2 left: the session is in use: close them there first")
+	require.Contains(t, stderr, "2 left: the session is in use: wait for the turns to end, or stop them")
 	p.kill()
 	stdout, _, code = run("purge", "-older", "1h")
 	require.Equal(t, 0, code)
