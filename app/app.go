@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/internal/confine"
 	"github.com/ponte-go/ponte/internal/guard"
 )
 
@@ -118,6 +119,7 @@ func Usage(format string, args ...any) error {
 
 // Main runs the program with the arguments of the process, and exits.
 func Main[D, O any](c Config[D, O]) {
+	confine.Helper()   // which becomes a command if it was started for that
 	guard.Undumpable() // there are keys in its memory
 	os.Exit(Run(context.Background(), c, Process{Args: os.Args[1:]}))
 }

@@ -138,7 +138,7 @@ func (k *Kit) deps(d deps.ACPDeps) (Deps, error) {
 	files := d.Workspace.Workspace()
 	if here, ok := files.(interface{ Unsandboxed() error }); ok {
 		if why := here.Unsandboxed(); why != nil {
-			k.unboxed.Do(func() { k.e.Say("commands run without a sandbox: %v", why) })
+			k.unboxed.Do(func() { k.e.Say("commands run without the sandbox: %v", why) })
 		}
 	}
 	changes := k.undo.open(d.Session, files)

@@ -170,8 +170,10 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 	state := CommandState{Exit: exit, TimedOut: timedOut}
 	how += createdNote(exit)
 	out, err := c.output(ctx, t)
-	if err == nil && t.Command.Sandbox != model.SandboxNone && c.ws.Features().Sandboxed {
-		how += deniedNote(exit, out.head+out.tail, c.ws.Features().Unsandboxed, t.Command.Sandbox)
+	can := c.ws.Features()
+	boxed := can.Sandboxed || can.Unsandboxed // a weaker one can be left
+	if err == nil && t.Command.Sandbox != model.SandboxNone && boxed {
+		how += deniedNote(exit, out.head+out.tail, can.Unsandboxed, t.Command.Sandbox)
 	}
 	if failed, ok := errors.AsType[*toolset.FailedError](err); ok { // how it ended is worth knowing
 		return withMeta(fmt.Sprintf("[%s]\n[%s]", failed.Message, how), state), false, nil

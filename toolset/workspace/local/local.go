@@ -108,7 +108,7 @@ func Open(c Config) (*Workspace, error) {
 		case err == nil:
 			w.box = box
 		case c.Sandbox.Optional && errors.Is(err, ErrSandbox):
-			w.unboxed = err
+			w.box, w.unboxed = c.Sandbox.orWeaker(w, err)
 		default:
 			w.closeRoots()
 			return nil, err

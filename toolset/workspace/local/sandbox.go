@@ -38,7 +38,9 @@ type Sandbox struct {
 	// a command fails.
 	MayLeave bool
 	// Optional opens the workspace also if this machine cannot have the sandbox. Commands then run
-	// without it, and [Workspace.Unsandboxed] says why.
+	// without it, and [Workspace.Unsandboxed] says why. If the program calls [Helper], Landlock
+	// restricts them on Linux. On macOS the system's own sandbox does. Either is weaker, and each
+	// command is asked about as without a sandbox: [workspace.Features].Sandboxed is not set.
 	Optional bool
 	// Writable are further directories and files that commands can write to, such as the caches of compilers. They must exist.
 	Writable []string
@@ -67,6 +69,16 @@ var ErrSandbox error = fmt.Errorf("local: no sandbox: %w", errors.ErrUnsupported
 // Unsandboxed returns why commands run without the sandbox that was configured, or nil. It is an
 // [ErrSandbox].
 func (w *Workspace) Unsandboxed() error { return w.unboxed }
+
+// orWeaker returns the weaker sandbox of this machine, nil if it has none, and why it is not the
+// one that was configured.
+func (s *Sandbox) orWeaker(w *Workspace, why error) (box, error) {
+	weaker, err := s.openWeaker(w)
+	if err != nil {
+		return nil, fmt.Errorf("%w; nor a weaker one: %w", why, err)
+	}
+	return weaker, fmt.Errorf("%w; they run in a weaker one, and each is asked about", why)
+}
 
 // boxes reports whether a command runs in the sandbox. It is an error if it may not leave it.
 func (w *Workspace) boxes(c *workspace.Command) (boxed bool, err error) {

@@ -4,6 +4,7 @@ package local
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -78,7 +79,42 @@ const fchmodat2 = 452
 
 // filter returns the filter of system calls, as the kernel reads it, or nil if there is none for
 // this processor. It refuses calls of other processors' programs, whose numbers differ.
-func filter(sockets bool) []byte {
+func filter(sockets bool) []byte { return assemble(checks, familiesOf(sockets, true)) }
+
+// filterAlone is the filter for a sandbox without namespaces. It refuses what those would keep
+// apart, and all sockets of the internet without the network.
+func filterAlone(sockets, network bool) []byte {
+	return assemble(slices.Concat(checks, aloneChecks), familiesOf(sockets, network))
+}
+
+const nonzero = ^uint32(0)
+
+// aloneChecks are calls that reach other processes, or memory that they share. Landlock refuses
+// signals, and all that a debugger may do.
+var aloneChecks = []callCheck{
+	{call: unix.SYS_SETPRIORITY, arg: 1, bits: nonzero, error: secret},
+	{call: unix.SYS_PRLIMIT64, arg: 0, bits: nonzero, error: secret},
+	{call: unix.SYS_IOPRIO_SET, arg: 1, bits: nonzero, error: secret},
+	{call: unix.SYS_SCHED_SETAFFINITY, arg: 0, bits: nonzero, error: secret},
+	{call: unix.SYS_SCHED_SETSCHEDULER, arg: 0, bits: nonzero, error: secret},
+	{call: unix.SYS_SCHED_SETPARAM, arg: 0, bits: nonzero, error: secret},
+	{call: unix.SYS_SCHED_SETATTR, arg: 0, bits: nonzero, error: secret},
+	{call: unix.SYS_SHMGET, error: unknown},
+	{call: unix.SYS_SHMAT, error: unknown},
+	{call: unix.SYS_SHMCTL, error: unknown},
+	{call: unix.SYS_MSGGET, error: unknown},
+	{call: unix.SYS_MSGRCV, error: unknown},
+	{call: unix.SYS_MSGSND, error: unknown},
+	{call: unix.SYS_MSGCTL, error: unknown},
+	{call: unix.SYS_SEMGET, error: unknown},
+	{call: unix.SYS_SEMOP, error: unknown},
+	{call: unix.SYS_SEMTIMEDOP, error: unknown},
+	{call: unix.SYS_SEMCTL, error: unknown},
+	{call: unix.SYS_MQ_OPEN, error: unknown},
+	{call: unix.SYS_MQ_UNLINK, error: unknown},
+}
+
+func assemble(checks []callCheck, families []uint32) []byte {
 	if arch == 0 {
 		return nil
 	}
@@ -97,7 +133,7 @@ func filter(sockets bool) []byte {
 	}
 	program = append(program, creates()...)
 	program = append(program, types()...)
-	program = append(program, families(sockets)...)
+	program = append(program, sockets(families)...)
 	program = append(program, bpf.RetConstant{Val: allowed})
 	raw, err := bpf.Assemble(program)
 	if err != nil {
@@ -156,13 +192,21 @@ func types() []bpf.Instruction {
 	}
 }
 
-// families allows sockets of the internet. They use the sandbox's own network, unless the machine's
-// is allowed. Others lead out: Unix sockets by a file, and sockets of virtual machines to the host.
-func families(sockets bool) []bpf.Instruction {
-	all := []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+// familiesOf are the sockets that are allowed. Those of the internet use the sandbox's own network,
+// unless the machine's is allowed. Others lead out: Unix sockets by a file, and sockets of virtual
+// machines to the host.
+func familiesOf(sockets, internet bool) (all []uint32) {
+	if internet {
+		all = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+	}
 	if sockets {
 		all = append(all, unix.AF_UNIX)
 	}
+	return all
+}
+
+// sockets refuses sockets of other families.
+func sockets(all []uint32) []bpf.Instruction {
 	program := []bpf.Instruction{bpf.LoadAbsolute{Off: sockArg, Size: 4}}
 	for i, family := range all {
 		rest := uint8(len(all) - i)
