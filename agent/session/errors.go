@@ -38,6 +38,8 @@ var (
 	ErrVersion = errors.New("written by a newer version of this program")
 	// ErrCorrupt means that data is damaged.
 	ErrCorrupt = errors.New("the data is damaged")
+	// ErrKey means that data was encrypted with a key that is not in the [Keyring].
+	ErrKey = errors.New("the keyring does not have the key")
 	// ErrFull means that the disk is full.
 	ErrFull = errors.New("the disk is full")
 	// ErrBusy means that another process locked the storage for too long.

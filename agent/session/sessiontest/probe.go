@@ -196,6 +196,13 @@ func (p *probe) described(got, want session.Info, format string, args ...any) {
 	}
 }
 
+// size reports a session whose size is not that of its data.
+func (p *probe) size(i session.Info, want int64) {
+	if i.Size != want && (!p.target.Larger || i.Size < want) {
+		p.report("the size of session %s is %d, want %d", i.ID, i.Size, want)
+	}
+}
+
 // date is a time that is exact to the nanosecond.
 func date(second int) time.Time { return time.Date(2024, 5, 6, 7, 8, second, 123456789, time.UTC) }
 

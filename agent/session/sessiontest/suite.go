@@ -13,6 +13,9 @@ import (
 type Target struct {
 	// Open opens the sessions of the target, each time as another process would. It is called at least once.
 	Open func() (session.Store, error)
+	// Larger means that sessions have a larger Size than the data that was appended, because it is
+	// stored in another form.
+	Larger bool
 	// Close is called in the end, if it is not nil.
 	Close func()
 }

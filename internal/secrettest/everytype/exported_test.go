@@ -719,6 +719,8 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p41.Item](),
 	reflect.TypeFor[p41.ItemKind](),
 	reflect.TypeFor[p41.ItemState](),
+	reflect.TypeFor[p41.Key](),
+	reflect.TypeFor[p41.Keyring](),
 	reflect.TypeFor[p41.Kind](),
 	reflect.TypeFor[p41.Lease](),
 	reflect.TypeFor[p41.LineError](),
