@@ -83,6 +83,7 @@ func (l *link) sync(
 		return nil, context.Cause(ctx)
 	}
 	l.guest.view.rescan(ctx, w, l)
+	l.settle(ctx)
 	wanted := make([]*document, len(paths))
 	for i, path := range paths {
 		d, err := l.show(ctx, w, path)

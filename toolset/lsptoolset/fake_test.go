@@ -23,6 +23,9 @@ import (
 func fakeServer(mode string) {
 	f := &fake{mode: mode, docs: map[string]string{}, versions: map[string]int32{}, out: os.Stdout}
 	f.misbehave()
+	if file, ok := strings.CutPrefix(mode, "writes to "); ok {
+		_ = os.WriteFile(file, nil, 0o644)
+	}
 	f.conn = lsp.NewConn(stdio{}, f, lsp.Limits{})
 	<-f.conn.Done()
 	if mode == "ignores the end" {

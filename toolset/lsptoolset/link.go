@@ -33,6 +33,7 @@ type link struct {
 
 	mu       sync.Mutex
 	stirred  time.Time // when it got its first document, or was started
+	grown    time.Time // when it was told of files that are new or gone
 	used     time.Time
 	event    chan struct{} // closed and replaced when one of the following changes
 	problems map[string]*published

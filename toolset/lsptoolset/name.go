@@ -12,12 +12,15 @@ import (
 )
 
 // namePath splits the name of a symbol into its elements, however a person or a server writes it:
-// Agent.Run, Agent/Run, Agent::Run, (*Agent[D]).Run.
+// Agent.Run, Agent/Run, Agent::Run, (*Agent[D]).Run. Of a name in
+// brackets, such as [Symbol.iterator] and <function>, what is in them is left.
 func namePath(name string) []string {
 	var b strings.Builder
 	depth := 0
 	for _, r := range name {
 		switch {
+		case (r == '[' || r == '<') && depth == 0 &&
+			(b.Len() == 0 || strings.HasSuffix(b.String(), ".")):
 		case r == '[' || r == '<':
 			depth++
 		case r == ']' || r == '>':

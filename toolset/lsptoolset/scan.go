@@ -99,6 +99,11 @@ func (v *project) rescan(ctx context.Context, w workspace.Workspace, syncs *link
 		if len(events) == 0 {
 			continue
 		}
+		if slices.ContainsFunc(events, l.grows) {
+			l.mu.Lock()
+			l.grown = time.Now()
+			l.mu.Unlock()
+		}
 		_ = l.conn.Notify(
 			ctx,
 			"workspace/didChangeWatchedFiles",
@@ -106,6 +111,32 @@ func (v *project) rescan(ctx context.Context, w workspace.Workspace, syncs *link
 		)
 	}
 }
+
+// grows reports whether a change of a file changes which files the server has to know.
+func (l *link) grows(e lsp.FileEvent) bool {
+	return e.Type != lsp.FileChanged && l.guest.server.Files[extension(e.URI)] != ""
+}
+
+// settle waits for a server that has been told of files that are new or gone: some look at them
+// after a moment only, and answer without them until then.
+func (l *link) settle(ctx context.Context) {
+	l.mu.Lock()
+	rest := settleTime - time.Since(l.grown)
+	l.mu.Unlock()
+	if rest <= 0 || l.guest.server.exact() {
+		return
+	}
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.conn.Done():
+	case <-ctx.Done():
+	}
+}
+
+// settleTime is how long a server gets to look at new files.
+const settleTime = 500 * time.Millisecond
 
 // hasOpen reports whether a file that has changed is an open document. l.syncing is held.
 func (l *link) hasOpen(e lsp.FileEvent) bool {

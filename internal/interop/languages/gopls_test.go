@@ -149,14 +149,22 @@ func TestGoplsRenames(t *testing.T) {
 	b := newBench(t, dir, tools)
 	before := snapshot(t, dir)
 	disk := b.recorder.Unwrap()
-	for i, s := range goSymbols(t, dir, *symbolCount) {
+	renamed := 0
+	for i, s := range goSymbols(t, dir, *symbolCount*3/2) {
+		if renamed == *symbolCount {
+			break
+		}
 		_, method, _ := strings.Cut(s.name, ".")
 		if method == "" {
 			method = s.name
 		}
 		to := method + "Renamed"
 		_, err := run(dir, nil, filepath.Join(tools, "gopls"), "rename", "-w", fmt.Sprintf("%s:%d:%d", s.file, s.line, s.column), to)
-		require.NoError(t, err, "%+v", s)
+		if err != nil { // gopls refuses some, such as methods that an interface needs
+			require.ErrorContains(t, err, "renaming", "%+v", s)
+			continue
+		}
+		renamed++
 		want := snapshot(t, dir)
 		changed := difference(before, want)
 		require.NotEmpty(t, changed)
@@ -175,12 +183,12 @@ func TestGoplsRenames(t *testing.T) {
 		}
 		b.call("rename_symbol", s.args(fmt.Sprintf(`,"new_name":%q`, to)))
 		require.Empty(t, difference(want, snapshot(t, dir)), "%+v", s)
-		if i%5 == 0 {
-			_, err = run(dir, nil, "go", "build", "./...")
-			require.NoError(t, err, "%+v", s)
-		}
+		_, err = run(dir, nil, "go", "build", "./...")
+		require.NoError(t, err, "%+v", s)
 		_, err = b.recorder.Undo(t.Context(), checkpoint.Span{})
 		require.NoError(t, err)
 		require.Empty(t, difference(before, snapshot(t, dir)), "%+v", s)
 	}
+	require.Equal(t, *symbolCount, renamed)
+	t.Logf("%d renames, half of them in an editor", renamed)
 }

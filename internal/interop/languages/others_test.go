@@ -15,6 +15,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -86,10 +87,19 @@ func tags(t *testing.T, dir, kinds, language, sub string, most int) (all []menti
 	sort.Slice(all, func(i, j int) bool {
 		return all[i].file < all[j].file || all[i].file == all[j].file && all[i].line < all[j].line
 	})
+	text := map[string]string{}
+	for _, m := range all {
+		if _, known := text[m.file]; !known {
+			data, err := os.ReadFile(filepath.Join(dir, m.file))
+			require.NoError(t, err)
+			text[m.file] = string(data)
+		}
+	}
 	kept := all[:0]
 	last := map[string]int{}
 	for _, m := range all {
-		if count[m.file+m.name] == 1 && last[m.file] < 2 && regexp.MustCompile(`^[A-Za-z]\w{4,}$`).MatchString(m.name) {
+		overloaded := strings.Count(text[m.file], "function "+m.name+"<")+strings.Count(text[m.file], "function "+m.name+"(") > 1
+		if !overloaded && count[m.file+m.name] == 1 && last[m.file] < 2 && regexp.MustCompile(`^[A-Za-z]\w{4,}$`).MatchString(m.name) {
 			last[m.file]++
 			kept = append(kept, m)
 		}
@@ -174,6 +184,18 @@ func TestPyright(t *testing.T) {
 		require.Regexp(t, fmt.Sprintf(`(?m)^networkx/broken.py:%d: %s: .*%s\]`, d.Range.Start.Line+1, d.Severity, d.Rule), answer)
 	}
 	require.Equal(t, len(report.Diagnostics), strings.Count(answer, "networkx/broken.py:"), answer)
+	// Files that others make after the server has started.
+	fresh := map[string]string{
+		"fresh.py": "def a_fresh_function() -> int:\n    return 1\n",
+		"uses.py":  "from networkx.fresh import a_fresh_function\n\na_fresh_function()\n",
+	}
+	for name, text := range fresh {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "networkx", name), []byte(text), 0o644))
+	}
+	time.Sleep(time.Second) // the project is compared every tenth of a second
+	require.Contains(t, b.references("a_fresh_function", "networkx/fresh.py"), "networkx/uses.py:3")
+	require.Contains(t, b.call("find_definition", `{"symbol":"a_fresh_function","path":"networkx/uses.py","line":3}`), "networkx/fresh.py:1")
+	require.NotContains(t, b.call("get_diagnostics", `{"path":"networkx/uses.py"}`), "uses.py:1: ")
 	before := snapshot(t, dir)
 	b.call("rename_symbol", `{"symbol":"edge_boundary","path":"networkx/algorithms/boundary.py","new_name":"border"}`)
 	changed := difference(before, snapshot(t, dir))
@@ -226,46 +248,52 @@ func filesOf(places map[string]bool) map[string]bool {
 	return files
 }
 
+// luaVersions are directories of a project in C.
+var luaVersions = []string{"lua51/src", "lua52", "lua53", "lua54"}
+
 func TestClangd(t *testing.T) {
 	languages(t)
 	if _, err := exec.LookPath("clangd"); err != nil {
 		missing(t, errors.New("clangd is missing: apt install clangd"))
 	}
-	dir := project(t, sodiumPin, func(dir string) error {
-		if _, err := run(dir, nil, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "-d", dir, sodiumPin); err != nil {
+	dir := project(t, lupaPin, func(dir string) error {
+		if _, err := run(dir, nil, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "-d", dir, lupaPin); err != nil {
 			return err
 		}
 		archives, _ := filepath.Glob(filepath.Join(dir, "*.tar.gz"))
-		if _, err := run(dir, nil, "tar", "xzf", archives[0], "--strip-components=3", "PyNaCl-1.5.0/src/libsodium"); err != nil {
+		if _, err := run(dir, nil, "tar", "xzf", archives[0], "--strip-components=2", "lupa-2.4/third-party"); err != nil {
 			return err
 		}
 		return os.Remove(archives[0])
 	})
 	var commands []map[string]any
-	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "src"), func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".c") {
-			include := filepath.Join(dir, "src", "libsodium", "include")
-			commands = append(commands, map[string]any{"directory": dir, "file": path, "arguments": []string{
-				"cc", "-I" + include, "-I" + filepath.Join(include, "sodium"), "-DCONFIGURED=1", "-c", path,
-			}})
+	files := 0
+	for _, sub := range luaVersions {
+		found, err := filepath.Glob(filepath.Join(dir, sub, "*.[ch]"))
+		require.NoError(t, err)
+		files += len(found)
+		for _, path := range found {
+			if strings.HasSuffix(path, ".c") {
+				commands = append(commands, map[string]any{"directory": dir, "file": path, "arguments": []string{"cc", "-DLUA_USE_POSIX", "-DLUA_COMPAT_BITLIB", "-DLUA_COMPAT_MATHLIB", "-c", path}})
+			}
 		}
-		return err
-	}))
+	}
+	require.GreaterOrEqual(t, files, 200)
 	data, err := json.Marshal(commands)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "compile_commands.json"), data, 0o644))
 	b := newBench(t, dir)
 	var all []mention
-	for _, m := range tags(t, dir, "f", "C", "src/libsodium/sodium", 10) {
-		if strings.HasPrefix(m.name, "sodium_") {
-			all = append(all, m)
-		}
+	for _, sub := range luaVersions {
+		all = append(all, tags(t, dir, "f", "C", sub, *symbolCount/2)...)
 	}
 	b.definitions(all)
-	got := b.references("sodium_memcmp", "src/libsodium/sodium/utils.c")
-	want := grep(t, dir, "sodium_memcmp", "*.c", "src")
-	for place := range got {
-		require.Contains(t, want, place)
+	got := b.references("luaL_checkinteger", "lua54/lauxlib.c")
+	out, err := run(dir, nil, "grep", "-rnF", "--include=*.c", "--exclude=ltests.c", "luaL_checkinteger(", "lua54") // its definition has a blank; ltests.c is for debug builds
+	require.NoError(t, err)
+	for line := range strings.Lines(out) {
+		parts := strings.SplitN(line, ":", 3)
+		require.True(t, got[parts[0]+":"+parts[1]] || strings.HasPrefix(parts[2], "#define"), line) // got also has the uses of macros, and the other versions
 	}
 	require.GreaterOrEqual(t, len(got), 5)
 }
