@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Score } from "./scores.ts";
-import type { Answer, Busy, Config, Entity, Part, SessionInfo, SessionPage } from "./types.ts";
+import type { Answer, Busy, Config, Entity, Part, Permission, SessionInfo, SessionPage } from "./types.ts";
 
 /** A request that the server has refused, or that did not reach it. Status is 0 for the latter. */
 export class APIError extends Error {
@@ -54,6 +54,9 @@ export class API {
   /** Changes or removes a prompt that waits, in the version that was shown, which its digest is. */
   editWaiting = (id: string, e: Pick<Entity, "id" | "digest">, text: string) => this.#call<void>("PUT", waits(id, e), { version: Number(e.digest), parts: [{ text }] });
   removeWaiting = (id: string, e: Pick<Entity, "id" | "digest">) => this.#call<void>("DELETE", waits(id, e), { version: Number(e.digest) });
+  /** The rules that decide about calls of a session, and to take one back. */
+  permissions = (id: string) => this.#call<{ permissions?: Permission[] }>("GET", at(id, "permissions"));
+  dropPermission = (id: string, permission: string) => this.#call<void>("DELETE", at(id, "permissions", permission));
   set = (id: string, setting: string, value: string) => this.#call<void>("PUT", at(id, "settings", setting), { value });
 
   /** Opens the stream of sessions after positions, and of the list. */

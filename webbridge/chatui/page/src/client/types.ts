@@ -51,3 +51,6 @@ export type Answer =
   | { choice: string }
   | { decision: { allow: boolean; args?: unknown; reason?: string } }
   | { reply: { action: "accept" | "decline" | "cancel"; content?: unknown } };
+
+/** A rule that decides about calls before somebody is asked. */
+export interface Permission { id: string; text: string; origin: string; removable: boolean }

@@ -13,6 +13,7 @@ import { nameOf } from "./item.tsx";
 import { useScoring } from "./marks.tsx";
 import { Dock } from "./question.tsx";
 import { Transcript } from "./transcript.tsx";
+import { Permissions } from "./permissions.tsx";
 import { Queue } from "./waiting.tsx";
 
 interface Props {
@@ -62,6 +63,7 @@ function Watched(p: Props & { watch: Watch }) {
     api.rewind(session, e.id).then(() => setDraft((d) => d || textOf(e)), fail);
   }, [api, session, fail, files]);
   const { go } = p;
+  const [rules, setRules] = useState(""); // the session whose permissions are shown
   const fork = useCallback((e: Entity) => {
     api.fork(session, e.id).then((s) => go(s.id), fail);
   }, [api, session, fail, go]);
@@ -96,8 +98,9 @@ function Watched(p: Props & { watch: Watch }) {
           <button type="button" className="quiet square narrow" aria-label="Sessions" onClick={p.menu}><Icon name="menu" /></button>
           <h2 className="clip" dir="auto">{line(title) || "New session"}</h2>
           <Usage u={one("usage")?.usage} />
-          <Menu {...p} title={title} />
+          <Menu {...p} title={title} permissions={() => setRules(session)} />
         </header>
+        {rules === session && <Permissions api={api} session={session} fail={fail} close={() => setRules("")} />}
         {link !== "live" && (link !== "connecting" || loaded) && (
           <div className="connection" role="alert">
             <span>{link === "lost" ? "The connection is lost. Trying again." : link === "closed" ? "There is no such session." : problem || "Not connected."}</span>
@@ -188,7 +191,7 @@ function Plan({ e }: { e: Entity | undefined }) {
 }
 
 /** What can be done with the session. */
-function Menu(p: Props & { title: string }) {
+function Menu(p: Props & { title: string; permissions: () => void }) {
   const rename = () => {
     const title = prompt("The title of the session", p.title);
     if (title?.trim()) p.api.rename(p.session, title.trim()).then(p.changed, p.fail);
@@ -210,6 +213,7 @@ function Menu(p: Props & { title: string }) {
       <div>
         <button type="button" className="quiet" onClick={act(rename)}>Rename</button>
         <button type="button" className="quiet" onClick={act(fork)}>Fork</button>
+        <button type="button" className="quiet" onClick={act(p.permissions)}>Permissions</button>
         <button type="button" className="quiet bad" onClick={act(remove)}>Delete</button>
       </div>
     </details>
