@@ -23,6 +23,8 @@ import (
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -212,4 +214,21 @@ func ExampleRun_Reply() {
 			log.Fatal(err)
 		}
 	}
+}
+
+// A program shows sessions and is a worker that runs their turns. Programs that only show them leave out Serve.
+func ExampleNewRunner() {
+	serve := func(ctx context.Context, c client.Client, store session.Store, a *agent.Agent[struct{}, string]) error {
+		runner, err := temporalengine.NewRunner(temporalengine.RunnerConfig{Client: c, TaskQueue: "conversations", Store: store})
+		if err != nil {
+			return err
+		}
+		h, err := host.New(host.Config[struct{}, string]{Agent: a, Store: store, Runner: runner})
+		if err != nil {
+			return err
+		}
+		defer h.Close(ctx)
+		return h.Serve(ctx)
+	}
+	_ = serve
 }

@@ -42,6 +42,10 @@ func TestMain(m *testing.M) {
 		waitingChild(spec)
 		return
 	}
+	if spec := os.Getenv(runnerEnv); spec != "" {
+		runnerChild(spec)
+		return
+	}
 	if spec := os.Getenv(askingEnv); spec != "" {
 		askingChild(spec)
 		return

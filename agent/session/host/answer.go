@@ -106,6 +106,7 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 			return wrong("%v", err)
 		}
 		return Answer{Reply: &reply}, nil
+	case q.follows: // it is checked where the call waits
 	case q.call == nil || q.call.Approval != nil:
 		return wrong("the call does not wait for a result: use a choice or a decision")
 	}

@@ -83,7 +83,7 @@ type Config[D, O any] struct {
 	Idle time.Duration
 	// Attempts bounds how often a turn is taken up whose process was killed, by [Host.Serve]. 0 means 3, a negative value never.
 	Attempts int
-	// Runner runs the turns of sessions. Nil is the native runner, with the journal in the store.
+	// Runner decides where the turns of sessions run. Nil is the native runner: in this process.
 	Runner Runner
 	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
 	// id and the machine.
@@ -148,6 +148,9 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Busy > BusySteer {
 		errs = append(errs, fmt.Errorf("host: config: Busy is %d: use BusyRefuse, BusyQueue or BusySteer", c.Busy))
+	}
+	if c.Runner != nil && c.Store == nil {
+		errs = append(errs, errors.New("host: config: Runner is set and Store is nil: a runner needs a store that its processes share"))
 	}
 	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkThinking(c.Models), checkCommands(c.Commands))
 	return errors.Join(errs...)

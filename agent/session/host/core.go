@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 
@@ -148,6 +149,11 @@ func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (option
 				return nil, err
 			}
 			in.own = append(in.own, own...)
+		}
+	}
+	for _, o := range in.own {
+		if name := agent.SingleRunOption(o); name == "WithEngine" || name == "WithJournal" {
+			return nil, fmt.Errorf("host: the options of a run have agent.%s: the session is its journal; set Config.Runner to run it elsewhere", name)
 		}
 	}
 	return append(slices.Clip(in.own), in.options...), nil

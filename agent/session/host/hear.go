@@ -196,6 +196,9 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 // serve does what an item asks for, if nobody else has the session. It reports whether the item
 // waits.
 func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
+	if s.runsAway() {
+		return s.remind(ctx, i)
+	}
 	var err error
 	switch i.Kind {
 	case session.ItemPrompt:
@@ -238,7 +241,7 @@ func (s *Session) consume(ctx context.Context, i *session.Item, do func() error)
 // servePrompt runs a prompt that nobody here waits for, unless it is too young: then whoever has
 // sent it does.
 func (s *Session) servePrompt(i *session.Item) (waits bool) {
-	if s.waitsHere(i.ID) {
+	if s.host.away || s.waitsHere(i.ID) {
 		return false
 	}
 	if time.Since(i.Time) < grace {
@@ -280,6 +283,7 @@ func (s *Session) send(ctx context.Context, i session.Item) error {
 	if err != nil {
 		return err
 	}
+	s.wakeRunner(ctx)
 	for {
 		news := s.news()
 		for now, err := range s.host.store.Items(ctx, s.id, before(&put)) {

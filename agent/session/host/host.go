@@ -59,6 +59,7 @@ type Host struct {
 	keep      []func(*session.Info) bool
 	attempts  int
 	runner    Runner
+	away      bool // turns run where the runner says
 }
 
 // New returns a host.
@@ -81,7 +82,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.attempts, h.runner = cmp.Or(c.Attempts, 3), c.Runner
-	if h.runner == nil {
+	if h.away = c.Runner != nil; !h.away {
 		h.runner = native{store: h.store}
 	}
 	h.render = safely(c.Render)
@@ -90,7 +91,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	h.without = func() *Host {
 		same := c
-		same.Store = nil
+		same.Store, same.Runner = nil, nil
 		other, _ := New(same) // the configuration was checked
 		return other
 	}
@@ -158,6 +159,9 @@ func (h *Host) Open(ctx context.Context, id string, p Place) (*Session, error) {
 func (h *Host) open(ctx context.Context, id string, p Place, own bool) (*Session, error) {
 	if p == nil {
 		p = Local
+	}
+	if h.away && p.Key() != Local.Key() {
+		return nil, fmt.Errorf("host: open session %s at %s: with a Runner, sessions are at the place local", id, p.Key())
 	}
 	s := &Session{host: h, id: id, place: p, holders: 1, changing: make(chan struct{}, 1), gone: make(chan struct{})}
 	h.mu.Lock()

@@ -60,7 +60,7 @@ func (s *Session) open(ctx context.Context) error {
 		err = s.read(ctx)
 	}
 	info := s.Info()
-	if err == nil && !(s.conversation.Going() && s.host.takesUp(&info)) { // else Serve goes on with the turn
+	if err == nil && !(s.conversation.Going() && (s.host.away || s.host.takesUp(&info))) { // else Serve goes on with the turn
 		if err = s.hold(ctx); errors.Is(err, session.ErrHeld) {
 			err = nil
 		} else if err == nil {
@@ -125,6 +125,9 @@ func (s *Session) read(ctx context.Context) error {
 // take goes on with a conversation that has all entries, for the holder of the lease. The caller
 // holds changing.
 func (s *Session) take(ctx context.Context, c *conversation) error {
+	if c.Going() && s.runsAway() {
+		return fmt.Errorf("host: session %s: its runner continues a turn: %w", s.id, session.ErrHeld)
+	}
 	c.Hold(s.w)
 	c.w = s.w
 	if err := c.Settle(ctx); err != nil {
@@ -155,6 +158,8 @@ func (s *Session) hold(ctx context.Context) error {
 		}
 		if err != nil {
 			s.forgetConversation(errDropped)
+			s.let(ctx)
+			return err
 		}
 	case s.w.Lease().Head == c.head:
 		c.Hold(s.w)

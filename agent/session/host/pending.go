@@ -196,7 +196,13 @@ func (s *Session) resume(ctx context.Context) (*Turn, error) {
 	if !s.allAnswered() {
 		return nil, nil
 	}
-	return s.admit(ctx, BusyQueue, true) // also of a session whose queue is full
+	t, err := s.admit(ctx, BusyQueue, true) // also of a session whose queue is full
+	if err == nil {
+		s.mu.Lock()
+		t.resumed = true
+		s.mu.Unlock()
+	}
+	return t, err
 }
 
 // reopen asks again what was answered for a turn that did not begin. Nothing has been carried out.

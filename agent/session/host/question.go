@@ -54,6 +54,8 @@ type question struct {
 	form    *elicit.Form       // of a tool's question; nil for others
 	// asked is the request of a run that waits; nil for others.
 	asked *toolset.ApprovalRequest
+	// follows is set in a process that only shows the question.
+	follows bool
 
 	giving sync.Mutex // held while an answer is recorded and given
 	mu     sync.Mutex
@@ -80,6 +82,9 @@ func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 // returns a turn, on which [Turn.Resume] must be called. The context of the turn has the values of ctx and does not
 // end with it. Otherwise the turn is nil.
 func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, error) {
+	if s.runsAway() {
+		return nil, s.sendAnswer(ctx, id, by, a)
+	}
 	c, done, err := s.useHeld(ctx, false, true) // another machine may have the answer
 	if errors.Is(err, session.ErrHeld) {
 		return nil, s.sendAnswer(ctx, id, by, a)

@@ -87,7 +87,7 @@ func (s *Session) followed(id string) *question {
 	if e == nil || e.Kind != view.Question || e.Status != view.Pending {
 		return nil
 	}
-	q := &question{entity: *e, always: true}
+	q := &question{entity: *e, always: true, follows: true}
 	for _, c := range e.Choices { // what they mean is decided where the question is asked
 		q.offers = append(q.offers, approval.Choice{ID: c.ID, Class: c.Class, Title: c.Title})
 	}

@@ -127,6 +127,11 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	before := c.Messages()
 	history, err := t.runAgent(now, p, in, checked)
 	s.recording.Store(nil)
+	if err != nil && errors.Is(context.Cause(t.ctx), ErrMoved) {
+		o.Err, o.Reason = ErrMoved, transcript.Interrupted
+		s.drop(c)
+		return
+	}
 	o.Err, o.Finish, o.Reason = err, c.Finish(), reasonOf(t.ctx, err)
 	ctx := context.WithoutCancel(t.ctx)
 	if history == nil || o.Reason == transcript.Refused {
@@ -197,13 +202,6 @@ func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *
 	t.resumes = false
 	if results := s.takeResults(c); results != nil {
 		in.options = append(in.options, agent.WithResults(*results))
-	}
-	if p.engine != nil {
-		option, err := p.engine(t.ctx, now.ID())
-		if err != nil {
-			return nil, err
-		}
-		in.options = append(in.options, option)
 	}
 	return s.instance.run(t.ctx, in, func(e *agent.Event) {
 		if s.host.durable {

@@ -10,17 +10,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Runner decides which process runs the turns of sessions, and on what. The native runner, which is
-// the default, runs them in the process that has the session, with the journal in the store, and
-// resumes the turns of killed processes. A runner of a workflow engine runs each turn as a workflow.
-// Implementations are safe for concurrent use.
+// Runner decides which process runs the turns of sessions. The native runner, which is the default,
+// runs them in the process where they were prompted, and resumes the turns of killed processes. The
+// runner of package temporalengine has Temporal distribute them over workers. The journal of a turn
+// is in the store with every runner. Implementations are safe for concurrent use.
+//
+// With a runner in [Config].Runner, prompts and answers go to the inbox of the session, and the host
+// tells the runner. It does not touch a turn that was cut off, which only the runner continues. So
+// all programs that write to the store need the same runner. Sessions are at the place [Local], and
+// commands that begin with a slash are executed where they were typed.
 type Runner interface {
-	// Wake is called when a session has something to do: see [Turns]. It may be called again for the
-	// same, and does not wait for the turn.
+	// Wake is called when something was put into the inbox of a session. It may be called again for
+	// the same, and does not wait for the turn. An error is logged: nothing is lost, because Serve
+	// also finds such sessions in the store.
 	Wake(ctx context.Context, session string) error
 	// Serve advances turns until ctx ends, and returns its cause. It serves the sessions that Wake
 	// was called for, in any process, and sessions that have work but no live holder.
@@ -29,15 +34,17 @@ type Runner interface {
 
 // Turns is the host's side of a [Runner].
 type Turns interface {
-	// Advance resumes a turn that was cut off, or runs the first prompt of the inbox, and waits for
-	// the end of the turn. It holds the session's lease meanwhile. With e, the run is executed by an engine. If there is nothing to do, the error
-	// wraps [ErrIdle]; if another process holds the session, [session.ErrHeld].
-	Advance(ctx context.Context, session string, e EngineFunc) (*Outcome, error)
+	// Advance resumes a turn that was cut off, or does what the inbox asks for, up to the end of the
+	// first turn. It holds the session's lease meanwhile. If there is nothing to do, the error wraps
+	// [ErrIdle]; if another process holds the session, [session.ErrHeld]. If ctx ends, the turn is
+	// cancelled. If the cause of that is [ErrMoved], the turn is cut off as if the process had ended,
+	// and the next Advance, in any process, continues it.
+	Advance(ctx context.Context, session string) (*Outcome, error)
 }
 
-// EngineFunc returns the option that has a turn's run executed by an engine, such as
-// [agent.WithEngine] with what the engine needs. turn is the id of the turn and of its run.
-type EngineFunc func(ctx context.Context, turn string) (agent.RunOption, error)
+// ErrMoved is the cause of the context of [Turns].Advance for a turn that another process is to
+// continue.
+var ErrMoved = errors.New("host: the turn continues in another process")
 
 // Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
 // whose cause it returns: turns whose process was killed go on, up to [Config].Attempts times, and
@@ -77,7 +84,7 @@ func (h *Host) takesUp(i *session.Info) bool { return h.attempts > 0 && h.serves
 type turns struct{ host *Host }
 
 // Advance implements [Turns].
-func (t turns) Advance(ctx context.Context, id string, e EngineFunc) (*Outcome, error) {
+func (t turns) Advance(ctx context.Context, id string) (*Outcome, error) {
 	info, err := t.host.store.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -90,17 +97,19 @@ func (t turns) Advance(ctx context.Context, id string, e EngineFunc) (*Outcome, 
 		return nil, err
 	}
 	defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
+	s.advancing.Add(1)
+	defer s.advancing.Add(-1)
 	if t.host.takesUp(&info) {
-		o, err := s.takeUp(ctx, e)
+		o, err := s.takeUp(ctx)
 		if err != nil || o != nil {
 			return o, err
 		}
 	}
-	return s.runFirst(ctx, e)
+	return s.runFirst(ctx)
 }
 
-// runFirst runs the first prompt of the inbox.
-func (s *Session) runFirst(ctx context.Context, e EngineFunc) (*Outcome, error) {
+// runFirst does what the inbox asks for, up to the end of the first turn.
+func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 	items, err := session.Waiting(ctx, s.host.store, s.id)
 	if err != nil {
 		return nil, err
@@ -108,6 +117,9 @@ func (s *Session) runFirst(ctx context.Context, e EngineFunc) (*Outcome, error) 
 	for i := range items {
 		if items[i].Kind != session.ItemPrompt {
 			s.serve(ctx, &items[i])
+			if o := s.begun(ctx); o != nil { // the last answer to a pending run
+				return o, nil
+			}
 			continue
 		}
 		w, err := waitingOf(&items[i])
@@ -122,7 +134,7 @@ func (s *Session) runFirst(ctx context.Context, e EngineFunc) (*Outcome, error) 
 			return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
 		}
 		t.own(&items[i])
-		o := t.Run(Prompt{Parts: w.Parts, Shown: w.Shown, Plain: w.Plain, Wait: true, engine: e})
+		o := t.Run(Prompt{Parts: w.Parts, Shown: w.Shown, Plain: w.Plain, Wait: true})
 		return o, nil
 	}
 	return nil, fmt.Errorf("host: session %s: %w", s.id, ErrIdle)
@@ -176,7 +188,7 @@ func (n native) Serve(ctx context.Context, t Turns) error {
 					<-free
 				}()
 				for err := error(nil); err == nil && ctx.Err() == nil; {
-					_, err = t.Advance(ctx, id, nil)
+					_, err = t.Advance(ctx, id)
 				}
 			})
 		}

@@ -49,6 +49,7 @@ type Session struct {
 	closed    error  // why no more turns begin; nil while they do
 	turns     []*Turn
 	moving    chan struct{} // closed when it may be another process's, or a turn begins or ends; nil if nobody waits
+	advancing atomic.Int32  // calls of Turns.Advance
 	uses      int
 	writes    int // uses that need the lease
 	timer     *time.Timer

@@ -15,7 +15,7 @@ import (
 )
 
 // takeUp goes on with the turn that was cut off. The outcome is nil if there is none.
-func (s *Session) takeUp(ctx context.Context, e EngineFunc) (*Outcome, error) {
+func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	t, err := s.admit(ctx, BusyRefuse, true)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
@@ -31,7 +31,7 @@ func (s *Session) takeUp(ctx context.Context, e EngineFunc) (*Outcome, error) {
 	t.live.Store(c)
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
-	return o, t.goOn(&Prompt{Wait: true, engine: e}, o)
+	return o, t.goOn(&Prompt{Wait: true}, o)
 }
 
 // useCutOff is like use, for a session whose last turn was cut off, which it does not settle. The

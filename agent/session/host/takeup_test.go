@@ -116,24 +116,24 @@ func TestRunnersAdvanceSessions(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.Put(t.Context(), other.ID, session.Item{Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"one"}]}`)})
 	require.NoError(t, err)
-	_, err = turns.Advance(t.Context(), other.ID, nil)
+	_, err = turns.Advance(t.Context(), other.ID)
 	require.ErrorIs(t, err, host.ErrIdle, "it is not served here")
 	require.Error(t, h.Serve(t.Context()), "once is enough")
 	for range 2 {
-		o, err := turns.Advance(t.Context(), info.ID, nil)
+		o, err := turns.Advance(t.Context(), info.ID)
 		require.NoError(t, err)
 		require.NoError(t, o.Err)
 		require.Equal(t, transcript.Done, o.Reason)
 	}
-	_, err = turns.Advance(t.Context(), info.ID, nil)
+	_, err = turns.Advance(t.Context(), info.ID)
 	require.ErrorIs(t, err, host.ErrIdle)
-	_, err = turns.Advance(t.Context(), "nobody", nil)
+	_, err = turns.Advance(t.Context(), "nobody")
 	require.ErrorIs(t, err, session.ErrNotFound)
 	lease, err := store.Acquire(t.Context(), info.ID, session.Claim{Holder: "somebody"})
 	require.NoError(t, err)
 	_, err = store.Put(t.Context(), info.ID, session.Item{Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"three"}]}`)})
 	require.NoError(t, err)
-	o, err := turns.Advance(t.Context(), info.ID, nil)
+	o, err := turns.Advance(t.Context(), info.ID)
 	if err == nil {
 		err = o.Err
 	}

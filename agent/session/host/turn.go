@@ -55,8 +55,6 @@ type Prompt struct {
 	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
 	Observe func(*agent.Event)
 
-	// engine has the run executed by an engine of the runner's, if it is not nil.
-	engine EngineFunc
 	// resume marks the turn that resumes a pending run, without a prompt.
 	resume bool
 }
@@ -98,6 +96,8 @@ type Turn struct {
 	queued  string        // the id of the item, also later; guarded by the session's mu
 	orphan  bool          // nobody here has sent it
 	ended   chan struct{}
+	passed  chan struct{} // closed when the runner has the prompt
+	resumed bool          // it resumes a pending run; guarded by the session's mu
 
 	id   string
 	c    *conversation // of the goroutine that runs the turn
@@ -147,7 +147,7 @@ func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, er
 	if busy == BusyRefuse && going >= 0 {
 		return nil, ErrBusy
 	}
-	t := &Turn{session: s, busy: busy, before: slices.Clone(s.turns), ended: make(chan struct{})}
+	t := &Turn{session: s, busy: busy, before: slices.Clone(s.turns), ended: make(chan struct{}), passed: make(chan struct{})}
 	if busy == BusySteer && going >= 0 {
 		t.steers = s.turns[going]
 	}
@@ -334,14 +334,6 @@ func (t *Turn) end() {
 	t.session.mu.Unlock()
 }
 
-// wait waits for the turns before this one.
-func (t *Turn) wait() {
-	for _, b := range t.before {
-		<-b.ended
-	}
-	t.before = nil
-}
-
 // Run waits for earlier turns to end, and runs the turn. It must be called exactly once.
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
@@ -362,6 +354,9 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	o = &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
 	defer t.leave()
+	if t.delegates(&p) {
+		return t.delegate(&p, o)
+	}
 	if slices.ContainsFunc(t.before, func(b *Turn) bool { return b.isGoing() }) {
 		o.Err = t.put(&p)
 	}

@@ -162,6 +162,7 @@ func (t *Turn) put(p *Prompt) error {
 		p.Queued()
 	}
 	s.hear()
+	s.wakeRunner(ctx)
 	return nil
 }
 

@@ -137,7 +137,9 @@ func (p *Transcript) Cut() {
 		return
 	}
 	p.h = p.reading.history
+	last := p.last
 	p.reading.cut(p.read)
+	p.last = last // processes that follow do not have the end of a turn that continues
 	p.reading = nil
 	p.replayed()
 }

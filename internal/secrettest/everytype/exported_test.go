@@ -744,7 +744,6 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p42.Command](),
 	reflect.TypeFor[p42.CommandCall](),
 	reflect.TypeFor[p42.Config[any, any]](),
-	reflect.TypeFor[p42.EngineFunc](),
 	reflect.TypeFor[p42.Files](),
 	reflect.TypeFor[p42.FilesStayError](),
 	reflect.TypeFor[p42.Follower](),
