@@ -225,7 +225,8 @@ func TestAnEntryOfTheHistoryIsNotCompleted(t *testing.T) {
 	d.typed("\r") // sent as it is, and in the history
 	d.done()
 	d.typed("two\r")
-	d.read("\x1b[A\x1b[A")
+	d.read("\x1b[A")
+	d.read("\x1b[A")
 	require.Contains(t, d.shown(), "› /ab")
 	require.NotContains(t, d.shown(), "/abbey", "nobody types it")
 }

@@ -33,12 +33,13 @@ func TestSessionsCommand(t *testing.T) {
 
 	p := startAgent(t, work, "-store", at)
 	var ids []string
+	var opened []*acpclient.Session
 	for _, dir := range []string{work, other} {
 		s, err := p.NewSession(t.Context(), acpclient.SessionConfig{Cwd: dir})
 		require.NoError(t, err)
 		_, err = s.Say(t.Context(), "help")
 		require.NoError(t, err)
-		ids = append(ids, string(s.ID()))
+		ids, opened = append(ids, string(s.ID())), append(opened, s)
 	}
 
 	stdout, stderr, code := run("list", "-dir", work)
@@ -99,7 +100,17 @@ func TestSessionsCommand(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "no such session")
 
-	// The agent still has them.
+	// What a turn is running in is not removed.
+	for _, s := range opened {
+		go func() { _, _ = s.Say(t.Context(), "wait 60 seconds") }()
+		for c := s.Cursor(nil); ; {
+			if last := s.Snapshot().Last(view.Message); last != nil && strings.Contains(last.Text(), "Waiting") {
+				break
+			}
+			_, err := c.Update(t.Context())
+			require.NoError(t, err)
+		}
+	}
 	_, stderr, code = run("purge", ids[0])
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "the session is in use (by ")
