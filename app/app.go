@@ -121,13 +121,19 @@ func Usage(format string, args ...any) error {
 func Main[D, O any](c Config[D, O]) {
 	confine.Helper()   // which becomes a command if it was started for that
 	guard.Undumpable() // there are keys in its memory
-	os.Exit(Run(context.Background(), c, Process{Args: os.Args[1:]}))
+	os.Exit(run(context.Background(), c, Process{Args: os.Args[1:]}, hurry()))
 }
 
 // Run is [Main] without the process around it: it returns the exit code. It does not handle
 // signals; commands that serve end with ctx.
 func Run[D, O any](ctx context.Context, c Config[D, O], p Process) int {
+	return run(ctx, c, p, func() {})
+}
+
+// run is Run. It calls started when the first session can begin.
+func run[D, O any](ctx context.Context, c Config[D, O], p Process, started func()) int {
 	e := newEnv(p, c.Name)
+	e.started = started
 	err := c.check()
 	if err == nil {
 		c.fill(e)

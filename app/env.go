@@ -68,6 +68,7 @@ type Env struct {
 
 	openStore func(context.Context, *Env) (session.Store, error)
 	makeHost  func(context.Context) (*host.Host, error)
+	started   func() // is called when the host has been made
 
 	storing sync.Mutex // guards store, place, stored
 	mu      sync.Mutex
@@ -153,7 +154,7 @@ func (e *Env) Host(ctx context.Context) (*host.Host, error) {
 	}
 	e.observe(ctx)
 	h, err := e.makeHost(ctx)
-	if err != nil {
+	if e.started(); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
