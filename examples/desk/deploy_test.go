@@ -7,7 +7,6 @@ package main
 import (
 	"bufio"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,15 +19,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// free returns an address that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // commands returns the arguments that the files of the directory deploy start the program with.
 func commands(t *testing.T) map[string][]string {
@@ -62,9 +52,9 @@ func TestDeployments(t *testing.T) {
 			case a == "${STATE_DIRECTORY}" || a == "/state":
 				args[i] = state
 			case args[max(i-1, 0)] == "-addr":
-				args[i] = free(t)
+				args[i] = freeAddress(t)
 			case args[max(i-1, 0)] == "-admin":
-				admin = free(t)
+				admin = freeAddress(t)
 				args[i] = admin
 			}
 		}

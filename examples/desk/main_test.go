@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -43,9 +44,26 @@ func run(t *testing.T, in io.Reader, out io.Writer, args ...string) (stderr stri
 	t.Helper()
 	var errs bytes.Buffer
 	c := app.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk, Surfaces: all.Surfaces()}
-	c.Demo = func(time.Duration) model.Model { return offline.New(offline.Config{}) }
+	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
 	code = app.Run(t.Context(), c, app.Process{Args: args, In: in, Out: out, Err: &errs})
 	return errs.String(), code
+}
+
+// runIn runs the program until ctx ends, and returns its exit code.
+func runIn(ctx context.Context, out io.WriteCloser, args ...string) int {
+	defer out.Close()
+	c := app.Config[any, string]{Name: "desk", Agent: desk, Surfaces: all.Surfaces()}
+	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
+	return app.Run(ctx, c, app.Process{Args: args, Out: out})
+}
+
+// freeAddress returns an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
 }
 
 func TestQuestion(t *testing.T) {
@@ -86,7 +104,7 @@ func TestWeb(t *testing.T) {
 	done := make(chan int, 1)
 	go func() {
 		c := app.Config[any, string]{Name: "desk", Agent: desk, Surfaces: all.Surfaces()}
-		c.Demo = func(time.Duration) model.Model { return offline.New(offline.Config{}) }
+		c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
 		done <- app.Run(ctx, c, app.Process{Args: []string{"web", "-open=false", "-admin", "127.0.0.1:0", "-no-store"}, Out: in})
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -170,4 +188,29 @@ func TestProgramIsShort(t *testing.T) {
 	page, err := os.ReadFile("../../docs/app.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page), code[strings.Index(code, "\nvar desk"):])
+}
+
+// TestPeerIsCounted keeps the table of docs/app.md: the program of the peer is the one that
+// internal/interop starts, and as long as the table says.
+func TestPeerIsCounted(t *testing.T) {
+	page, err := os.ReadFile("../../docs/app.md")
+	require.NoError(t, err)
+	_, after, ok := strings.Cut(string(page), "In Pydantic AI")
+	require.True(t, ok)
+	_, program, ok := strings.Cut(after, "```text\n")
+	require.True(t, ok)
+	program, _, _ = strings.Cut(program, "```")
+	peer, err := os.ReadFile("../../internal/interop/python/pydantic_desk.py")
+	require.NoError(t, err)
+	_, code, ok := strings.Cut(string(peer), "# The program.\n")
+	require.True(t, ok)
+	var lines []string
+	for line := range strings.Lines(code) {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	require.Equal(t, strings.Join(lines, ""), program)
+	require.Len(t, lines, 19)
+	require.Contains(t, string(page), "| Lines beside the tools | 12 | 19 |")
 }
