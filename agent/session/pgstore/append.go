@@ -54,7 +54,7 @@ func (s *Store) acquireAgain(ctx context.Context, id string, c session.Claim) (s
 	// The session may still be held by a lease that was never returned. The moment distinguishes it
 	// from all other leases of this store.
 	unacquire := func() error {
-		return s.read(ctx, func() error {
+		return s.read(ctx, func(ctx context.Context) error {
 			_, err := s.pool.Exec(ctx, s.sql.unacquire, toText(id), s.presence.lock, at)
 			return err
 		})
@@ -69,7 +69,7 @@ func (s *Store) acquireAgain(ctx context.Context, id string, c session.Claim) (s
 }
 
 func (s *Store) acquire(ctx context.Context, id string, c session.Claim, at int64) (lease session.Lease, err error) {
-	err = s.try(ctx, func() error {
+	err = s.try(ctx, func(ctx context.Context) error {
 		var token, since *int64
 		var head int64
 		var holder string
@@ -128,7 +128,7 @@ func (s *Store) giveBack(ctx context.Context, l session.Lease) error {
 }
 
 func (s *Store) release(ctx context.Context, l session.Lease) error {
-	return s.try(ctx, func() error {
+	return s.try(ctx, func(ctx context.Context) error {
 		done, err := s.pool.Exec(ctx, s.sql.release, toText(l.Session), l.Token)
 		if err != nil || done.RowsAffected() == 1 {
 			if err == nil {

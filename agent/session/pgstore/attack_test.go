@@ -436,7 +436,7 @@ func TestReadOnlyServerIsNamed(t *testing.T) {
 func TestMigrationDoesNotWaitForever(t *testing.T) {
 	database, schema := database(t)
 	require.NoError(t, store(t, database, pgstore.Options{Schema: schema}).Close())
-	t.Cleanup(pgstore.AddStep(newColumn))
+	t.Cleanup(pgstore.AddStep(newColumn, 1))
 	patient := pgstore.HurryMigrations()
 	tx, err := admin(t, database).Begin(t.Context()) // a backup, for example
 	require.NoError(t, err)

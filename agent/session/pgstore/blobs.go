@@ -30,7 +30,7 @@ func (b *Blobs) Put(ctx context.Context, key string, data []byte) error {
 	if data == nil {
 		data = []byte{} // which is not NULL
 	}
-	return b.do(ctx, "put blob", key, func() error {
+	return b.do(ctx, "put blob", key, func(ctx context.Context) error {
 		_, err := b.store.pool.Exec(ctx, b.store.sql.putBlob, toText(key), data, lately.Nanoseconds())
 		return err
 	})
@@ -38,7 +38,7 @@ func (b *Blobs) Put(ctx context.Context, key string, data []byte) error {
 
 // Get implements [session.Blobs].
 func (b *Blobs) Get(ctx context.Context, key string) (data []byte, err error) {
-	err = b.do(ctx, "get blob", key, func() error {
+	err = b.do(ctx, "get blob", key, func(ctx context.Context) error {
 		err := b.store.pool.QueryRow(ctx, b.store.sql.getBlob, toText(key)).Scan(&data)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return session.ErrNoBlob
@@ -57,7 +57,7 @@ func (b *Blobs) Get(ctx context.Context, key string) (data []byte, err error) {
 // deletes the workflow. So t must not be later than the first start of the oldest run that is open
 // or within the retention of its namespace.
 func (b *Blobs) RemoveBefore(ctx context.Context, t time.Time) (removed int64, err error) {
-	err = b.do(ctx, "remove blobs", "", func() error {
+	err = b.do(ctx, "remove blobs", "", func(ctx context.Context) error {
 		done, err := b.store.pool.Exec(ctx, b.store.sql.removeBlobs, t.UnixNano(), lately.Nanoseconds())
 		removed = done.RowsAffected()
 		return err
@@ -65,7 +65,7 @@ func (b *Blobs) RemoveBefore(ctx context.Context, t time.Time) (removed int64, e
 	return removed, err
 }
 
-func (b *Blobs) do(ctx context.Context, op, key string, f func() error) error {
+func (b *Blobs) do(ctx context.Context, op, key string, f func(context.Context) error) error {
 	err := b.store.try(ctx, f)
 	switch {
 	case err == nil:

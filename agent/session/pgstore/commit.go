@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -92,7 +93,12 @@ func (s *Store) commitAll() {
 func (s *Store) transaction(batch []*commit) {
 	// Transactions lock the rows of sessions in the same order.
 	slices.SortFunc(batch, func(a, b *commit) int { return strings.Compare(a.session, b.session) })
-	err := s.try(s.background, func() error { return s.send(batch) })
+	size := 0
+	for _, c := range batch {
+		size += c.size
+	}
+	within := s.options.Timeout + time.Duration(size>>20)*time.Second
+	err := s.tryWithin(s.background, within, func(ctx context.Context) error { return s.send(ctx, batch) })
 	if err != nil && len(batch) > 1 && answered(err) { // perhaps it is for one of them only, and nothing was written
 		for i := range batch {
 			s.transaction(batch[i : i+1])
@@ -109,7 +115,7 @@ func (s *Store) transaction(batch []*commit) {
 
 // send sends the statements of a transaction in one round trip and reads their results. Its error
 // applies to the whole transaction.
-func (s *Store) send(batch []*commit) error {
+func (s *Store) send(ctx context.Context, batch []*commit) error {
 	soft := true
 	for _, c := range batch {
 		soft = soft && c.soft
@@ -118,7 +124,7 @@ func (s *Store) send(batch []*commit) error {
 	for _, c := range batch {
 		statements.Queue(s.sql.appendTo, c.args(soft)...)
 	}
-	results := s.pool.SendBatch(s.background, &statements)
+	results := s.pool.SendBatch(ctx, &statements)
 	for _, c := range batch {
 		c.last, c.err = c.scan(results.QueryRow())
 		var known *session.Error

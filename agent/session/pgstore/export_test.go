@@ -25,10 +25,10 @@ func SettingOfPresence(ctx context.Context, s *Store, name string) (string, erro
 	return value, err
 }
 
-// AddStep adds a step to the schema, as a newer version of the program would, until it is mended.
-func AddStep(step string) (mend func()) {
+// AddStep adds a step to the schema, as a newer version of the program would, until it is mended. The tables serve programs from a version on.
+func AddStep(sql string, serves int) (mend func()) {
 	old := steps
-	steps = append(slices.Clone(steps), step)
+	steps = append(slices.Clone(steps), step{sql, serves})
 	return func() { steps = old }
 }
 

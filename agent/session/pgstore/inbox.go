@@ -57,7 +57,7 @@ func (s *Store) Put(ctx context.Context, id string, i session.Item) (session.Ite
 	var added bool
 	var row itemRow
 	// It can be done again whatever became of it, because a second time changes nothing.
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(ctx context.Context) error {
 		row = itemRow{}
 		err := s.pool.QueryRow(ctx, s.sql.put, toText(id), toText(made.ID), toText(string(made.Kind)), made.Time.UnixNano(), toText(made.By),
 			toText(made.Digest), []byte(made.Data)).Scan(row.fields(&added)...)
@@ -80,7 +80,7 @@ func (s *Store) Change(ctx context.Context, id, item string, version int64, data
 	}
 	var row itemRow
 	var outcome string
-	err := s.try(ctx, func() error {
+	err := s.try(ctx, func(ctx context.Context) error {
 		row = itemRow{}
 		err := s.pool.QueryRow(ctx, s.sql.change, toText(id), toText(item), version, data == nil, []byte(data)).Scan(row.fields(&outcome)...)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -102,7 +102,7 @@ func (s *Store) Change(ctx context.Context, id, item string, version int64, data
 func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...session.ItemKind) iter.Seq2[session.Item, error] {
 	return func(yield func(session.Item, error) bool) {
 		var num, last int64
-		err := s.read(ctx, func() error {
+		err := s.read(ctx, func(ctx context.Context) error {
 			err := s.pool.QueryRow(ctx, s.sql.rev, toText(id)).Scan(&num, &last)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return session.ErrNotFound
@@ -142,7 +142,7 @@ func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...sess
 }
 
 func (s *Store) itemPage(ctx context.Context, query string, args []any) (page []session.Item, err error) {
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(ctx context.Context) error {
 		page = nil
 		rows, err := s.pool.Query(ctx, query, args...)
 		if err != nil {

@@ -59,7 +59,7 @@ func (s *Store) Load(ctx context.Context, id string, after int64) iter.Seq2[sess
 	return func(yield func(session.Entry, error) bool) {
 		var num int64
 		var all []segment
-		err := s.read(ctx, func() (err error) {
+		err := s.read(ctx, func(ctx context.Context) (err error) {
 			num, _, all, err = s.find(ctx, id, after)
 			return err
 		})
@@ -81,7 +81,7 @@ func (s *Store) Load(ctx context.Context, id string, after int64) iter.Seq2[sess
 		}
 		if err == nil {
 			var again int64
-			err = s.read(ctx, func() (err error) {
+			err = s.read(ctx, func(ctx context.Context) (err error) {
 				again, _, _, err = s.find(ctx, id, 1<<62)
 				return err
 			})
@@ -97,7 +97,7 @@ func (s *Store) Load(ctx context.Context, id string, after int64) iter.Seq2[sess
 
 // page reads entries of a segment, and makes it the rest.
 func (s *Store) page(ctx context.Context, part *segment) (page []session.Entry, err error) {
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(ctx context.Context) error {
 		page = nil
 		rows, err := s.pool.Query(ctx, s.sql.page, part.num, part.after, part.to, loadEntries, loadBytes)
 		if err != nil {

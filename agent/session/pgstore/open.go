@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,12 +26,16 @@ type Options struct {
 	Lost time.Duration
 	// Poll is how often a watch looks for entries in case a notification was lost. Zero means 10 seconds.
 	Poll time.Duration
+	// Timeout is how long the server may take to answer a statement, and a second for each MiB that is sent. Then the method fails with
+	// [session.ErrUnavailable], whatever its context. Zero means 20 seconds.
+	Timeout time.Duration
 }
 
 // Store keeps sessions in Postgres. It implements [session.Store] and [session.Watcher]. It must be closed.
 type Store struct {
 	pool    *pgxpool.Pool
 	own     bool // whether the pool is closed with the store
+	lines   *lines
 	options Options
 	sql     statements
 
@@ -67,6 +72,8 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if !hasPoolSize(database) {
 		config.MaxConns = max(config.MaxConns, 8)
 	}
+	lines := &lines{dial: config.ConnConfig.DialFunc, open: map[net.Conn]bool{}}
+	config.ConnConfig.DialFunc = lines.connect
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, &session.Error{Op: "open", Err: translate(err)}
@@ -76,7 +83,7 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s.own = true
+	s.own, s.lines = true, lines
 	return s, nil
 }
 
@@ -90,6 +97,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	if o.Lost == 0 {
 		o.Lost = 30 * time.Second
 	}
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
 	if o.Poll == 0 {
 		o.Poll = 10 * time.Second
 	}
@@ -98,6 +108,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		return fail(fmt.Errorf("%w: the name of the schema has %d bytes, at most 63 are allowed", session.ErrInvalid, len(o.Schema)))
 	case o.Lost < 3*time.Second || o.Lost%time.Second != 0:
 		return fail(fmt.Errorf("%w: Lost is %v, must be whole seconds and at least 3", session.ErrInvalid, o.Lost))
+	case o.Timeout < 0:
+		return fail(fmt.Errorf("%w: Timeout is %v", session.ErrInvalid, o.Timeout))
 	case o.Poll < 0:
 		return fail(fmt.Errorf("%w: Poll is %v", session.ErrInvalid, o.Poll))
 	}
@@ -140,7 +152,9 @@ func (s *Store) Close() error {
 		s.stop()
 		s.ended.Wait() // the connection is closed then, and the lock on it gone
 		if s.own {
+			late := time.AfterFunc(closing, s.lines.cut) // connections say good-bye to a server that may not answer
 			s.pool.Close()
+			late.Stop()
 		}
 		err = nil
 	})

@@ -22,7 +22,17 @@ import (
 var schemaSQL string
 
 // steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
-var steps = []string{schemaSQL}
+//
+// While a fleet is updated, programs of the version before and of this one use the same tables. So a step only adds: columns
+// with a default, tables, functions. What the version before calls keeps its name, arguments and results. The step after that may
+// remove it.
+var steps = []step{{sql: schemaSQL, serves: 1}}
+
+// step is a version of the tables. serves is the oldest version of programs that can use them.
+type step struct {
+	sql    string
+	serves int
+}
 
 // inSchema puts the name of a schema into a statement.
 func inSchema(statement, schema string) string {
@@ -61,11 +71,11 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
 		}
 		schema := pgx.Identifier{name}.Sanitize()
 		for ; version < len(steps); version++ {
-			if _, err := tx.Exec(ctx, inSchema(steps[version], schema)); err != nil {
+			if _, err := tx.Exec(ctx, inSchema(steps[version].sql, schema)); err != nil {
 				return fmt.Errorf("migration to version %d: %w", version+1, err)
 			}
 		}
-		_, err = tx.Exec(ctx, "UPDATE "+schema+".version SET version = $1", version)
+		_, err = tx.Exec(ctx, "UPDATE "+schema+".version SET version = $1, serves = $2", version, steps[version-1].serves)
 		return err
 	})
 }
@@ -86,7 +96,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	if !there { // IF NOT EXISTS would need the right to make one all the same
 		statements = append(statements, "CREATE SCHEMA "+schema)
 	}
-	for _, statement := range append(statements, "CREATE TABLE "+schema+".version (version integer NOT NULL)", "INSERT INTO "+schema+".version VALUES (0)") {
+	for _, statement := range append(statements, "CREATE TABLE "+schema+".version (version integer NOT NULL, serves integer NOT NULL)", "INSERT INTO "+schema+".version VALUES (0, 0)") {
 		if _, err := tx.Exec(ctx, statement); err != nil {
 			return err
 		}
@@ -97,7 +107,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, name string) error {
 // isOwn reports whether the functions of a schema use what is in it, which they name.
 const isOwn = `EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = 'acquire' AND strpos(p.prosrc, $2) > 0)`
 
-// versionOf returns the version of the tables, 0 if there are none.
+// versionOf returns the version of the tables, 0 if there are none. Newer tables that serve this program count as its own.
 func versionOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, name string) (int, error) {
@@ -107,19 +117,19 @@ func versionOf(ctx context.Context, db interface {
 	if err != nil || !there {
 		return 0, err
 	}
-	var version int
+	var version, serves int
 	schema := pgx.Identifier{name}.Sanitize()
-	if err := db.QueryRow(ctx, "SELECT version, "+isOwn+" FROM "+schema+".version", name, schema+".alive(").Scan(&version, &there); err != nil {
+	if err := db.QueryRow(ctx, "SELECT version, serves, "+isOwn+" FROM "+schema+".version", name, schema+".alive(").Scan(&version, &serves, &there); err != nil {
 		return 0, err
 	}
 	switch {
-	case version > len(steps):
-		return 0, fmt.Errorf("%w: the tables in schema %q have version %d, this program knows versions up to %d: use a newer program, or restore a backup from before",
+	case version > len(steps) && serves > len(steps):
+		return 0, fmt.Errorf("%w: the tables in schema %q have version %d, this program has version %d: use a newer program, or restore a backup from before",
 			session.ErrVersion, name, version, len(steps))
 	case version > 0 && !there:
 		return 0, fmt.Errorf("%w: the schema %q was renamed, and its functions use the tables of the old name: give it its old name back", session.ErrInvalid, name)
 	}
-	return version, nil
+	return min(version, len(steps)), nil
 }
 
 // errPooler describes an address that leads to a pooler in transaction mode.

@@ -92,7 +92,7 @@ func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 
 // get returns the description of a session, and the number of its row.
 func (s *Store) get(ctx context.Context, id string) (info session.Info, num int64, err error) {
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(ctx context.Context) error {
 		info, num, err = scanInfo(s.pool.QueryRow(ctx, s.sql.get, id))
 		return err
 	})
@@ -107,7 +107,7 @@ func (s *Store) Create(ctx context.Context, n session.New) (session.Info, error)
 	complete(&n)
 	values, err := encodeValues(n.Values)
 	if err == nil {
-		err = s.try(ctx, func() error {
+		err = s.try(ctx, func(ctx context.Context) error {
 			var made bool
 			err := s.pool.QueryRow(ctx, s.sql.create, toText(n.ID), toText(n.Title), toText(n.Dir), toText(n.Tenant), toText(n.Owner), n.Limit,
 				values, n.Created.UnixNano()).Scan(&made)
@@ -231,7 +231,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, fail("list", "", err)
 	}
 	var page session.Page
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(ctx context.Context) error {
 		page = session.Page{}
 		rows, err := s.pool.Query(ctx, query, args...)
 		if err != nil {
@@ -260,7 +260,7 @@ func (s *Store) Update(ctx context.Context, id string, c session.Change) (info s
 	if err := c.Check(); err != nil {
 		return info, fail("update", id, err)
 	}
-	err = s.try(ctx, func() error {
+	err = s.try(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var title, text string
 			var updated int64
@@ -307,7 +307,7 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (s
 	complete(&n)
 	values, err := encodeChanges(n.Values)
 	if err == nil {
-		err = s.try(ctx, func() error {
+		err = s.try(ctx, func(ctx context.Context) error {
 			var made, room bool
 			var head int64
 			err := s.pool.QueryRow(ctx, s.sql.fork, toText(id), at, toText(n.ID), toText(n.Title), toText(n.Dir), toText(n.Tenant), toText(n.Owner), n.Limit,
@@ -334,7 +334,7 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (s
 
 // Delete implements [session.Store].
 func (s *Store) Delete(ctx context.Context, id string) error {
-	err := s.try(ctx, func() error {
+	err := s.try(ctx, func(ctx context.Context) error {
 		var held bool
 		var holder string
 		var since int64

@@ -81,11 +81,11 @@ func TestManyCanOpenANewStoreAtOnce(t *testing.T) {
 func TestTablesOfANewerVersionAreRefused(t *testing.T) {
 	database, schema := database(t)
 	require.NoError(t, store(t, database, pgstore.Options{Schema: schema}).Close())
-	_, err := admin(t, database).Exec(t.Context(), "UPDATE "+pgx.Identifier{schema}.Sanitize()+".version SET version = 99")
+	_, err := admin(t, database).Exec(t.Context(), "UPDATE "+pgx.Identifier{schema}.Sanitize()+".version SET version = 99, serves = 99")
 	require.NoError(t, err)
 	_, err = pgstore.Open(t.Context(), database, pgstore.Options{Schema: schema})
 	require.ErrorIs(t, err, session.ErrVersion)
-	require.ErrorContains(t, err, "version 99, this program knows versions up to 1")
+	require.ErrorContains(t, err, "version 99, this program has version 1")
 }
 
 func TestErrorsOfOpen(t *testing.T) {

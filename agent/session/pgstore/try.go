@@ -18,14 +18,33 @@ import (
 // maxConflicts is how often a transaction is made again that the server has ended because of others.
 const maxConflicts = 20
 
+// errSilent means that the server does not answer. The statement may have been executed.
+var errSilent = errors.New("the server does not answer")
+
 // try does something with the database. It is done again if nothing has come of it: if the connection was lost before anything was sent, or ended by the
 // server, as it is with connections of the pool after a restart of the server, and if the server has ended the transaction because of others.
-func (s *Store) try(ctx context.Context, do func() error) error {
+//
+// An attempt, with its wait for a connection, takes as long as Options.Timeout at most.
+func (s *Store) try(ctx context.Context, do func(ctx context.Context) error) error {
+	return s.tryWithin(ctx, s.options.Timeout, do)
+}
+
+// tryWithin is like try, for attempts that may take another time.
+func (s *Store) tryWithin(ctx context.Context, most time.Duration, do func(ctx context.Context) error) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	err := do()
-	for lost, ended := int32(0), 0; err != nil && s.open(ctx) == nil; err = do() {
+	attempt := func() error {
+		bounded, cancel := context.WithTimeoutCause(ctx, most, errSilent)
+		defer cancel()
+		err := do(bounded)
+		if err != nil && !answered(err) && ctx.Err() == nil && context.Cause(bounded) == errSilent {
+			return fmt.Errorf("%w: within %v", errSilent, most)
+		}
+		return err
+	}
+	err := attempt()
+	for lost, ended := int32(0), 0; err != nil && s.open(ctx) == nil; err = attempt() {
 		switch {
 		case (pgconn.SafeToRetry(err) || terminated(err)) && lost < s.connections():
 			lost++
@@ -42,6 +61,8 @@ func (s *Store) try(ctx context.Context, do func() error) error {
 		break
 	}
 	switch {
+	case errors.Is(err, errSilent): // the other connections are probably silent, too
+		s.pool.Reset()
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case unsent(err) && errors.Is(s.open(ctx), session.ErrClosed):
@@ -53,11 +74,11 @@ func (s *Store) try(ctx context.Context, do func() error) error {
 }
 
 // read is like try, for what changes nothing: it is done again also if the connection was lost in the middle.
-func (s *Store) read(ctx context.Context, do func() error) error {
+func (s *Store) read(ctx context.Context, do func(ctx context.Context) error) error {
 	err := s.try(ctx, do)
 	for range s.connections() { // each of the pool may be a lost one
 		var connect *pgconn.ConnectError
-		if err == nil || ctx.Err() != nil || errors.As(err, &connect) || !errors.Is(translate(err), session.ErrUnavailable) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errSilent) || errors.As(err, &connect) || !errors.Is(translate(err), session.ErrUnavailable) {
 			break
 		}
 		err = s.try(ctx, do)

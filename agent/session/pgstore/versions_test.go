@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/pgstore"
+	"github.com/ponte-go/ponte/agent/session/sessiontest"
 )
 
 // newColumn is a step to a version that does not exist.
@@ -27,9 +28,9 @@ func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
 	_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"1"`)})
 	require.NoError(t, err)
 
-	mend := pgstore.AddStep(newColumn)
+	mend := pgstore.AddStep(newColumn, 1)
 	t.Cleanup(mend)
-	broken := pgstore.AddStep("nonsense")
+	broken := pgstore.AddStep("nonsense", 1)
 	_, err = pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
 	require.ErrorContains(t, err, "migration to version 3")
 	broken()
@@ -53,8 +54,56 @@ func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	mend()
+	again := store(t, url, pgstore.Options{Schema: schema})
+	sessions, err := again.List(t.Context(), session.Query{})
+	require.NoError(t, err, "an older program is started again")
+	require.Len(t, sessions.Sessions, 2)
+	w, err = session.Open(t.Context(), again, "b", session.Claim{Holder: "an older program"})
+	require.NoError(t, err)
+	_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"3"`)})
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+
+	mend = pgstore.AddStep(newColumn, 1)
+	last := pgstore.AddStep("ALTER TABLE SCHEMA.sessions DROP COLUMN colour", 2)
+	store(t, url, pgstore.Options{Schema: schema})
+	last()
+	store(t, url, pgstore.Options{Schema: schema}) // version 3 serves version 2
+	mend()
 	_, err = pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
-	require.ErrorIs(t, err, session.ErrVersion, "an older program cannot be started again")
+	require.ErrorIs(t, err, session.ErrVersion, "version 3 does not serve version 1")
+}
+
+// TestConformanceOnNewerTables runs the suite as a program of this version does, on the tables of the next one.
+func TestConformanceOnNewerTables(t *testing.T) {
+	sessiontest.Run(t, func(t *testing.T) *sessiontest.Target {
+		url, schema := database(t)
+		mend := pgstore.AddStep(newColumn+" NOT NULL DEFAULT 'red'", 1)
+		newer, err := pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
+		mend()
+		require.NoError(t, err)
+		opened := []*pgstore.Store{newer}
+		return &sessiontest.Target{
+			Open: func() (session.Store, error) {
+				if len(opened)%2 == 0 { // programs of both versions
+					opened = append(opened, newer)
+					return newer, nil
+				}
+				s, err := pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
+				if err == nil {
+					opened = append(opened, s)
+				}
+				return s, err
+			},
+			Close: func() {
+				for i, s := range opened {
+					if i == 0 || s != newer {
+						require.NoError(t, s.Close())
+					}
+				}
+			},
+		}
+	})
 }
 
 // TestRenamedSchemasAreRefused gives the name of a schema to another one. The functions of the first one would use the tables of the second one.

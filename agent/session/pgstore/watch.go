@@ -175,7 +175,7 @@ func (s *Store) Listen(ctx context.Context) iter.Seq2[string, error] {
 func (s *Store) Work(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var ids []string
-		err := s.read(ctx, func() error {
+		err := s.read(ctx, func(ctx context.Context) error {
 			rows, err := s.pool.Query(ctx, s.sql.work)
 			if err == nil {
 				ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
@@ -203,7 +203,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 		for {
 			changed := s.watchers.wait(id)
 			var num, head int64
-			err := s.read(ctx, func() (err error) {
+			err := s.read(ctx, func(ctx context.Context) (err error) {
 				num, head, _, err = s.find(ctx, id, 1<<62)
 				return err
 			})
