@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/show"
@@ -42,9 +43,20 @@ func (r *ConfigRule) compile() (compiled, error) {
 // tokensOf takes a text apart into the words that rules are compared with.
 func tokensOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
-		return strings.ContainsRune(" ;&|()<>`$={},", r) || !show.Visible(r)
+		if r < utf8.RuneSelf {
+			return separates[r]
+		}
+		return !show.Visible(r)
 	})
 }
+
+// separates are the characters of ASCII that end a word.
+var separates = func() (all [utf8.RuneSelf]bool) {
+	for r := range rune(utf8.RuneSelf) {
+		all[r] = strings.ContainsRune(" ;&|()<>`$={},", r) || !show.Visible(r)
+	}
+	return all
+}()
 
 // commandWords are the words of a command, in each of the ways to read them.
 type commandWords struct {
@@ -58,6 +70,12 @@ type reading struct {
 	tokens []string
 	dir    string
 	line   bool // of a whole line, in which anything may stand in front of a program
+}
+
+// Quotes are left out, and a backslash is nothing, or separates names.
+var withoutQuotes = [2]*strings.Replacer{
+	strings.NewReplacer(`'`, "", `"`, "", `\`, ""),
+	strings.NewReplacer(`'`, "", `"`, "", `\`, "/"),
 }
 
 var brackets = strings.NewReplacer("[", " ", "]", " ", ":", " ", "+", " ", "@", " ")
@@ -83,9 +101,12 @@ func (c *call) read() *commandWords {
 		}
 		text = strings.ReplaceAll(text, "\\\n", "")
 		w.piped, w.computed = strings.Contains(text, "|"), computes(text)
-		for _, backslash := range []string{"", "/"} {
-			quotes := strings.NewReplacer(`'`, "", `"`, "", `\`, backslash)
-			plain := quotes.Replace(strings.ToLower(text))
+		lower := strings.ToLower(text)
+		for i, quotes := range withoutQuotes {
+			if i > 0 && !strings.Contains(lower, `\`) {
+				break // it is the same
+			}
+			plain := quotes.Replace(lower)
 			tokens := tokensOf(plain)
 			dir := strings.ToLower(c.command.Dir)
 			w.readings = append(w.readings, reading{tokens: tokens, dir: dir, line: true})
