@@ -7,13 +7,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
-// installed reports whether the program of a server is there.
+// installed reports whether the program of a server is there. A program that was there a moment ago
+// is not looked for again, because that takes a good part of the time of a call.
 func (s *Servers) installed(server *Server) bool {
+	now := time.Now()
+	if seen, ok := s.seen.Load(server); ok && now.Sub(seen.(time.Time)) < seenFor {
+		return true
+	}
 	_, ok := s.program(server)
+	if ok {
+		s.seen.Store(server, now)
+	}
 	return ok
 }
+
+// seenFor is how long a program that was found counts as installed.
+const seenFor = time.Second
 
 // program returns the path of a server's program.
 func (s *Servers) program(server *Server) (string, bool) {

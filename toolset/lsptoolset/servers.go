@@ -18,6 +18,7 @@ import (
 // Servers starts language servers when they are needed, and keeps them for all runs. Its methods
 // may be called from several goroutines. Close must be called.
 type Servers struct {
+	seen   sync.Map // when the programs of servers were found, by *Server
 	config Config
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc

@@ -120,6 +120,9 @@ func newBare(t *testing.T, dir, program string) *bare {
 	return b
 }
 
+// mostWarm is how much longer than the server's own answer a warm definition may take.
+const mostWarm = 1.2
+
 // The tools cost little more than the server: a warm definition, and the diagnostics after an edit
 // of a file of 2,000 lines, side by side with a bare client that makes the same requests.
 func TestGoplsCosts(t *testing.T) {
@@ -157,14 +160,19 @@ func TestGoplsCosts(t *testing.T) {
 		return time.Since(began)
 	}
 	var ours, theirs []time.Duration
+	ratio := func() float64 { return float64(median(ours)) / float64(median(theirs)) }
 	tool()
-	for range 200 {
-		theirs, ours = append(theirs, timed(ask)), append(ours, timed(tool))
+	for n := 0; n == 0 || n < 10 && ratio() > mostWarm; n++ { // a busy machine gets more attempts
+		ours, theirs = nil, nil
+		for range 200 {
+			theirs, ours = append(theirs, timed(ask)), append(ours, timed(tool))
+		}
 	}
 	report := func(what string) {
 		t.Logf("%s: %v, a bare client %v: %.2f", what, median(ours), median(theirs), float64(median(ours))/float64(median(theirs)))
 	}
 	report("warm definition")
+	require.LessOrEqual(t, ratio(), mostWarm)
 
 	hook := lsptoolset.Capability(b.servers, func(s *workspace.Session) *workspace.Session { return s }, lsptoolset.Options{Trust: true})
 	edits := workspace.Tools(func(s *workspace.Session) *workspace.Session { return s })
