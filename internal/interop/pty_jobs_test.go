@@ -28,10 +28,13 @@ func shell(t *testing.T) *glass {
 }
 
 // chat starts the client in the shell and returns its process id.
-func (g *glass) chat(environment string) int {
+func (g *glass) chat(environment string) int { return g.chatWith(environment, "") }
+
+// chatWith starts it with more flags.
+func (g *glass) chatWith(environment, flags string) int {
 	g.t.Helper()
 	id := filepath.Join(g.t.TempDir(), "id")
-	g.types(environment + " sh -c 'echo $$ >" + id + "; exec " + binary + " chat -model offline'\r")
+	g.types(environment + " sh -c 'echo $$ >" + id + "; exec " + binary + " chat -model offline " + flags + "'\r")
 	g.waitForText("What should be done?")
 	data, err := os.ReadFile(id)
 	if err != nil {
