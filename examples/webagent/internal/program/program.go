@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -44,17 +45,19 @@ type deps struct {
 // Config describes webagent.
 func Config() app.Config[deps, string] {
 	var env []string
-	var sandbox bool
+	sandbox, required := true, func() bool { return false }
 	machine := func(dir string) local.Config {
 		c := local.Config{Roots: []string{dir}, PassEnv: env}
 		if sandbox {
-			c.Sandbox = &local.Sandbox{}
+			c.Sandbox = &local.Sandbox{MayLeave: true, Optional: !required()}
 			if dir, err := os.UserCacheDir(); err == nil {
 				c.Sandbox.Cache = filepath.Join(dir, "ponte", "sandbox")
 			}
 		}
 		return c
 	}
+	var once sync.Once
+	say := func(string, ...any) {}
 	return app.Config[deps, string]{
 		Name:    "webagent",
 		Title:   "Ponte",
@@ -66,10 +69,18 @@ func Config() app.Config[deps, string] {
 				return nil, err
 			}
 			e.OnClose(code.Close)
+			say = e.Say
 			return newAgent(e, code)
 		},
 		Deps: func(_ context.Context, s *host.Session, _ host.Place) (deps, error) {
-			return newDeps(machine(s.Info().Dir))
+			d, err := newDeps(machine(s.Info().Dir))
+			if err != nil {
+				return deps{}, err
+			}
+			if why := d.files.Unsandboxed(); why != nil {
+				once.Do(func() { say("commands run without the sandbox: %v", why) })
+			}
+			return d, nil
 		},
 		Host: host.Config[deps, string]{
 			Modes:   host.Modes(),
@@ -89,7 +100,8 @@ func Config() app.Config[deps, string] {
 				env = strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })
 				return nil
 			})
-			f.BoolVar(&sandbox, "sandbox", false, "run commands in a sandbox, with bubblewrap on Linux")
+			f.BoolVar(&sandbox, "sandbox", true, "run commands in a sandbox, with bubblewrap on Linux; if it is given, never without one")
+			required = func() bool { return f.Changed("sandbox") }
 		},
 	}
 }
