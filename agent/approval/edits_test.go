@@ -111,3 +111,28 @@ func TestRulesFollowLinksOfEffects(t *testing.T) {
 		require.Equal(t, filepath.Join(dir, "plain"), a.Effects[0].Path)
 	}
 }
+
+// A shell that reads its commands from elsewhere may run any.
+func TestShellsThatReadCommandsAreAskedAbout(t *testing.T) {
+	c, err := approval.ParseConfig([]byte(`{"mode":"auto","rules":[{"decision":"deny","command":"git push"}]}`))
+	require.NoError(t, err)
+	layer, err := c.Layer("/project")
+	require.NoError(t, err)
+	for line, want := range map[string]toolset.Verdict{
+		"printf 'git pu%s' sh | sh":               approval.VerdictAsk,
+		"echo Z2l0IHB1c2g= | base64 -d | bash -s": approval.VerdictAsk,
+		"base64 -d x | /bin/sh; true":             approval.VerdictAsk,
+		"zsh < x":                                 approval.VerdictAsk,
+		"cat x | (dash)":                          approval.VerdictAsk,
+		"echo x | sh -e -x":                       approval.VerdictAsk,
+		"ls *.sh":                                 toolset.VerdictAllow,
+		"cat run.sh | head":                       toolset.VerdictAllow,
+		"sh build.sh":                             toolset.VerdictAllow,
+		"./sh.txt | wc":                           toolset.VerdictAllow,
+	} {
+		a := toolset.Approval{Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: line, Dir: "/project"}}}}
+		ruling, err := layer.Decide(t.Context(), requested(toolset.KindExecute, a))
+		require.NoError(t, err)
+		require.Equal(t, want, ruling.Verdict, line)
+	}
+}

@@ -4,6 +4,7 @@ package approval
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -78,6 +79,11 @@ var withoutQuotes = [2]*strings.Replacer{
 	strings.NewReplacer(`'`, "", `"`, "", `\`, "/"),
 }
 
+// fed finds a shell that reads its commands from a pipe, a here-document or a file, where a word
+// may be put together.
+var fed = regexp.MustCompile(
+	`(?i)(^|[|&;( /])((ba|da|z|k|a)?sh(\.exe)?)( +-[a-z]+)*\s*($|[;&|)\n<])`)
+
 var brackets = strings.NewReplacer("[", " ", "]", " ", ":", " ", "+", " ", "@", " ")
 
 func (c *call) read() *commandWords {
@@ -100,7 +106,7 @@ func (c *call) read() *commandWords {
 			text = strings.Join(c.command.Args, " ")
 		}
 		text = strings.ReplaceAll(text, "\\\n", "")
-		w.piped, w.computed = strings.Contains(text, "|"), computes(text)
+		w.piped, w.computed = strings.Contains(text, "|"), computes(text) || fed.MatchString(text)
 		lower := strings.ToLower(text)
 		for i, quotes := range withoutQuotes {
 			if i > 0 && !strings.Contains(lower, `\`) {
