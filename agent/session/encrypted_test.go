@@ -115,7 +115,12 @@ func TestCiphertextIsBoundToItsPlace(t *testing.T) {
 	head := l.Head
 	moved, changed, plain := stored, stored, stored
 	moved.Key, changed.Key, plain.Key, plain.Data = "other", "c", "p", []byte(`"planted"`)
-	changed.Data = bytes.Replace(stored.Data, stored.Data[40:41], []byte{stored.Data[40] ^ 1}, 1)
+	changed.Data = bytes.Clone(stored.Data)
+	if at := len(changed.Data) - 10; changed.Data[at] == 'A' { // of the ciphertext
+		changed.Data[at] = 'B'
+	} else {
+		changed.Data[at] = 'A'
+	}
 	for _, e := range []*session.Entry{&moved, &changed, &plain} {
 		e.Seq = 0
 	}
