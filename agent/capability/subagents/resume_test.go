@@ -53,21 +53,30 @@ func TestBackgroundAgentsOutliveTheirProcess(t *testing.T) {
 	_, err := process(first, dies)
 	require.ErrorContains(t, err, "the process died")
 
+	second := make(chan struct{})
 	rest := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		if len(req.Messages) == 3 {
 			return model.Response(model.Text("found")), nil
 		}
+		close(second)
 		<-ctx.Done() // scout-2, which is cancelled
 		return nil, context.Cause(ctx)
 	})
-	res, err := process(rest, modeltest.Script(
+	script := modeltest.Script(
 		modeltest.Say(model.ToolCall("2", "delegate", `{"agent":"scout","task":"look","background":true}`)),
 		modeltest.Say(model.ToolCall("3", "cancel_agent", `{"handle":"scout-2"}`)),
 		modeltest.Say(model.ToolCall("4", "wait_for_agents", `{}`)), modeltest.SayText("done"),
-	))
+	)
+	again := 0
+	res, err := process(rest, modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		if again++; again == 2 {
+			<-second
+		}
+		return script.Generate(ctx, req, nil)
+	}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"r/1/1/1/x"}, keys, "it is not dug again")
-	require.Equal(t, 5+2, res.Usage.Requests, "five of the run, two of scout-1")
+	require.Equal(t, 5+2+1, res.Usage.Requests, "five of the run, two of scout-1, one of scout-2")
 	texts := told(res.Messages)
 	require.Contains(t, texts[0], "Its handle is scout-1")
 	require.Contains(t, texts[1], "Its handle is scout-2", "another one than that of the dead process")
