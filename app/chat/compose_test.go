@@ -136,8 +136,14 @@ func TestMessageIntoTheRunningTurn(t *testing.T) {
 	screen.waitFor(t, "Talking to fake.")
 	screen.types("say begun; await", "\r")
 	screen.waitFor(t, "[begun]")
-	screen.types("not that file", "\x13")
+	screen.types("not that file")
+	screen.waitFor(t, "not that file")
+	mark := screen.mark()
+	screen.types("\x13")
 	screen.waitFor(t, "[told: not that file]")
+	require.Eventually(t, func() bool { // the message itself is shown, too
+		return strings.Count(screen.String()[mark:], "not that file") >= 2
+	}, time.Minute, 2*time.Millisecond)
 	screen.types("\x04")
 	require.Equal(t, chat.ExitOK, wait())
 	require.Contains(t, sgr.ReplaceAllString(p.out.String(), ""), "› not that file", "the conversation has it")
@@ -162,9 +168,12 @@ func TestWholeConversationStays(t *testing.T) {
 	screen.waitFor(t, "Talking to fake.")
 	code := "code := \"" + strings.Repeat("x", 200) + "\""
 	screen.types("\x1b[200~say \n```\n"+code+"\n```\n.\x1b[201~", "\r")
-	screen.waitFor(t, "xxxx")
-	screen.types("/copy code", "\r")
-	screen.waitFor(t, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(code)))
+	copied := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(code))
+	require.Eventually(t, func() bool { // when the answer is there
+		screen.types("/copy code", "\r")
+		time.Sleep(20 * time.Millisecond)
+		return strings.Contains(screen.String(), copied)
+	}, time.Minute, 50*time.Millisecond)
 	screen.types("flood", "\r")
 	screen.waitFor(t, "2999")
 	screen.types("say the end", "\r")

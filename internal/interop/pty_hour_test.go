@@ -99,12 +99,14 @@ func (w *worker) interact() {
 		w.types("fg\r")
 		w.waitFor("the client's screen", func(screen string) bool { return strings.Contains(screen, "› ") })
 	case 11:
+		w.types("/new\r")
+		w.waitFor("a new conversation", func(screen string) bool {
+			return strings.Contains(screen, "A new conversation.") && !strings.Contains(screen, "mode: ")
+		})
 		w.types("\x1b[Z")
 		w.waitForText("mode: code")
 		w.types("/set mode ask\r")
 		w.waitForText("mode: ask")
-		w.types("/new\r") // so that the next time these words are new
-		w.waitForText("A new conversation.")
 	}
 	w.types("\x1b[1;1R") // a report that nobody has asked for changes nothing
 	w.right()
