@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,7 +29,12 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(fleetEnv); dir != "" {
+		os.Exit(fleetMain(dir))
+	}
+	leaktest.Main(m)
+}
 
 const token = "a token for the tests"
 

@@ -128,6 +128,10 @@ func (s *Session) take(ctx context.Context, c *conversation) error {
 	if c.Going() && s.runsAway() {
 		return fmt.Errorf("host: session %s: its runner continues a turn: %w", s.id, session.ErrHeld)
 	}
+	if s.leftToServe(c) {
+		s.host.advance(s.id)
+		return s.errLeft()
+	}
 	c.Hold(s.w)
 	c.w = s.w
 	if err := c.Settle(ctx); err != nil {

@@ -93,7 +93,7 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 		return nil, err
 	}
 	defer done()
-	q, a, err := s.match(id, by, a)
+	q, a, err := s.matchSoon(ctx, c, id, by, a)
 	if err != nil {
 		return nil, err
 	}

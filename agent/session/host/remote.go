@@ -27,7 +27,7 @@ type answerJSON struct {
 // sendAnswer passes an answer to the process that has the session, and waits until it has been
 // taken or refused.
 func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error {
-	if _, _, err := s.match(id, by, a); err != nil { // as the session is shown here
+	if err := s.matchShown(ctx, id, by, a); err != nil {
 		return err
 	}
 	data, err := json.Marshal(answerJSON{id, by, a.Choice, a.Decision, a.Reply, a.Result})
@@ -55,7 +55,8 @@ func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
 	if err := json.Unmarshal(i.Data, &a); err != nil {
 		return err
 	}
-	return s.Decide(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+	err := s.Decide(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+	return s.early(ctx, i, a.Question, err)
 }
 
 // shownQuestion returns a question as the session shows it, nil if it does not.

@@ -48,6 +48,8 @@ type Session struct {
 	stored    string // its value in the store
 	closed    error  // why no more turns begin; nil while they do
 	turns     []*Turn
+	cutAt     int64 // the last entry of a turn that was cut off, and is left to Serve since cutSince; guarded by changing
+	cutSince  time.Time
 	moving    chan struct{} // closed when it may be another process's, or a turn begins or ends; nil if nobody waits
 	advancing atomic.Int32  // calls of Turns.Advance
 	uses      int
@@ -55,6 +57,7 @@ type Session struct {
 	timer     *time.Timer
 	questions map[string]*question
 
+	resuming  atomic.Bool         // a turn that was cut off is taken up
 	deps      atomic.Pointer[any] // of instance
 	recording atomic.Pointer[transcript.Turn]
 	saving    sync.Mutex // held while rules are stored

@@ -29,6 +29,8 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	defer done()
 	t.c = c
 	t.live.Store(c)
+	s.resuming.Store(true)
+	defer s.resuming.Store(false)
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
 	return o, t.goOn(&Prompt{Wait: true}, o)
@@ -43,6 +45,11 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 	defer func() { <-s.changing }()
 	if !s.opened {
 		return nil, nil, ErrClosed
+	}
+	if s.w == nil && s.conversation == nil {
+		if err := s.read(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	c = s.conversation
 	if s.w != nil || c == nil || c.feed == nil { // it is settled

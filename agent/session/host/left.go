@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// leaving bounds how long a turn that was cut off is left to [Host.Serve].
+const leaving = 30 * time.Second
+
+// leftToServe reports whether the turn that was cut off is left to Serve, which goes on with it in a
+// moment. Until then the session counts as held by the process that was killed: an answer would
+// end the turn. The caller holds changing.
+func (s *Session) leftToServe(c *conversation) bool {
+	info := s.Info()
+	if !c.Going() || !s.host.takesUp(&info) {
+		return false
+	}
+	if at := c.Taken(); s.cutAt != at || s.cutSince.IsZero() {
+		s.cutAt, s.cutSince = at, time.Now()
+	}
+	return time.Since(s.cutSince) < leaving
+}
+
+// advance has the turn of a session go on that was cut off. The lease was taken and given back, so
+// the store does not tell Serve of it any more.
+func (h *Host) advance(id string) {
+	if _, ok := h.runner.(native); !ok {
+		_ = h.runner.Wake(h.life, id) // or it is found later
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.attending.Add(1)
+	go func() {
+		defer h.attending.Done()
+		_, _ = turns{h}.Advance(h.life, id) // what went wrong is shown in the session
+	}()
+}
+
+// errLeft is the error for a session with a turn that was cut off and is left to Serve.
+func (s *Session) errLeft() error {
+	return &session.Error{Op: "open", Session: s.id, Holder: "a process that was killed", Err: session.ErrHeld}
+}
+
+// early tells an answer that came before its question was asked again, by a turn that was taken
+// up, from one that is too late: it waits.
+func (s *Session) early(ctx context.Context, i *session.Item, question string, err error) error {
+	if !errors.Is(err, ErrNoQuestion) || time.Since(i.Time) > leaving {
+		return err
+	}
+	if e := s.shownQuestion(ctx, question); e == nil || e.Status != view.Pending {
+		return err
+	}
+	return fmt.Errorf("%w: %w", session.ErrHeld, err)
+}
+
+// matchSoon is like match. It waits for a question that is shown, and that a turn which was taken up
+// has not asked again yet.
+func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string, a Answer) (*question, Answer, error) {
+	for end := time.Now().Add(leaving / 6); ; {
+		q, b, err := s.match(id, by, a)
+		if !errors.Is(err, ErrNoQuestion) || time.Now().After(end) {
+			return q, b, err
+		}
+		if e := c.Fold().Get(id); e == nil && !s.resuming.Load() || e != nil && e.Status != view.Pending {
+			return q, b, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, a, context.Cause(ctx)
+		}
+	}
+}
+
+// matchShown checks an answer to a question of a session that another process has, as it is shown
+// here. It waits for a question that is not shown yet: a process that takes a turn up asks it again.
+func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) error {
+	for end := time.Now().Add(leaving / 6); ; {
+		e := s.shownQuestion(ctx, id) // which reads the conversation, if that was forgotten
+		_, _, err := s.match(id, by, a)
+		if e != nil || !errors.Is(err, ErrNoQuestion) || time.Now().After(end) {
+			return err
+		}
+		if wrong := (&Turn{ctx: ctx}).waitFor(s.news()); wrong != nil {
+			return wrong
+		}
+	}
+}
