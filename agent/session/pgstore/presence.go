@@ -105,7 +105,7 @@ func (p *presence) connect(ctx context.Context) (err error) {
 // between transactions would also give away the lock.
 func (p *presence) alone(ctx context.Context, pool *pgxpool.Pool) error {
 	const ask = "SELECT pg_backend_pid()"
-	for range 3 { // one that is busy may give back the same by chance
+	for range 6 { // one that is busy gives back the same by chance, about one time in ten
 		var before, other, after int
 		err := p.conn.QueryRow(ctx, ask).Scan(&before)
 		if err == nil {
