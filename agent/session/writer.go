@@ -148,7 +148,10 @@ func (w *Writer) append(ctx context.Context, parts []*part) error {
 				b.Consumed = append(b.Consumed, p.Consumed...)
 			}
 		}
-		w.head, err = w.store.Append(ctx, w.lease, head, b)
+		var moved int64
+		if moved, err = w.store.Append(ctx, w.lease, head, b); err == nil {
+			w.head = moved
+		}
 	}
 	w.unsure = err != nil
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotFound) {
