@@ -49,7 +49,7 @@ type Judge struct {
 	OnError func(ctx context.Context, r *toolset.ApprovalRequest, err error)
 }
 
-// JudgeLayer is the name of the layer of a [Judge]. [toolset.Decision].By of a decision is this name with that of the model.
+// JudgeLayer is the name of a [Judge]'s layer. [toolset.Decision].By is this name and the model's.
 const JudgeLayer = "judge"
 
 // Layer returns the layer of the judge. A decision of the judge is recorded with its name, its reason and a mark of its policy ([RuleOf]),

@@ -52,7 +52,7 @@ func TestPatternsOfPaths(t *testing.T) {
 		"a/**/**":        {"/repo/a/b": true, "/repo/a": false},
 		"/etc/*":         {"/etc/hosts": true, "/etc/ssh/x": false, "/repo/etc/hosts": false},
 		"/**":            {"/etc/hosts": true, "/x": true},
-		"C:/work/**":     {`C:\work\a`: true, "C:/work/a/b": true, `D:\work\a`: false, "/repo/work/a": false},
+		"C:/code/**":     {`C:\code\a`: true, "C:/code/a/b": true, `D:\code\a`: false, "/repo/code/a": false},
 		"//host/share/*": {`\\host\share\a`: false},
 	} {
 		for name, want := range paths {

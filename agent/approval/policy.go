@@ -81,8 +81,8 @@ func (p *Policy) decide(c *call) toolset.Verdict {
 	return cmp.Or(ruling.Verdict, toolset.VerdictDefer)
 }
 
-// DecideApproval returns the verdict of the rules about a call of a tool with this approval: that of [Policy.Decide] for its scope
-// and what it covers, or else that of its parts, if it has any: deny if one is denied, allow if all are allowed. Only rules about
+// DecideApproval returns the verdict of the rules about a call of a tool with this approval. It decides as [Policy.Decide] does about its scope
+// and what it covers, or else about its parts, if it has any: deny if one is denied, allow if all are allowed. Only rules about
 // tools of the approval's Source apply. A call that a person must be asked about ([toolset.Approval].Once), or that may write a protected path
 // ([ProtectedPaths]), is not allowed by rules.
 func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdict {
