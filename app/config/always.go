@@ -54,11 +54,22 @@ func (d *decoder) always(u *User, v *strictjson.Value) {
 // plain returns the text of a file with blanks in the place of comments and trailing commas. It
 // leaves errors to the parser that reads it next.
 func plain(data []byte) []byte {
-	if out, err := hujson.Standardize(bytes.Clone(data)); err == nil {
+	body, marked := bytes.CutPrefix(data, mark)
+	out, err := hujson.Standardize(ended(body))
+	if err == nil && marked {
+		return append(bytes.Clone(mark), out...)
+	} else if err == nil {
 		return out
 	}
 	return data
 }
+
+// mark is what some editors put before a text.
+var mark = []byte("\xef\xbb\xbf")
+
+// ended returns a copy of a text, for a parser that works in place, with the line break that it
+// wants after a comment.
+func ended(data []byte) []byte { return append(bytes.Clone(data), '\n') }
 
 // Keeper keeps the rules of "always in this project" in the user's file. Comments and the order of
 // the file stay. It implements [approval.Keeper].
@@ -99,11 +110,11 @@ func (k *Keeper) Keep(rules ...approval.Rule) error {
 				return false, err
 			}
 			if u.Always = append(u.Always, a); v.Find("/always") == nil {
-				if err := patch(v, "add", "/always", []byte("[]")); err != nil {
+				if err := add(v, "/always", []byte("[]")); err != nil {
 					return false, err
 				}
 			}
-			if err := patch(v, "add", "/always/-", text); err != nil {
+			if err := add(v, "/always/-", text); err != nil {
 				return false, err
 			}
 			changed = true
@@ -119,7 +130,8 @@ func (k *Keeper) Drop(rule approval.Rule) error {
 		if i < 0 {
 			return false, nil
 		}
-		return true, patch(v, "remove", fmt.Sprintf("/always/%d", i), nil)
+		remove(v, "/always", i)
+		return true, nil
 	})
 }
 
@@ -129,19 +141,29 @@ func DropRule(file, rule string) error {
 	return (&Keeper{File: file}).edit(func(u *User, v *hujson.Value) (bool, error) {
 		for i, r := range u.Permissions.Rules {
 			if r.String() == rule {
-				return true, patch(v, "remove", fmt.Sprintf("/permissions/rules/%d", i), nil)
+				remove(v, "/permissions/rules", i)
+				return true, nil
 			}
 		}
 		return false, nil
 	})
 }
 
-func patch(v *hujson.Value, op, path string, value []byte) error {
-	text := fmt.Sprintf(`[{"op":%q,"path":%q}]`, op, path)
-	if value != nil {
-		text = fmt.Sprintf(`[{"op":%q,"path":%q,"value":%s}]`, op, path, value)
+// add adds a value at a path.
+func add(v *hujson.Value, path string, value []byte) error {
+	return v.Patch(fmt.Appendf(nil, `[{"op":"add","path":%q,"value":%s}]`, path, value))
+}
+
+// remove removes an element of the list at a path. The comments around it stay.
+func remove(v *hujson.Value, path string, i int) {
+	list := v.Find(path).Value.(*hujson.Array)
+	next := &list.AfterExtra
+	if i+1 < len(list.Elements) {
+		next = &list.Elements[i+1].BeforeExtra
 	}
-	return v.Patch([]byte(text))
+	gone := list.Elements[i]
+	*next = slices.Concat(gone.BeforeExtra, gone.AfterExtra, *next)
+	list.Elements = slices.Delete(list.Elements, i, i+1)
 }
 
 // edit changes the file, unless change reports that it has nothing to change. A file that has
@@ -174,9 +196,8 @@ func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error
 	if err != nil {
 		return err
 	}
-	mark := []byte("\xef\xbb\xbf")
 	body, marked := bytes.CutPrefix(data, mark)
-	v, err := hujson.Parse(body)
+	v, err := hujson.Parse(ended(body))
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.File, err)
 	}
@@ -187,7 +208,7 @@ func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error
 	v.Format()
 	out := v.Pack()
 	if marked {
-		out = append(mark, out...)
+		out = append(bytes.Clone(mark), out...)
 	}
 	if _, err := ParseUser(k.File, out); err != nil {
 		return fmt.Errorf("the change would break the file: %w", err)

@@ -5,6 +5,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,5 +99,54 @@ func TestMistakesAfterCommentsHaveTheirPlace(t *testing.T) {
 	} {
 		_, err := config.ParseUser("f", []byte(text))
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestEveryRuleOfAFileCanBeTakenBack(t *testing.T) {
+	const comment = "Words of the user."
+	files := map[string]string{
+		"indented": `{
+  // ` + comment + `
+  "permissions": {
+    "rules": [
+      {"decision": "deny", "path": "**/.env"}, // first
+      {"decision": "allow", "command": "go vet ./..."} // second
+    ]
+  }
+}
+`,
+		"trailing commas": `{ // ` + comment + `
+"permissions": {"rules": [
+	{"decision": "deny", "path": "**/.env"}, /* first */ {"decision": "allow", "command": "go vet ./..."}, /* second */
+],},}`,
+		"in one line": `{"permissions":{"rules":[{"decision":"deny","path":"**/.env"}/* first */,` +
+			`{"decision":"allow","command":"go vet ./..."}/* second */]}} // ` + comment,
+	}
+	files["windows"] = "\xef\xbb\xbf" + strings.ReplaceAll(files["indented"], "\n", "\r\n")
+	rules := []string{`deny path "**/.env"`, `allow command "go vet ./..."`}
+	answer := approval.Rule{Tool: "write_file", Verdict: toolset.VerdictAllow}
+	for name, text := range files {
+		for i := range rules {
+			file := filepath.Join(t.TempDir(), "config.json")
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			k := &config.Keeper{File: file, Project: "/p"}
+			require.NoError(t, config.DropRule(file, rules[i]), "%s: %s", name, rules[i])
+			require.NoError(t, k.Keep(answer), name)
+			u, err := config.ReadUser(file)
+			require.NoError(t, err, name)
+			require.Len(t, u.Permissions.Rules, 1, name)
+			require.Equal(t, rules[1-i], u.Permissions.Rules[0].String(), name)
+			require.NoError(t, k.Drop(answer), name)
+			require.NoError(t, config.DropRule(file, rules[1-i]), name)
+			u, err = config.ReadUser(file)
+			require.NoError(t, err, name)
+			require.Empty(t, u.Permissions.Rules, name)
+			require.Empty(t, u.Always, name)
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, stays := range []string{comment, "first", "second"} {
+				require.Contains(t, string(data), stays, "%s: %s", name, data)
+			}
+		}
 	}
 }

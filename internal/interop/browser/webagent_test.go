@@ -11,23 +11,63 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// TestSampleAgentInTheBrowser lets the sample agent change a file, with approval.
-func TestSampleAgentInTheBrowser(t *testing.T) {
-	deep(t)
-	root := filepath.Join("..", "..", "..")
-	dir, binary := t.TempDir(), filepath.Join(t.TempDir(), "webagent")
-	build := exec.Command("go", "build", "-o", binary, "./examples/webagent")
-	build.Dir = root
+// sample builds a sample program.
+func sample(t *testing.T, name string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", binary, "./examples/"+name)
+	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, "examples", "demo"))); err != nil {
+	return binary
+}
+
+// demo copies the directory that samples work in.
+func demo(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "..", "examples", "demo"))); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// started runs a sample until stop is called or the test ends, and returns the address of its page.
+func started(t *testing.T, cmd *exec.Cmd) (page *url.URL, stop func()) {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err = url.Parse(strings.TrimSpace(line)); err != nil {
+		t.Fatal(err)
+	}
+	return page, stop
+}
+
+// TestSampleAgentInTheBrowser lets the sample agent change a file, with approval.
+func TestSampleAgentInTheBrowser(t *testing.T) {
+	deep(t)
+	dir, binary := demo(t), sample(t, "webagent")
 	bin, opened := t.TempDir(), filepath.Join(t.TempDir(), "opened")
 	script := "#!/bin/sh\nprintf %s \"$1\" >" + opened + ".new && mv " + opened + ".new " + opened + "\n"
 	for _, name := range []string{"xdg-open", "open"} {
@@ -37,28 +77,10 @@ func TestSampleAgentInTheBrowser(t *testing.T) {
 	}
 	cmd := exec.Command(binary, "-dir", dir, "-store", t.TempDir(), "-model", "offline")
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u, _ := started(t, cmd)
 	var file []byte
 	for end := time.Now().Add(time.Minute); len(file) == 0; time.Sleep(5 * time.Millisecond) {
+		var err error
 		if file, err = os.ReadFile(opened); err != nil && time.Now().After(end) {
 			t.Fatal(err)
 		}

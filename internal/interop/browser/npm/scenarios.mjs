@@ -73,6 +73,15 @@ async function altPress(page, key, code) {
   for (const type of ["rawKeyDown", "keyUp"]) await keyboard.send("Input.dispatchKeyEvent", { type, modifiers: 1, key, code, windowsVirtualKeyCode: key.toUpperCase().charCodeAt(0) });
 }
 
+/** Opens the list of rules. */
+async function permissions(page) {
+  await page.getByLabel("Session menu").click();
+  await page.getByRole("button", { name: "Permissions" }).click();
+  const rules = page.getByRole("region", { name: "Permissions" });
+  await rules.locator(".waits code").or(rules.getByText("No rules decide")).first().waitFor();
+  return rules;
+}
+
 export const scenarios = {
   async stream(h) {
     const page = await fresh(h);
@@ -661,6 +670,58 @@ export const scenarios = {
     await page.reload();
     await page.getByText("return Fahrenheit(c*9/5 + 32)").waitFor();
     h.assert.equal(await page.locator(".item").count(), items);
+  },
+
+  // The list of rules, each with its origin; one is taken back. "Always in this project" makes another one.
+  async permissions(h) {
+    const page = await h.open("?token=" + process.env.PONTE_TOKEN);
+    await page.locator(".sidebar .new").click();
+    await page.getByLabel("Message", { exact: true }).waitFor();
+    const rules = await permissions(page);
+    const origins = await rules.locator(".waits:has(code)").allTextContents();
+    h.assert.equal(origins.length, 3, origins.join("; "));
+    h.assert.ok(origins.some((r) => r.includes(".env") && r.includes(process.env.PONTE_CONFIG)), origins.join("; "));
+    h.assert.ok(origins.some((r) => r.includes("make") && r.includes(process.env.PONTE_OWN)), origins.join("; "));
+    h.assert.equal(await rules.locator(".waits", { hasText: "make" }).getByRole("button", { name: "Take back" }).count(), 0, "rules of projects are not the user's");
+    await accessible(page, h.assert);
+    await h.shot(page, "list");
+    const vet = rules.locator(".waits", { hasText: "go vet" });
+    await vet.getByRole("button", { name: "Take back" }).click();
+    await vet.waitFor({ state: "detached" });
+    h.assert.equal(await rules.locator(".waits:has(code)").count(), 2);
+    await rules.getByRole("button", { name: "Close" }).click();
+    await rules.waitFor({ state: "detached" });
+
+    await h.send(page, 'replace "+ 23" with "+ 32" in temperature.go');
+    const dock = page.getByRole("region", { name: "Question" });
+    await h.until("it is asked", () => dock.count());
+    await h.shot(page, "question");
+    await dock.getByRole("button", { name: /always.*in this project/i }).click();
+    await dock.waitFor({ state: "detached" });
+    await page.getByText("return Fahrenheit(c*9/5 + 32)").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    const now = await permissions(page);
+    await now.locator(".waits", { hasText: "in this project" }).getByRole("button", { name: "Take back" }).waitFor();
+    await h.shot(page, "kept");
+  },
+
+  // In a later process, the answer holds until it is taken back.
+  async kept(h) {
+    const page = await h.open("?token=" + process.env.PONTE_TOKEN);
+    await page.locator(".sidebar .new").click();
+    await h.send(page, 'replace "+ 32" with "+ 33" in temperature.go');
+    const dock = page.getByRole("region", { name: "Question" });
+    await page.getByText("return Fahrenheit(c*9/5 + 33)").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    h.assert.equal(await page.locator(".answered").count(), 0, "nobody was asked");
+    const rules = await permissions(page);
+    const kept = rules.locator(".waits", { hasText: "in this project" });
+    await kept.getByRole("button", { name: "Take back" }).click();
+    await kept.waitFor({ state: "detached" });
+    await h.send(page, 'replace "+ 33" with "+ 32" in temperature.go');
+    await dock.locator("td.plus", { hasText: "+ 32" }).waitFor();
+    await dock.getByRole("button", { name: "Reject", exact: true }).click();
+    await dock.waitFor({ state: "detached" });
   },
 
   // Thumbs for the answers of turns that have ended, and what others think of them.
