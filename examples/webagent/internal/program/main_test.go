@@ -26,24 +26,30 @@ type running struct {
 	t           *testing.T
 	base, token string
 	stop        func()
+	said        bytes.Buffer // to be read when it has stopped
 }
 
 // run runs the program. Its error is what it says about it.
 func run(ctx context.Context, out io.Writer, args ...string) error {
-	var said bytes.Buffer
-	if code := app.Run(ctx, Config(), app.Process{Args: args, Out: out, Err: &said}); code != 0 {
+	return runWith(ctx, out, new(bytes.Buffer), args...)
+}
+
+func runWith(ctx context.Context, out io.Writer, said *bytes.Buffer, args ...string) error {
+	if code := app.Run(ctx, Config(), app.Process{Args: args, Out: out, Err: said}); code != 0 {
 		return fmt.Errorf("exit code %d: %s", code, said.String())
 	}
 	return nil
 }
 
-func start(t *testing.T, dir, store string) *running {
+func start(t *testing.T, dir, store string, flags ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
+	p := &running{t: t}
 	go func() {
-		err := run(ctx, in, "-dir", dir, "-store", store, "-open=false", "-model", "offline")
+		args := []string{"-dir", dir, "-store", store, "-open=false", "-model", "offline"}
+		err := runWith(ctx, in, &p.said, append(args, flags...)...)
 		_ = in.CloseWithError(err)
 		done <- err
 	}()
@@ -51,11 +57,12 @@ func start(t *testing.T, dir, store string) *running {
 	require.NoError(t, err)
 	u, err := url.Parse(strings.TrimSpace(line))
 	require.NoError(t, err)
-	p := &running{t, "http://" + u.Host, u.Query().Get("token"), func() {
+	p.base, p.token = "http://"+u.Host, u.Query().Get("token")
+	p.stop = func() {
 		cancel()
 		require.NoError(t, <-done)
 		http.DefaultClient.CloseIdleConnections()
-	}}
+	}
 	return p
 }
 

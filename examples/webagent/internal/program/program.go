@@ -74,6 +74,9 @@ func Config() app.Config[deps, string] {
 		},
 		Deps: func(_ context.Context, s *host.Session, _ host.Place) (deps, error) {
 			d, err := newDeps(machine(s.Info().Dir))
+			if errors.Is(err, local.ErrSandbox) {
+				once.Do(func() { say("no session can start: %v", err) })
+			}
 			if err != nil {
 				return deps{}, err
 			}

@@ -72,3 +72,25 @@ func TestCommandsOfTheBrowserRunInTheSandbox(t *testing.T) {
 	_, err = os.Stat(filepath.Join(dir, "third"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// With -sandbox=false no rule about sandboxed commands is offered. With -sandbox, no session of a
+// machine that has no sandbox runs a command.
+func TestTheSandboxOfTheBrowserIsAFlag(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	p := start(t, dir, t.TempDir(), "-sandbox=false")
+	path := "/api/sessions/" + p.call("POST", "/api/sessions", `{}`, 201)["id"].(string)
+	p.call("POST", path+"/prompts", `{"parts":[{"text":"run `+"`touch one`"+`"}]}`, 202)
+	line := p.until(path, `"kind":"question","title":"Run touch one`)
+	require.NotContains(t, line, "all commands in the sandbox")
+	p.stop()
+	require.NoFileExists(t, filepath.Join(dir, "one"))
+
+	t.Setenv("PATH", t.TempDir()) // without bubblewrap
+	p = start(t, dir, t.TempDir(), "-sandbox")
+	path = "/api/sessions/" + p.call("POST", "/api/sessions", `{}`, 201)["id"].(string)
+	p.call("POST", path+"/prompts", `{"parts":[{"text":"run `+"`touch two`"+`"}]}`, 500)
+	p.stop()
+	require.Contains(t, p.said.String(), "no session can start")
+	require.NoFileExists(t, filepath.Join(dir, "two"))
+}
