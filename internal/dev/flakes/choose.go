@@ -38,7 +38,7 @@ type testPackage struct {
 
 // choose returns the packages and tests of the options.
 func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackage, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, o.patterns...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-race", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, o.patterns...)...)
 	cmd.Dir = o.dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

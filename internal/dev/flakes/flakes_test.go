@@ -34,6 +34,21 @@ func TestFilesThatMentionTimeOrGoroutinesAreChosen(t *testing.T) {
 	}
 }
 
+func TestFilesThatAreNotBuiltWithTheRaceDetectorAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":       "module example.com/p\n",
+		"a_test.go":    "package p\nimport \"testing\"\nfunc TestA(t *testing.T) {}\n",
+		"race_test.go": "//go:build !race\n\npackage p\nimport \"testing\"\nfunc TestWithout(t *testing.T) {}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	packages, err := choose(t.Context(), options{dir: dir, patterns: []string{"./..."}, part: "1/1", all: true}, regexp.MustCompile(""))
+	require.NoError(t, err)
+	require.Len(t, packages, 1)
+	require.Equal(t, []string{"TestA"}, packages[0].names)
+}
+
 func TestPartsCoverAllPackagesOnce(t *testing.T) {
 	seen := map[string]int{}
 	for _, part := range []string{"1/3", "2/3", "3/3"} {
