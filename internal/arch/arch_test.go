@@ -151,6 +151,7 @@ var thirdParty = map[string][]string{
 	"toolset/workspace":               {"github.com/bmatcuk/doublestar/v4", "github.com/wlynxg/chardet/consts", "github.com/wlynxg/chardet/probe", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/encoding/japanese"},
 	"internal/adaptertest":            {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/sealtest":               {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/crowdtest":              {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/inboxtest":              {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/adaptertest/endingtest": {"github.com/stretchr/testify/require"},
 	// The terminal.

@@ -39,6 +39,9 @@ func toText(s string) string {
 
 // fromText is the opposite of toText.
 func fromText(s string) string {
+	if !strings.Contains(s, "\ue000") { // as almost always
+		return s
+	}
 	parts := strings.Split(s, "\ue0002")
 	for i, part := range parts {
 		if i > 0 && len(part) >= 2 {

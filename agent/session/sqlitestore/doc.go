@@ -33,7 +33,8 @@
 //
 // # Versions
 //
-// A store that a newer version of the program wrote is refused with [session.ErrVersion]. A store
-// of an older version is first backed up to a file beside it and then migrated, if no other process
-// has it open.
+// Open copies a store of an older version to a file beside it, and migrates it. Programs of the
+// version before continue, and can be started again. If the migration is across several versions
+// and programs have the store open, Open fails with [session.ErrBusy]. Open refuses a newer store
+// that does not serve this version with [session.ErrVersion], and changes nothing.
 package sqlitestore

@@ -15,9 +15,9 @@ import (
 func Busy(s *Store) bool { return s.busy.Load() }
 
 // AddStep adds a step to the schema, as a newer version of the program would, until it is mended.
-func AddStep(step string) (mend func()) {
+func AddStep(sql string, serves int) (mend func()) {
 	old := steps
-	steps = append(slices.Clone(steps), step)
+	steps = append(slices.Clone(steps), step{serves, sql})
 	return func() { steps = old }
 }
 

@@ -196,7 +196,7 @@ func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...sess
 		if len(kinds) > 0 {
 			query += " AND kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ")"
 		}
-		query += " ORDER BY rev LIMIT ?"
+		query += " ORDER BY rev" + limit
 		for more := err == nil; more && err == nil; {
 			var page []session.Item
 			size := 0

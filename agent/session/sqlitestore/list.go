@@ -9,6 +9,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
+// limit ends a statement. Without the sum SQLite prepares it again for each execution.
+const limit = " LIMIT ? + 0"
+
 // listQuery returns the statement that reads a page, and one session more.
 func listQuery(q *session.Query) (query string, args []any, err error) {
 	start, err := q.Start()
@@ -46,7 +49,7 @@ func listQuery(q *session.Query) (query string, args []any, err error) {
 			args = append(args, start.Time.UnixNano(), start.ID)
 		}
 		args = append(args, q.PageSize()+1)
-		return "SELECT " + infoColumns + " FROM sessions WHERE id IS NOT NULL" + where + " ORDER BY " + column + " DESC, id DESC LIMIT ?"
+		return "SELECT " + infoColumns + " FROM sessions WHERE id IS NOT NULL" + where + " ORDER BY " + column + " DESC, id DESC" + limit
 	}
 	switch {
 	case q.Conversations && q.Dir != "" && !whose: // which has sessions of one kind only, so the plus keeps SQLite to the index on directories
@@ -57,7 +60,7 @@ func listQuery(q *session.Query) (query string, args []any, err error) {
 		query = found("")
 	default: // the index has them apart
 		query = "SELECT * FROM (" + found(" AND internal = 0") + ") UNION ALL SELECT * FROM (" + found(" AND internal = 1") + ")" +
-			" ORDER BY " + column + " DESC, id DESC LIMIT ?"
+			" ORDER BY " + column + " DESC, id DESC" + limit
 		args = append(args, q.PageSize()+1)
 	}
 	return query, args, nil

@@ -181,7 +181,7 @@ func (s *Store) page(ctx context.Context, part *segment) (page []stored, more bo
 		page = append(page, e)
 		size += len(data)
 		return nil
-	}, "SELECT seq, time, kind, run, key, sum, media, data FROM entries WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+	}, "SELECT seq, time, kind, run, key, sum, media, data FROM entries WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq"+limit,
 		part.num, part.after, part.to, loadEntries)
 	if errors.Is(err, errEnough) {
 		return page, true, nil

@@ -38,6 +38,7 @@ const maxReaders = 4
 type Store struct {
 	dir, path string
 	options   Options
+	steps     []step // its version
 	holders   *holders
 	// readers is a pool of connections that only read. writer has one connection, which only the writer's goroutine uses.
 	readers, writer *sql.DB
@@ -87,7 +88,7 @@ func open(dir string, o Options) (s *Store, err error) {
 		return nil, err
 	}
 	s = &Store{
-		dir: dir, path: filepath.Join(dir, "sessions.db"), options: o,
+		dir: dir, path: filepath.Join(dir, "sessions.db"), options: o, steps: steps,
 		queue: make(chan *op), closed: make(chan struct{}), ended: make(chan struct{}),
 		reads: map[string]*sql.Stmt{}, watchers: map[string]*watcher{},
 	}

@@ -18,14 +18,19 @@ import (
 const applicationID = 0x506f6e74
 
 // steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
-var steps = []string{`
+//
+// While programs are updated, those of the version before and of this one use the same database. So
+// a step only adds: columns with a default, tables, indexes. The step after that may remove what the
+// version before uses.
+var steps = []step{{serves: 1, sql: `
 CREATE TABLE state (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	token INTEGER NOT NULL, -- of the latest lease
 	changed INTEGER NOT NULL, -- counts transactions that change sessions
-	deleted INTEGER NOT NULL -- the last one that has deleted a session
+	deleted INTEGER NOT NULL, -- the last one that has deleted a session
+	serves INTEGER NOT NULL -- the oldest version of programs that can use the database
 );
-INSERT INTO state VALUES (1, 0, 0, 0);
+INSERT INTO state VALUES (1, 0, 0, 0, 0);
 
 CREATE TABLE sessions (
 	num INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -109,13 +114,19 @@ CREATE TABLE media (
 ) WITHOUT ROWID;
 CREATE INDEX media_entry ON media (session, seq);
 CREATE TABLE garbage (hash TEXT PRIMARY KEY) WITHOUT ROWID; -- files that may be needed no more
-`}
+`}}
+
+// step is a version of the database. serves is the oldest version of programs that can use it.
+type step struct {
+	serves int
+	sql    string
+}
 
 // prepareSchema makes, checks or migrates the schema. Nothing else uses the connection.
 func (s *Store) prepareSchema(ctx context.Context, conn *sql.Conn) error {
-	version, err := readVersion(ctx, conn)
-	if err != nil || version >= len(steps) {
-		return errors.Join(err, s.checkVersion(version))
+	version, err := s.readVersion(ctx, conn)
+	if err != nil || version == len(s.steps) {
+		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -132,30 +143,36 @@ func (s *Store) prepareSchema(ctx context.Context, conn *sql.Conn) error {
 
 // migrate brings the database to the present version, in a transaction that excludes other writers.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
-	version, err := readVersion(ctx, conn) // somebody may have been faster
-	if err != nil || version >= len(steps) {
-		return errors.Join(err, s.checkVersion(version))
+	version, err := s.readVersion(ctx, conn) // somebody may have been faster
+	if err != nil || version == len(s.steps) {
+		return err
 	}
+	serves := s.steps[len(s.steps)-1].serves
 	if version > 0 {
 		others, err := s.holders.others()
 		if err != nil {
 			return err
 		}
-		if others > 0 {
-			return fmt.Errorf("%w: it has version %d and must be changed to version %d, but %d other processes have it open: end them first",
-				session.ErrBusy, version, len(steps), others)
+		if others > 0 && version < serves {
+			return fmt.Errorf("%w: it has version %d and must be changed to version %d, "+
+				"but %d other processes have it open: end them first",
+				session.ErrBusy, version, len(s.steps), others)
 		}
 		if err := s.backUp(ctx, version); err != nil {
 			return fmt.Errorf("back up version %d: %w", version, err)
 		}
 	}
-	for n := version; n < len(steps); n++ {
-		if _, err := conn.ExecContext(ctx, steps[n]); err != nil {
+	for n := version; n < len(s.steps); n++ {
+		if _, err := conn.ExecContext(ctx, s.steps[n].sql); err != nil {
 			return fmt.Errorf("change version %d to %d: %w", n, n+1, err)
 		}
 	}
-	for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", applicationID), fmt.Sprintf("PRAGMA user_version = %d", len(steps))} {
-		if _, err := conn.ExecContext(ctx, pragma); err != nil {
+	for _, statement := range []string{
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+		fmt.Sprintf("PRAGMA user_version = %d", len(s.steps)),
+		fmt.Sprintf("UPDATE state SET serves = %d", serves),
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -182,21 +199,14 @@ func (s *Store) backUp(ctx context.Context, version int) error {
 	return errors.Join(f.Sync(), syncDir(s.dir))
 }
 
-// checkVersion refuses a database of a newer version.
-func (s *Store) checkVersion(version int) error {
-	if version > len(steps) {
-		return fmt.Errorf("%w: %s has version %d, this program reads versions up to %d", session.ErrVersion, s.path, version, len(steps))
-	}
-	return nil
-}
-
 type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// readVersion returns the version of the database, 0 if it is empty.
-func readVersion(ctx context.Context, q queryer) (int, error) {
-	var version, app, tables int
+// readVersion returns the version of the database, 0 if it is empty. A newer one that serves this
+// program counts as its own.
+func (s *Store) readVersion(ctx context.Context, q queryer) (int, error) {
+	var version, app, tables, serves int
 	err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	if err == nil {
 		err = q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app)
@@ -207,5 +217,15 @@ func readVersion(ctx context.Context, q queryer) (int, error) {
 	if err == nil && (version != 0 || tables != 0) && app != applicationID {
 		err = fmt.Errorf("%w: it is a database of another program", session.ErrCorrupt)
 	}
-	return version, err
+	if err != nil || version <= len(s.steps) {
+		return version, err
+	}
+	err = q.QueryRowContext(ctx, "SELECT serves FROM state").Scan(&serves)
+	if err != nil || serves > len(s.steps) {
+		err = errors.Join(fmt.Errorf("%w: %s has version %d, this program has version %d: "+
+			"use a newer program, or the copy from before in the same directory",
+			session.ErrVersion, s.path, version, len(s.steps)), err)
+		return 0, err
+	}
+	return len(s.steps), nil
 }

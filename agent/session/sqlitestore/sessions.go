@@ -111,7 +111,8 @@ func (q *queries) insert(n session.New, parent *row, at int64) (session.Info, er
 		return session.Info{}, problem(session.ErrExists)
 	}
 	if n.Limit > 0 {
-		const count = "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id IS NOT NULL AND tenant = ? AND owner = ? AND internal = 0 LIMIT ?)"
+		const own = " WHERE id IS NOT NULL AND tenant = ? AND owner = ? AND internal = 0"
+		const count = "SELECT count(*) FROM (SELECT 1 FROM sessions" + own + limit + ")"
 		if err := q.row(count, n.Tenant, n.Owner, n.Limit).Scan(&there); err != nil {
 			return session.Info{}, err
 		}

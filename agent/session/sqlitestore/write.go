@@ -244,11 +244,7 @@ func (w *batcher) begin(batch []*op) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, 25*time.Millisecond) {
 		err := w.q.exec("BEGIN IMMEDIATE")
 		if err == nil {
-			var version int
-			if err = w.q.row("PRAGMA user_version").Scan(&version); err == nil {
-				err = w.store.checkVersion(version)
-			}
-			if err != nil {
+			if err = w.q.served(); err != nil {
 				_ = w.q.exec("ROLLBACK")
 			}
 			return err
@@ -264,6 +260,17 @@ func (w *batcher) begin(batch []*op) error {
 		w.store.busy.Store(true)
 		time.Sleep(wait)
 	}
+}
+
+// served returns an error if the database does not serve this program any more.
+func (q *queries) served() error {
+	var version int
+	err := q.row("PRAGMA user_version").Scan(&version)
+	if err != nil || version <= len(q.store.steps) {
+		return err
+	}
+	_, err = q.store.readVersion(context.Background(), q.conn)
+	return err
 }
 
 // queries executes statements of the writer's connection, which it prepares once.
