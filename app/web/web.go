@@ -104,7 +104,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	failed := make(chan error, 2)
-	server := serve(listener, beside(handler, handler, false), failed)
+	server := serve(listener, withProbes(handler, handler, false), failed)
 	defer server.Close()
 	defer takeUp(e, handler)()
 	if s.admin != "" {
@@ -112,7 +112,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 		if err != nil {
 			return errors.Join(fmt.Errorf("-admin: %w", err), handler.Shutdown(ctx))
 		}
-		defer serve(more, beside(handler, http.NotFoundHandler(), true), failed).Close()
+		defer serve(more, withProbes(handler, http.NotFoundHandler(), true), failed).Close()
 	}
 	page := "http://" + listener.Addr().String() + "/?token=" + url.QueryEscape(token)
 	fmt.Fprintln(e.Out, page)
@@ -155,8 +155,8 @@ func serve(l net.Listener, h http.Handler, failed chan<- error) *http.Server {
 	return server
 }
 
-// beside adds what load balancers and monitoring ask for.
-func beside(h *webbridge.Handler, rest http.Handler, metrics bool) http.Handler {
+// withProbes adds what load balancers and monitoring ask for.
+func withProbes(h *webbridge.Handler, rest http.Handler, metrics bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.Handle("GET /readyz", h.Health())
