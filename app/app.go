@@ -121,19 +121,14 @@ func Usage(format string, args ...any) error {
 func Main[D, O any](c Config[D, O]) {
 	confine.Helper()   // which becomes a command if it was started for that
 	guard.Undumpable() // there are keys in its memory
-	os.Exit(run(context.Background(), c, Process{Args: os.Args[1:]}, hurry()))
+	hurry()
+	os.Exit(Run(context.Background(), c, Process{Args: os.Args[1:]}))
 }
 
 // Run is [Main] without the process around it: it returns the exit code. It does not handle
 // signals; commands that serve end with ctx.
 func Run[D, O any](ctx context.Context, c Config[D, O], p Process) int {
-	return run(ctx, c, p, func() {})
-}
-
-// run is Run. It calls started when the first session can begin.
-func run[D, O any](ctx context.Context, c Config[D, O], p Process, started func()) int {
 	e := newEnv(p, c.Name)
-	e.started = started
 	err := c.check()
 	if err == nil {
 		c.fill(e)
@@ -159,7 +154,7 @@ func (c *Config[D, O]) check() error {
 		bad("Host.Agent, Host.Store and Host.Deps are set: use Agent, Store and Deps")
 	}
 	if len(c.Surfaces)+len(c.Commands) == 0 {
-		bad("there are no Surfaces: name some, such as those of package app/all: Surfaces: all.Surfaces()")
+		bad("there are no Surfaces: name some, or call Main of package app/all, which has all of them")
 	}
 	seen := map[string]bool{}
 	for _, s := range c.Surfaces {

@@ -160,7 +160,7 @@ func (e *Env) execute(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(words) > 0 && (strings.HasPrefix(words[0], "__complete") || words[0] == "man") {
+	if len(words) > 0 && strings.HasPrefix(words[0], "__complete") {
 		plainFlags(e.root)
 	}
 	e.root.SetArgs(words)
@@ -172,7 +172,7 @@ func (e *Env) execute(ctx context.Context, args []string) error {
 }
 
 // plainFlags takes the quotes off the texts of flags, which name their values. The help uses them;
-// completions and manuals show them.
+// completions show them.
 func plainFlags(c *cobra.Command) {
 	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
 	c.Flags().VisitAll(plain)

@@ -4,7 +4,7 @@
 // page and an MCP server, on one host and one store of sessions.
 //
 //	func main() {
-//		app.Main(app.Config[any, string]{Name: "desk", Agent: desk, Surfaces: all.Surfaces()})
+//		all.Main(all.Config[any, string]{Name: "desk", Agent: desk})
 //	}
 //
 // The program then answers a question, holds a conversation, and more:

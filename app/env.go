@@ -68,7 +68,6 @@ type Env struct {
 
 	openStore func(context.Context, *Env) (session.Store, error)
 	makeHost  func(context.Context) (*host.Host, error)
-	started   func() // is called when the host has been made
 
 	storing sync.Mutex // guards store, place, stored
 	mu      sync.Mutex
@@ -154,7 +153,7 @@ func (e *Env) Host(ctx context.Context) (*host.Host, error) {
 	}
 	e.observe(ctx)
 	h, err := e.makeHost(ctx)
-	if e.started(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()

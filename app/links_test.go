@@ -16,7 +16,7 @@ func TestProgramsLinkWhatTheyName(t *testing.T) {
 	large := map[string]string{
 		"terminal": ours + "app/internal/term/screen", "editors": ours + "acpbridge", "browsers": ours + "webbridge", "MCP": "github.com/modelcontextprotocol/go-sdk/mcp",
 		"SQLite": "modernc.org/sqlite", "keyring": "github.com/zalando/go-keyring", "models": ours + "agent/model/openaimodel", "offline": ours + "app/offline",
-		"manual": "github.com/spf13/cobra/doc", "clients": ours + "acpbridge/acpclient",
+		"manual": "github.com/cpuguy83/go-md2man/v2/md2man", "clients": ours + "acpbridge/acpclient",
 	}
 	for of, may := range map[string]string{
 		"app": "", "app/editor": "editors", "app/web": "browsers", "app/mcp": "MCP", "app/chat": "terminal editors clients", "app/sqlite": "SQLite", "app/keyring": "keyring",

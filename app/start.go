@@ -4,18 +4,23 @@ package app
 
 import (
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
-// starting is how long a program may start without collecting garbage.
-const starting = 250 * time.Millisecond
+// starting is how long a program collects no garbage, if it has less than startingMemory bytes.
+const (
+	starting       = 250 * time.Millisecond
+	startingMemory = 64 << 20
+)
 
 // hurry has a program start without collecting garbage, which takes a fifth of the time until an
-// editor has its first answer. The function that it returns ends that; so does time.
-func hurry() (end func()) {
+// editor has its first answer.
+func hurry() {
 	percent := debug.SetGCPercent(-1)
-	end = sync.OnceFunc(func() { debug.SetGCPercent(percent) })
-	time.AfterFunc(starting, end)
-	return end
+	limit := debug.SetMemoryLimit(-1) // which reads it
+	debug.SetMemoryLimit(min(limit, startingMemory))
+	time.AfterFunc(starting, func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
 }

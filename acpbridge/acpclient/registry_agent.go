@@ -13,11 +13,11 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/internal/hide"
+	"github.com/ponte-go/ponte/internal/lazy"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -104,10 +104,10 @@ const (
 )
 
 var (
-	idForm      = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*$`)
-	npmForm     = regexp.MustCompile(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)@[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
-	pypiForm    = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9._,-]+\])?(?:==|@)[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?$`)
+	idForm      = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
+	versionForm = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*$`)
+	npmForm     = lazy.Regexp(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)@[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
+	pypiForm    = lazy.Regexp(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9._,-]+\])?(?:==|@)[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?$`)
 )
 
 // platforms are the registry's names of platforms.
@@ -117,15 +117,15 @@ var platforms = []string{"darwin-aarch64", "darwin-x86_64", "linux-aarch64", "li
 func (a *RegistryAgent) check() error {
 	var errs []error
 	bad := func(where, format string, args ...any) { errs = append(errs, fmt.Errorf(where+": "+format, args...)) }
-	if !idForm.MatchString(a.ID) || len(a.ID) > 64 {
+	if !idForm().MatchString(a.ID) || len(a.ID) > 64 {
 		bad("id", "%q is not a name of lower-case letters, digits and hyphens", cutName(a.ID))
 	}
 	for _, alias := range a.Aliases {
-		if !idForm.MatchString(alias) || len(alias) > 64 {
+		if !idForm().MatchString(alias) || len(alias) > 64 {
 			bad("aliases", "%q is not a name of lower-case letters, digits and hyphens", cutName(alias))
 		}
 	}
-	if !versionForm.MatchString(a.Version) || len(a.Version) > 64 {
+	if !versionForm().MatchString(a.Version) || len(a.Version) > 64 {
 		bad("version", "%q is not a version such as 1.2.3", cutName(a.Version))
 	}
 	if a.Name == "" {
@@ -142,13 +142,13 @@ func (a *RegistryAgent) check() error {
 		bad("distribution", "it is missing: set npx, uvx, binary or command, which start the agent")
 	}
 	if p := d.NPX; p != nil {
-		if !npmForm.MatchString(p.Package) || len(p.Package) > 300 {
+		if !npmForm().MatchString(p.Package) || len(p.Package) > 300 {
 			bad("npx", "package: %q is not a package of npm with its exact version, such as name@1.2.3", cutName(p.Package))
 		}
 		errs = append(errs, checkStart("npx", p.Args, p.Env)...)
 	}
 	if p := d.UVX; p != nil {
-		if !pypiForm.MatchString(p.Package) || len(p.Package) > 300 {
+		if !pypiForm().MatchString(p.Package) || len(p.Package) > 300 {
 			bad("uvx", "package: %q is not a package of PyPI with its exact version, such as name==1.2.3", cutName(p.Package))
 		}
 		errs = append(errs, checkStart("uvx", p.Args, p.Env)...)

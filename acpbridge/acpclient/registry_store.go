@@ -144,10 +144,10 @@ func (s AgentStore) ways(a *RegistryAgent) ([]*way, error) {
 		all = append(all, w)
 	}
 	if p := a.Distribution.NPX; p != nil {
-		add(&way{tool: "npm", pkg: p.Package, name: npmForm.FindStringSubmatch(p.Package)[1], args: p.Args, env: p.Env}, "npm "+p.Package)
+		add(&way{tool: "npm", pkg: p.Package, name: npmForm().FindStringSubmatch(p.Package)[1], args: p.Args, env: p.Env}, "npm "+p.Package)
 	}
 	if p := a.Distribution.UVX; p != nil {
-		add(&way{tool: "uv", pkg: p.Package, name: pypiForm.FindStringSubmatch(p.Package)[1], args: p.Args, env: p.Env}, "uv "+p.Package)
+		add(&way{tool: "uv", pkg: p.Package, name: pypiForm().FindStringSubmatch(p.Package)[1], args: p.Args, env: p.Env}, "uv "+p.Package)
 	}
 	if b, ok := a.Distribution.Binary[s.platform()]; ok {
 		add(&way{bin: &b, args: b.Args, env: b.Env}, "binary "+b.Archive+" "+strings.ToLower(b.SHA256))

@@ -4,12 +4,12 @@ package approval
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/lazy"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/command"
@@ -81,7 +81,7 @@ var withoutQuotes = [2]*strings.Replacer{
 
 // fed finds a shell that reads its commands from a pipe, a here-document or a file, where a word
 // may be put together.
-var fed = regexp.MustCompile(
+var fed = lazy.Regexp(
 	`(?i)(^|[|&;( /])((ba|da|z|k|a)?sh(\.exe)?)( +-[a-z]+)*\s*($|[;&|)\n<])`)
 
 var brackets = strings.NewReplacer("[", " ", "]", " ", ":", " ", "+", " ", "@", " ")
@@ -106,7 +106,7 @@ func (c *call) read() *commandWords {
 			text = strings.Join(c.command.Args, " ")
 		}
 		text = strings.ReplaceAll(text, "\\\n", "")
-		w.piped, w.computed = strings.Contains(text, "|"), computes(text) || fed.MatchString(text)
+		w.piped, w.computed = strings.Contains(text, "|"), computes(text) || fed().MatchString(text)
 		lower := strings.ToLower(text)
 		for i, quotes := range withoutQuotes {
 			if i > 0 && !strings.Contains(lower, `\`) {

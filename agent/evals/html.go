@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/hide"
@@ -16,13 +17,16 @@ import (
 //go:embed report.html
 var pageText string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"number":  func(v float64) string { return fmt.Sprintf("%.4g", v) },
-	"signed":  func(v float64) string { return fmt.Sprintf("%+.4g", v) },
-	"plain":   hide.Controls,
-	"counted": counted,
-	"json":    func(v any) string { return hide.Controls(shownWhole(v)) },
-}).Parse(pageText))
+// page is parsed when the first report is written, not when a program starts.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"number":  func(v float64) string { return fmt.Sprintf("%.4g", v) },
+		"signed":  func(v float64) string { return fmt.Sprintf("%+.4g", v) },
+		"plain":   hide.Controls,
+		"counted": counted,
+		"json":    func(v any) string { return hide.Controls(shownWhole(v)) },
+	}).Parse(pageText))
+})
 
 // WriteHTML writes the report as one file that a browser opens without a network: metrics with
 // their intervals, and every transcript. With a baseline, which may be nil, it compares the two:
@@ -43,7 +47,7 @@ func CompareHTML(w io.Writer, base *Report, next ...*Report) error {
 }
 
 func writeHTML(w io.Writer, all ...htmlPage) error {
-	if err := page.Execute(w, all); err != nil {
+	if err := page().Execute(w, all); err != nil {
 		return fmt.Errorf("evals: HTML: %w", err)
 	}
 	return nil

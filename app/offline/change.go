@@ -4,6 +4,8 @@ package offline
 
 import (
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 type writeArgs struct {
@@ -141,4 +143,4 @@ func (s *script) whole(path string) (string, bool) {
 }
 
 // cutShort matches the note of read_file that the file continues.
-var cutShort = pattern(`\n\[Cut here: [^\n]*\]\n?$`)
+var cutShort = lazy.Regexp(`\n\[Cut here: [^\n]*\]\n?$`)

@@ -4,6 +4,8 @@ package offline
 
 import (
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // A clause is the part of a request that asks for one thing.
@@ -43,7 +45,7 @@ func trimSentence(s string) string {
 }
 
 // listMarker matches the marker of a list item: "1.", "2)", "-", "*".
-var listMarker = pattern(`^(\d{1,3}[.)]|[-*•])$`)
+var listMarker = lazy.Regexp(`^(\d{1,3}[.)]|[-*•])$`)
 
 // split cuts a request into clauses: at line breaks, semicolons and list markers, and at a comma, "and", "then" or
 // full stop if a verb follows.

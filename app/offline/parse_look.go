@@ -5,11 +5,13 @@ package offline
 import (
 	"strconv"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 var (
-	lineRange  = pattern(`^(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?$`)
-	pathSuffix = pattern(`^(.+?):(\d{1,9})(?:(?:-|–)(\d{1,9}))?$`)
+	lineRange  = lazy.Regexp(`^(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?$`)
+	pathSuffix = lazy.Regexp(`^(.+?):(\d{1,9})(?:(?:-|–)(\d{1,9}))?$`)
 )
 
 // read understands FILES, "lines A-B of FILE", "FILE from line A to B", "the first N lines of FILE" and FILE:A-B. "Show files" is a list.

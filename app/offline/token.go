@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // A token is a word, a quoted text or a mark of punctuation of the user's request.
@@ -61,7 +63,7 @@ func (t token) plain() string {
 }
 
 // fileLink is how a mention of a file reaches a model: a Markdown link to a file URI.
-var fileLink = pattern(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000})|<(file://[^>\n]{1,1000})>)\)`)
+var fileLink = lazy.Regexp(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000})|<(file://[^>\n]{1,1000})>)\)`)
 
 var closing = map[rune]string{'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘': "’", '«': "»", '„': "“"}
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // use calls whatever tool the user names.
@@ -27,7 +29,7 @@ func (s *script) use(st step) bool {
 }
 
 // undoCheckpoint matches the note about undo_changes in results.
-var undoCheckpoint = pattern(`call ` + toolUndo + ` with checkpoint (\d{1,9})`)
+var undoCheckpoint = lazy.Regexp(`call ` + toolUndo + ` with checkpoint (\d{1,9})`)
 
 func (s *script) undo() bool {
 	result, ok := s.call(toolUndo, "undo the last changes", json.RawMessage(`{}`))

@@ -288,7 +288,7 @@ var promised = map[string]func(v visitor){
 		require.NotZero(v, code)
 		require.Contains(v, stderr, "nobody")
 	},
-	"man": func(v visitor) { require.Contains(v, v.does("man", "chat"), `.TH "DESK-CHAT" "1"`) },
+	"man": func(v visitor) { require.Contains(v, v.does("man", "chat"), `desk\-chat \- Talk to`) },
 	"sessions": func(v visitor) {
 		_, stderr, code := v.tries("", "sessions")
 		require.Equal(v, 2, code)

@@ -11,12 +11,11 @@ package main
 import (
 	"github.com/ponte-go/ponte/agent"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/all"
 )
 
 var desk = agent.Must(agent.New(agent.Config[any, string]{Name: "desk", Tools: tools}))
 
 func main() {
-	app.Main(app.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk, Surfaces: all.Surfaces()})
+	all.Main(all.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk})
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -43,18 +44,18 @@ func TestMain(m *testing.M) {
 func run(t *testing.T, in io.Reader, out io.Writer, args ...string) (stderr string, code int) {
 	t.Helper()
 	var errs bytes.Buffer
-	c := app.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk, Surfaces: all.Surfaces()}
+	c := all.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk}
 	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
-	code = app.Run(t.Context(), c, app.Process{Args: args, In: in, Out: out, Err: &errs})
+	code = all.Run(t.Context(), c, app.Process{Args: args, In: in, Out: out, Err: &errs})
 	return errs.String(), code
 }
 
 // runIn runs the program until ctx ends, and returns its exit code.
 func runIn(ctx context.Context, out io.WriteCloser, args ...string) int {
 	defer out.Close()
-	c := app.Config[any, string]{Name: "desk", Agent: desk, Surfaces: all.Surfaces()}
+	c := all.Config[any, string]{Name: "desk", Agent: desk}
 	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
-	return app.Run(ctx, c, app.Process{Args: args, Out: out})
+	return all.Run(ctx, c, app.Process{Args: args, Out: out})
 }
 
 // freeAddress returns an address that nobody listens on.
@@ -103,9 +104,9 @@ func TestWeb(t *testing.T) {
 	out, in := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		c := app.Config[any, string]{Name: "desk", Agent: desk, Surfaces: all.Surfaces()}
+		c := all.Config[any, string]{Name: "desk", Agent: desk}
 		c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
-		done <- app.Run(ctx, c, app.Process{Args: []string{"web", "-open=false", "-admin", "127.0.0.1:0", "-no-store"}, Out: in})
+		done <- all.Run(ctx, c, app.Process{Args: []string{"web", "-open=false", "-admin", "127.0.0.1:0", "-no-store"}, Out: in})
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
@@ -172,7 +173,8 @@ func TestServerForOtherAgents(t *testing.T) {
 	require.Zero(t, <-done)
 }
 
-// TestProgramIsShort keeps what docs/app.md promises: an agent becomes a program in twelve lines of Go beside its tools.
+// TestProgramIsShort keeps what docs/app.md promises: an agent becomes a program in eleven lines of Go beside its tools,
+// and none of them is about surfaces: package all is the only one of the program, and it is imported once.
 func TestProgramIsShort(t *testing.T) {
 	data, err := os.ReadFile("main.go")
 	require.NoError(t, err)
@@ -184,7 +186,9 @@ func TestProgramIsShort(t *testing.T) {
 			lines++
 		}
 	}
-	require.LessOrEqual(t, lines, 12)
+	require.LessOrEqual(t, lines, 11)
+	require.Len(t, regexp.MustCompile(`"[^"]+/app[/"]`).FindAllString(code, -1), 1)
+	require.NotRegexp(t, `(?i)surface|chat|editor|web|mcp|terminal`, code)
 	page, err := os.ReadFile("../../docs/app.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page), code[strings.Index(code, "\nvar desk"):])
@@ -212,5 +216,5 @@ func TestPeerIsCounted(t *testing.T) {
 	}
 	require.Equal(t, strings.Join(lines, ""), program)
 	require.Len(t, lines, 19)
-	require.Contains(t, string(page), "| Lines beside the tools | 12 | 19 |")
+	require.Contains(t, string(page), "| Lines beside the tools | 11 | 19 |")
 }

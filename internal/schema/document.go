@@ -46,7 +46,7 @@ func nullable(s *jsonschema.Schema) (inner *jsonschema.Schema, ok bool) {
 }
 
 func isAnything(s *jsonschema.Schema) bool {
-	return reflect.DeepEqual(s, jsonschema.TrueSchema) || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
+	return s.Type == "" && s.Properties == nil && (reflect.DeepEqual(s, jsonschema.TrueSchema) || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything()))
 }
 
 // isNothing reports whether s is the boolean schema false.

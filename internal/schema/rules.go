@@ -199,7 +199,7 @@ func (r *rules) add(token string) error {
 
 // ruleParam returns the parameter of a rule without the escapes of the validator.
 func ruleParam(param string) string {
-	return strings.NewReplacer("0x2C", ",", "0x7C", "|").Replace(param)
+	return strings.ReplaceAll(strings.ReplaceAll(param, "0x2C", ","), "0x7C", "|")
 }
 
 func isBound(rule string) bool {

@@ -5,13 +5,13 @@ package command
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // Effects returns the effects of a command that its line shows. It never fails, and always returns
@@ -114,7 +114,7 @@ func cleaned(clean, name string) string {
 // hosts adds the hosts that words name, as a part of addresses, or as in ssh and git.
 func (r *effectReader) hosts(words []string) {
 	for _, w := range words {
-		for _, found := range address.FindAllStringSubmatch(w, -1) {
+		for _, found := range address().FindAllStringSubmatch(w, -1) {
 			host := found[1]
 			host = host[strings.LastIndexByte(host, '@')+1:]
 			if bracket := strings.IndexByte(host, ']'); bracket > 0 {
@@ -138,7 +138,7 @@ func (r *effectReader) hosts(words []string) {
 }
 
 // address finds what is between the scheme of an address and its path.
-var address = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>(){}|;,?#\\]+)`)
+var address = lazy.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>(){}|;,?#\\]+)`)
 
 // line adds the effects of a line for a shell.
 func (r *effectReader) line(line string, depth int) {

@@ -122,7 +122,7 @@ func (m *matcher) longOption(r *Rule, args []string) int {
 // shortOptions is singleOption for letters behind one dash, of which the last may have a value.
 func (m *matcher) shortOptions(r *Rule, args []string) int {
 	letters := args[0][1:]
-	if r.count && kinds["number"].MatchString(letters) && letters[0] >= '0' && letters[0] <= '9' {
+	if r.count && kinds["number"]().MatchString(letters) && letters[0] >= '0' && letters[0] <= '9' {
 		return 1
 	}
 	for i := range len(letters) {
@@ -172,7 +172,7 @@ func (m *matcher) operands(r *Rule, operands []string) bool {
 	case kind == "" || r.most > 0 && len(operands) > r.most:
 		return false
 	case kind == "sed":
-		if !kinds["lines"].MatchString(operands[0]) {
+		if !kinds["lines"]().MatchString(operands[0]) {
 			return false
 		}
 		kind, operands = "path", operands[1:]
@@ -204,7 +204,7 @@ func (m *matcher) isKind(kind, value string) bool {
 	case "package": // any other word names a package of a dependency, or of the standard library
 		return (value == "." || strings.HasPrefix(value, "./") || filepath.IsAbs(value) || strings.HasSuffix(value, ".go")) && m.isKind("path", value)
 	}
-	return kinds[kind].MatchString(value)
+	return kinds[kind]().MatchString(value)
 }
 
 // safePath reports whether a path means one thing to every program: nothing expands it, no character at its beginning makes

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // Rule is one line of the allow-list: what a named scope covers.
@@ -44,13 +46,13 @@ const (
 var classes = map[string]class{"looks": looks, "changes": changes, "runs": runs}
 
 // kinds are what values and operands may be, besides "path": a path in the directories of the place.
-var kinds = map[string]*regexp.Regexp{
-	"number":   regexp.MustCompile(`^[-+]?[0-9]+[A-Za-z]?$`),
-	"duration": regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`),
-	"word":     regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.,:+-]*$`),
-	"lines":    regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?p$`),
-	"format":   regexp.MustCompile(`^\+[ -~]+$`),
-	"text":     regexp.MustCompile(`(?s)^.*$`),
+var kinds = map[string]func() *regexp.Regexp{
+	"number":   lazy.Regexp(`^[-+]?[0-9]+[A-Za-z]?$`),
+	"duration": lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`),
+	"word":     lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.,:+-]*$`),
+	"lines":    lazy.Regexp(`^[0-9]+(,([0-9]+|\$))?p$`),
+	"format":   lazy.Regexp(`^\+[ -~]+$`),
+	"text":     lazy.Regexp(`(?s)^.*$`),
 }
 
 var nameRE = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_:-]*$`)

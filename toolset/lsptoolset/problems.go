@@ -7,11 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/lazy"
 	"github.com/ponte-go/ponte/internal/lsp"
 )
 
@@ -224,11 +224,11 @@ func (p *problem) text(v *project) string {
 }
 
 // numbered matches numbers of lines and columns in messages.
-var numbered = regexp.MustCompile(`(?i)(:|\b(?:line|column|col|at) )\d+`)
+var numbered = lazy.Regexp(`(?i)(:|\b(?:line|column|col|at) )\d+`)
 
 // key identifies a problem wherever its line is now.
 func (p *problem) key() string {
-	message := numbered.ReplaceAllString(p.message, "$1")
+	message := numbered().ReplaceAllString(p.message, "$1")
 	return fmt.Sprintf("%s\x00%d\x00%s\x00%s", p.path, p.severity, p.source, message)
 }
 

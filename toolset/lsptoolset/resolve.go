@@ -5,11 +5,11 @@ package lsptoolset
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ponte-go/ponte/internal/lazy"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -33,11 +33,11 @@ type target struct {
 }
 
 // placed are names such as "a/b.go:12 Run" and "a/b.go Run".
-var placed = regexp.MustCompile(`^(\S+?\.\w+)(?::(\d+)(?::\d+)?)?\s+(\S.*)$`)
+var placed = lazy.Regexp(`^(\S+?\.\w+)(?::(\d+)(?::\d+)?)?\s+(\S.*)$`)
 
 // split reads a name with a place in front of it.
 func (in *symbolArgs) split() {
-	if m := placed.FindStringSubmatch(in.Symbol); m != nil && in.Path == "" {
+	if m := placed().FindStringSubmatch(in.Symbol); m != nil && in.Path == "" {
 		in.Path, in.Symbol = m[1], m[3]
 		if in.Line == 0 {
 			in.Line, _ = strconv.Atoi(m[2])

@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // rawKey is the only member of an object that replaces structured content in the SDK: a string with
@@ -21,12 +22,12 @@ var (
 	structuredName = []byte(`"structuredContent"`)
 	schemaName     = []byte(`"inputSchema"`)
 	// longNumber matches numbers that the SDK may round.
-	longNumber = regexp.MustCompile(`[0-9]{16}|[0-9][.eE]`)
+	longNumber = lazy.Regexp(`[0-9]{16}|[0-9][.eE]`)
 )
 
 // mayRound reports whether the SDK may change the numbers of a message.
 func mayRound(message []byte) bool {
-	return bytes.Contains(message, structuredName) || bytes.Contains(message, schemaName) && longNumber.Match(message)
+	return bytes.Contains(message, structuredName) || bytes.Contains(message, schemaName) && longNumber().Match(message)
 }
 
 // verbatim hides the structured content of a result from the SDK, and adds to the tools of a list
@@ -68,7 +69,7 @@ func verbatimTools(list []byte) []byte {
 	for _, tool := range tools {
 		schemas := map[string]string{}
 		for _, name := range []string{"inputSchema", "outputSchema"} {
-			if longNumber.Match(tool[name]) {
+			if longNumber().Match(tool[name]) {
 				schemas[name] = string(tool[name])
 			}
 		}

@@ -4,14 +4,15 @@ package workspace
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // lineFragment is how editors and web sites name lines in links: L5, L5-10, L5:10, L5-L10, and 5
 // or L5,3 or L5C3-L10C7 with columns.
-var lineFragment = regexp.MustCompile(`^L?(\d{1,9})(?:[C,]\d{1,9})?(?:[-:]L?(\d{1,9})(?:[C,]\d{1,9})?)?$`)
+var lineFragment = lazy.Regexp(`^L?(\d{1,9})(?:[C,]\d{1,9})?(?:[-:]L?(\d{1,9})(?:[C,]\d{1,9})?)?$`)
 
 // ParseLink splits a link of an editor to a file into the file's URI and the lines that are
 // meant. Links are URIs with the scheme "file" that may have a fragment with lines, such as
@@ -30,7 +31,7 @@ func ParseLink(uri string) (path string, lines Range) {
 	if !fragmented {
 		return path, Range{}
 	}
-	m := lineFragment.FindStringSubmatch(fragment)
+	m := lineFragment().FindStringSubmatch(fragment)
 	if m == nil {
 		return uri, Range{}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"sync"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -189,10 +190,10 @@ func (q *queries) supersede(r *leased, e *session.Entry) (gone int64, err error)
 	return gone, q.exec("DELETE FROM entries WHERE "+which, args...)
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // checksum covers all of an entry, and whose it is.
 func checksum(num int64, e *session.Entry) int64 {
 	head := fmt.Appendf(make([]byte, 0, 128), "%d %d %d %q %q %q ", num, e.Seq, e.Time.UnixNano(), e.Kind, e.Run, e.Key)
-	return int64(crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, e.Data))
+	return int64(crc32.Update(crc32.Checksum(head, castagnoli()), castagnoli(), e.Data))
 }

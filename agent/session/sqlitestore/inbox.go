@@ -37,7 +37,7 @@ func scanItem(from scanner, num int64) (session.Item, error) {
 // itemSum covers all of an item, and whose it is.
 func itemSum(num int64, i *session.Item) int64 {
 	head := fmt.Appendf(make([]byte, 0, 128), "%d %q %d %d %d %q %q %d %q %q ", num, i.ID, i.Pos, i.Version, i.Rev, i.Kind, i.State, i.Time.UnixNano(), i.By, i.Digest)
-	return int64(crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, i.Data))
+	return int64(crc32.Update(crc32.Checksum(head, castagnoli()), castagnoli(), i.Data))
 }
 
 // findItem returns an item of a session.
