@@ -168,6 +168,21 @@ func TestEditsOfServers(t *testing.T) {
 	)
 }
 
+// Fixes are asked for where the problems are, as editors do: gopls fixes the range of the request.
+func TestFixesAreOfTheirProblems(t *testing.T) {
+	b := newBench(t, fakeConfig(t, "fixes the range"), lsptoolset.Options{Trust: true, Budget: -1}, files{"x.toy": "def a\n  b BAD c\n"})
+	for _, line := range []string{"", `,"line":2`} {
+		require.Equal(
+			t,
+			"Remove [quickfix.remove]\nSort [source]\nFormat the file [source.format]",
+			b.call("code_actions", `{"path":"x.toy"`+line+`}`).Text,
+		)
+		b.call("code_actions", `{"path":"x.toy","apply":"Remove"`+line+`}`)
+		require.Equal(t, "def a\n  b  c\n", b.read("x.toy"))
+		b.write("x.toy", "def a\n  b BAD c\n")
+	}
+}
+
 func TestFormat(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
 	b.call("code_actions", `{"path":"sub/b.toy","apply":"Format the file"}`)

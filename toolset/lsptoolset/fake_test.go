@@ -4,6 +4,7 @@ package lsptoolset_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,6 +146,8 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 		switch f.mode {
 		case "utf-8":
 			capabilities["positionEncoding"] = "utf-8"
+		case "knows calls":
+			capabilities["callHierarchyProvider"] = true
 		case "is asked for diagnostics":
 			capabilities["diagnosticProvider"] = map[string]any{"interFileDependencies": true}
 		}
@@ -185,11 +188,15 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 				d.r.Start.Line += 10_000
 				d.r.End.Line += 10_000
 			}
+			kind := lsp.SymbolFunction
+			if strings.HasPrefix(d.name, "T") {
+				kind = lsp.SymbolClass
+			}
 			all = append(
 				all,
 				lsp.DocumentSymbol{
 					Name:           d.name,
-					Kind:           lsp.SymbolFunction,
+					Kind:           kind,
 					Range:          d.line,
 					SelectionRange: d.r,
 				},
@@ -241,6 +248,21 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 			}
 		}
 		return all, nil
+	case "textDocument/prepareCallHierarchy":
+		line := strings.Split(f.docs[uri], "\n")[at.Position.Line]
+		name := line[strings.LastIndexByte(line[:at.Position.Character], ' ')+1:]
+		if strings.HasPrefix(name, "T") {
+			return nil, errors.New("not a function")
+		}
+		return []lsp.CallHierarchyItem{{Name: name, URI: uri}}, nil
+	case "callHierarchy/incomingCalls":
+		var p struct{ Item lsp.CallHierarchyItem }
+		_ = json.Unmarshal(params, &p)
+		var all []lsp.CallHierarchyIncomingCall
+		for _, r := range occurrences(f.docs[p.Item.URI], p.Item.Name) {
+			all = append(all, lsp.CallHierarchyIncomingCall{From: p.Item, FromRanges: []lsp.Range{r}})
+		}
+		return all, nil
 	case "textDocument/rename":
 		return f.rename(uri, wordAt(f.docs[uri], at.Position, f.mode == "utf-8"), at.NewName), nil
 	case "textDocument/formatting":
@@ -249,6 +271,16 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 			{Range: lsp.Range{End: t.End(f.encoding())}, NewText: f.docs[uri] + "# formatted\n"},
 		}, nil
 	case "textDocument/codeAction":
+		if f.mode == "fixes the range" {
+			var p lsp.CodeActionParams
+			_ = json.Unmarshal(params, &p)
+			all := []any{map[string]any{"title": "Sort", "kind": "source"}}
+			for range p.Context.Diagnostics {
+				edit := map[string]any{"changes": map[string]any{uri: []lsp.TextEdit{{Range: p.Range}}}}
+				all = append(all, map[string]any{"title": "Remove", "kind": "quickfix.remove", "edit": edit})
+			}
+			return all, nil
+		}
 		return []any{
 			map[string]any{
 				"title": "Apply by command",

@@ -30,6 +30,8 @@ type target struct {
 	// title is its name, and symbol what is known of it if the place is its definition.
 	title  string
 	symbol *symbol
+	// others are symbols that have the same name.
+	others []symbol
 }
 
 // placed are names such as "a/b.go:12 Run" and "a/b.go Run".
@@ -100,10 +102,14 @@ func (c *call) inFile(ctx context.Context, l *link, d *document, path []string) 
 	if err != nil {
 		return nil, c.failed(ctx, err)
 	}
-	found := matching(all, path)
+	found, others := matching(all, path)
 	switch len(found) {
 	case 1:
-		return c.defined(l, d, &found[0])
+		t, err := c.defined(l, d, &found[0])
+		if t != nil {
+			t.others = others
+		}
+		return t, err
 	case 0:
 		at := mentions(d.text.String(), path)
 		if len(at) == 0 {
@@ -149,9 +155,9 @@ func (c *call) overloaded(ctx context.Context, l *link, d *document, found []sym
 // maxOverloads is how many declarations may be one symbol.
 const maxOverloads = 50
 
-// matching returns the symbols with a name, or else those that have it in another case.
-func matching(all []symbol, path []string) []symbol {
-	var found []symbol
+// matching returns the symbols with a name, or else those that have it in another case. A name means
+// what is at the top of a file or package, if just one of that name is: others are the rest.
+func matching(all []symbol, path []string) (found, others []symbol) {
 	for i := range all {
 		if endsWith(all[i].path, path) {
 			found = append(found, all[i])
@@ -164,19 +170,44 @@ func matching(all []symbol, path []string) []symbol {
 			}
 		}
 	}
-	// A name alone means what is at the top, if just one of that name is.
-	shortest := slices.MinFunc(
-		append([]symbol{{path: make([]string, 1000)}}, found...),
-		func(a, b symbol) int { return len(a.path) - len(b.path) },
-	)
-	top := slices.DeleteFunc(
-		slices.Clone(found),
-		func(s symbol) bool { return len(s.path) > len(shortest.path) },
-	)
-	if len(top) == 1 && len(top[0].path) == len(path) {
-		return top
+	top := -1
+	for i := range found {
+		if len(found[i].path)-found[i].pkg > len(path) {
+			continue
+		}
+		if top >= 0 {
+			return found, nil
+		}
+		top = i
 	}
-	return found
+	if top < 0 {
+		return found, nil
+	}
+	return found[top : top+1 : top+1], slices.Concat(found[:top], found[top+1:])
+}
+
+// named returns all symbols with a name.
+func named(all []symbol, path []string) []symbol {
+	found, others := matching(all, path)
+	return append(found, others...)
+}
+
+// andOthers returns the end of an answer about a symbol whose name others have, too.
+func (c *call) andOthers(t *target) string {
+	const most = 5
+	var lines []string
+	for i := range t.others {
+		lines = append(lines, t.others[i].line(c.view))
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("%d more", more))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n[This is " + t.symbol.line(c.view) + ". Others of this name: " + strings.Join(lines, ", ") + "]"
 }
 
 // defined returns a symbol of a document as a target: its name in the text.
@@ -195,7 +226,7 @@ func (c *call) defined(l *link, d *document, s *symbol) (*target, error) {
 	if at := words(d.text.String()[from:to], s.path[len(s.path)-1]); len(at) > 0 {
 		from += at[0]
 	}
-	return &target{l, d, from, s.title(), s}, nil
+	return &target{l, d, from, s.title(), s, nil}, nil
 }
 
 // onLine finds a symbol that a line mentions.
@@ -240,7 +271,7 @@ func (c *call) sameAt(
 ) (*target, error) {
 	title := strings.Join(path, ".")
 	if len(at) == 1 {
-		return &target{l, d, at[0], title, nil}, nil
+		return &target{l, d, at[0], title, nil, nil}, nil
 	}
 	var first *target
 	var at0 string
@@ -255,7 +286,7 @@ func (c *call) sameAt(
 		}
 		where := c.name(&found[0]) + ":" + strconv.Itoa(int(found[0].span.Start.Character))
 		if first == nil {
-			first, at0 = &target{l, d, offset, title, nil}, where
+			first, at0 = &target{l, d, offset, title, nil, nil}, where
 		}
 		if line := fmt.Sprintf("line %d: defined at %s", d.text.LineOf(offset)+1, c.name(&found[0])); where != at0 ||
 			others == nil {

@@ -20,7 +20,10 @@ func (c *call) find(ctx context.Context, path []string, dir workspace.Location) 
 	if err != nil {
 		return nil, err
 	}
-	found := matching(all, path)
+	found, others := matching(all, path)
+	if len(all) >= fullAnswer { // there may be more at the top
+		found, others = append(found, others...), nil
+	}
 	if len(found) == 0 && len(path) > 1 {
 		if t, err := c.member(ctx, path, dir); t != nil || err != nil {
 			return t, err
@@ -50,13 +53,23 @@ func (c *call) find(ctx context.Context, path []string, dir workspace.Location) 
 	if err != nil {
 		return nil, c.failed(ctx, err)
 	}
-	for _, s := range matching(outline, path) {
-		if s.kind == found[0].kind || endsWith(found[0].path, s.path) {
-			return c.defined(l, docs[0], &s)
+	best := &found[0]
+	inFile, _ := matching(outline, path)
+	for i := range inFile {
+		if inFile[i].kind == best.kind || endsWith(best.path, inFile[i].path) {
+			best = &inFile[i]
+			break
 		}
 	}
-	return c.defined(l, docs[0], &found[0])
+	t, err := c.defined(l, docs[0], best)
+	if t != nil {
+		t.others = others
+	}
+	return t, err
 }
+
+// fullAnswer is how many symbols some servers find at most.
+const fullAnswer = 100
 
 // maxContainers is in how many files a member is looked for.
 const maxContainers = 10
@@ -68,7 +81,7 @@ func (c *call) member(ctx context.Context, path []string, dir workspace.Location
 	if err != nil {
 		return nil, err
 	}
-	containers := matching(all, path[:len(path)-1])
+	containers := named(all, path[:len(path)-1])
 	seen := map[string]bool{}
 	var found []symbol
 	var last *target
@@ -89,7 +102,7 @@ func (c *call) member(ctx context.Context, path []string, dir workspace.Location
 		if err != nil {
 			return nil, c.failed(ctx, err)
 		}
-		members := matching(outline, path)
+		members, _ := matching(outline, path)
 		if len(members) > 0 {
 			if last, err = c.inFile(ctx, links[file], docs[0], path); err != nil {
 				return nil, err

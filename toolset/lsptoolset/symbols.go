@@ -15,8 +15,9 @@ import (
 
 // symbol is a symbol of the project.
 type symbol struct {
-	// path has the elements of its full name.
+	// path has the elements of its full name, the first pkg of which are its package's.
 	path  []string
+	pkg   int
 	kind  lsp.SymbolKind
 	at    workspace.Location
 	full  lsp.Range // the whole of it
@@ -139,15 +140,19 @@ func (l *link) search(ctx context.Context, query string) ([]symbol, error) {
 		if err != nil || s.Location.Range == nil || len(all) >= maxSymbols {
 			continue // it is not the project's
 		}
-		path := namePath(s.Name)
+		path, pkg := namePath(s.Name), 0
 		if container := namePath(s.ContainerName); !strings.Contains(s.ContainerName, "/") &&
 			!endsWith(path[:max(len(path)-1, 0)], container) {
 			path = append(container, path...) // otherwise it is a package, and in the name
+		}
+		if l.guest.server.Name == "gopls" {
+			pkg = 1
 		}
 		all = append(
 			all,
 			symbol{
 				path: path,
+				pkg:  pkg,
 				kind: s.Kind,
 				at:   at,
 				full: *s.Location.Range,

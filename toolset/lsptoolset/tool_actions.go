@@ -91,19 +91,57 @@ func (in codeActionsArgs) span(l *link, d *document) lsp.Range {
 	}
 }
 
-// actions asks for code actions. Plain commands become actions without an edit.
+// maxFixed is how many problems a server is asked to fix at once.
+const maxFixed = 20
+
+// actions asks for code actions on lines. Fixes of problems are asked for where these are: some
+// servers fix what the range of the request is, whatever the problem is that they were told.
 func (l *link) actions(ctx context.Context, d *document, span lsp.Range) ([]lsp.CodeAction, error) {
-	params := lsp.CodeActionParams{
-		TextDocument: lsp.TextDocumentIdentifier{URI: d.uri},
-		Range:        span,
-		Context:      lsp.CodeActionContext{Diagnostics: []lsp.Diagnostic{}},
-	}
+	var problems []lsp.Diagnostic
 	if p := l.known()[d.at.Path]; p != nil {
 		for _, found := range p.items {
 			if found.Range.Start.Line <= span.End.Line && found.Range.End.Line >= span.Start.Line {
-				params.Context.Diagnostics = append(params.Context.Diagnostics, found)
+				problems = append(problems, found)
 			}
 		}
+	}
+	var all []lsp.CodeAction
+	for _, found := range problems[:min(len(problems), maxFixed)] {
+		fixes, err := l.actionsAt(ctx, d, found.Range, []lsp.Diagnostic{found}, quickFix)
+		if err != nil {
+			return nil, err
+		}
+		for i := range fixes {
+			if kind, _, _ := strings.Cut(fixes[i].Kind, "."); kind == quickFix {
+				all = append(all, fixes[i])
+			}
+		}
+	}
+	others, err := l.actionsAt(ctx, d, span, problems)
+	for i := range others {
+		if !slices.ContainsFunc(all, func(a lsp.CodeAction) bool {
+			return a.Title == others[i].Title && a.Kind == others[i].Kind
+		}) {
+			all = append(all, others[i])
+		}
+	}
+	return all, err
+}
+
+const quickFix = "quickfix"
+
+// actionsAt asks for code actions of these kinds. Plain commands become actions without an edit.
+func (l *link) actionsAt(
+	ctx context.Context,
+	d *document,
+	span lsp.Range,
+	problems []lsp.Diagnostic,
+	kinds ...string,
+) ([]lsp.CodeAction, error) {
+	params := lsp.CodeActionParams{
+		TextDocument: lsp.TextDocumentIdentifier{URI: d.uri},
+		Range:        span,
+		Context:      lsp.CodeActionContext{Diagnostics: append([]lsp.Diagnostic{}, problems...), Only: kinds},
 	}
 	var raw []json.RawMessage
 	if err := l.call(ctx, "textDocument/codeAction", params, &raw); err != nil {

@@ -46,8 +46,9 @@ func (in editSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 	if err != nil {
 		return nil, c.failed(ctx, err)
 	}
-	found := matching(all, path)
+	found, _ := matching(all, path)
 	if in.Line > 0 {
+		found = named(all, path)
 		kept := found[:0:0]
 		for i := range found {
 			if int(found[i].full.Start.Line)+1 == in.Line ||

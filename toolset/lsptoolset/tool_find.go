@@ -3,6 +3,7 @@
 package lsptoolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -157,12 +158,15 @@ func (in findDefinitionArgs) needs(ctx context.Context, c *call) ([]*Server, err
 }
 
 func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (toolset.Result, error) {
+	what := cmp.Or(in.Kind, "definition")
+	title := strings.ToUpper(what[:1]) + what[1:] + " of "
+	c.show(title + shown(in.Symbol, 200))
 	t, err := c.resolve(ctx, in.symbolArgs)
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	method, able, what := "textDocument/definition", t.link.can.DefinitionProvider, "definition"
-	switch in.Kind {
+	method, able := "textDocument/definition", t.link.can.DefinitionProvider
+	switch what {
 	case "implementations":
 		method, able, what = "textDocument/implementation", t.link.can.ImplementationProvider, "implementation"
 	case "type":
@@ -185,8 +189,7 @@ func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (tools
 			},
 		}
 	}
-	title := strings.ToUpper(what[:1]) + what[1:] + " of " + t.title
-	c.show(title, found...)
+	c.show(title+t.title, found...)
 	if len(found) == 0 {
 		return text("The language server knows no %s of %s.%s", what, t.title, c.incomplete(t.link))
 	}
@@ -209,7 +212,7 @@ func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (tools
 			}
 		}
 	}
-	return toolset.Result{Text: answer}, nil
+	return toolset.Result{Text: answer + c.andOthers(t)}, nil
 }
 
 // places asks for places about a symbol, sorted. Files that the answer names and whose text is not

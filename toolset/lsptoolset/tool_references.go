@@ -25,6 +25,11 @@ func (in findReferencesArgs) needs(ctx context.Context, c *call) ([]*Server, err
 }
 
 func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (toolset.Result, error) {
+	what := "References to "
+	if in.Kind == "callers" || in.Kind == "callees" {
+		what = strings.ToUpper(in.Kind[:1]) + in.Kind[1:] + " of "
+	}
+	c.show(what + shown(in.Symbol, 200))
 	t, err := c.resolve(ctx, in.symbolArgs)
 	if err != nil {
 		return toolset.Result{}, err
@@ -50,14 +55,15 @@ func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (tools
 		return toolset.Result{}, err
 	}
 	found = sortPlaces(found)
-	c.show("References to "+t.title, found...)
+	c.show(what+t.title, found...)
 	if len(found) == 0 {
-		return text("Nothing refers to %s.%s", t.title, c.incomplete(t.link))
+		return text("Nothing refers to %s.%s%s", t.title, c.andOthers(t), c.incomplete(t.link))
 	}
 	ts := c.texts(t)
 	return text(
-		"%s%s",
+		"%s%s%s",
 		page(c.lines(ctx, ts, found, nil), in.Offset, "references"),
+		c.andOthers(t),
 		c.incomplete(t.link),
 	)
 }
@@ -75,6 +81,46 @@ func (c *call) references(ctx context.Context, t *target, declarations bool) ([]
 	return t.link.places(raw)
 }
 
+// callable returns what the server knows of a function, nothing if the symbol is none.
+func (t *target) callable(ctx context.Context) (items []lsp.CallHierarchyItem, err error) {
+	err = t.link.call(ctx, "textDocument/prepareCallHierarchy", t.link.position(t.doc, t.offset), &items)
+	return items, err
+}
+
+// onlyFunction returns the one function among the symbols of the target's name, nil if there are
+// none or several.
+func (c *call) onlyFunction(ctx context.Context, t *target) *target {
+	if t.symbol == nil {
+		return nil
+	}
+	rest := []symbol{*t.symbol}
+	var found []symbol
+	for i := range t.others {
+		switch t.others[i].kind {
+		case lsp.SymbolFunction, lsp.SymbolMethod, lsp.SymbolConstructor:
+			found = append(found, t.others[i])
+		default:
+			rest = append(rest, t.others[i])
+		}
+	}
+	if len(found) != 1 || c.session.CheckRead(ctx, found[0].at.Path) != nil {
+		return nil
+	}
+	if s, _ := c.view.pool.forFile(found[0].at.Path); s != t.link.guest.server {
+		return nil
+	}
+	docs, err := t.link.sync(ctx, c.ws, found[0].at.Path)
+	if err != nil {
+		return nil
+	}
+	other, err := c.defined(t.link, docs[0], &found[0])
+	if err != nil {
+		return nil
+	}
+	other.others = rest
+	return other
+}
+
 // calls lists the callers of a function, or what it calls, with the places of the calls.
 func (c *call) calls(
 	ctx context.Context,
@@ -88,12 +134,18 @@ func (c *call) calls(
 			t.link.guest.server.Name,
 		)
 	}
-	var items []lsp.CallHierarchyItem
-	if err := t.link.call(ctx, "textDocument/prepareCallHierarchy", t.link.position(t.doc, t.offset), &items); err != nil {
+	items, err := t.callable(ctx)
+	if len(items) == 0 { // gopls answers with an error for a type
+		if other := c.onlyFunction(ctx, t); other != nil {
+			t = other
+			items, err = t.callable(ctx)
+		}
+	}
+	if err != nil {
 		return toolset.Result{}, c.failed(ctx, err)
 	}
 	if len(items) == 0 {
-		return toolset.Result{}, toolset.Failed("%s is not a function.", t.title)
+		return toolset.Result{}, toolset.Failed("%s is not a function.%s", t.title, c.andOthers(t))
 	}
 	var found []place
 	names := map[place]string{}
@@ -105,7 +157,6 @@ func (c *call) calls(
 			}
 		}
 	}
-	var err error
 	if kind == "callers" {
 		var calls []lsp.CallHierarchyIncomingCall
 		if err = t.link.call(ctx, "callHierarchy/incomingCalls", map[string]any{"item": items[0]}, &calls); err == nil {
@@ -129,7 +180,7 @@ func (c *call) calls(
 	found = sortPlaces(found)
 	c.show(strings.ToUpper(kind[:1])+kind[1:]+" of "+t.title, found...)
 	if len(found) == 0 {
-		return text("%s has no %s in this project.%s", t.title, kind, c.incomplete(t.link))
+		return text("%s has no %s in this project.%s%s", t.title, kind, c.andOthers(t), c.incomplete(t.link))
 	}
 	ts := c.texts(t)
 	lines := c.lines(
@@ -138,5 +189,5 @@ func (c *call) calls(
 		found,
 		func(i int) string { return " [" + shown(names[found[i]], 200) + "]" },
 	)
-	return text("%s%s", page(lines, offset, kind), c.incomplete(t.link))
+	return text("%s%s%s", page(lines, offset, kind), c.andOthers(t), c.incomplete(t.link))
 }

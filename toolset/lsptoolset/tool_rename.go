@@ -59,6 +59,9 @@ func (in renameSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 		return nil, err
 	}
 	b, err := c.plan(ctx, t.link, "Rename "+t.title+" to "+shown(in.NewName, 200), edit)
+	if others := strings.Trim(c.andOthers(t), "\n[]"); err == nil && others != "" {
+		b.notes = append(b.notes, others+".")
+	}
 	return b, err
 }
 

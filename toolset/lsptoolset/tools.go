@@ -184,6 +184,7 @@ func (t *tools[D]) define() {
 }
 
 func (c *call) renameSymbol(ctx context.Context, in renameSymbolArgs) (toolset.Result, error) {
+	c.show("Rename " + shown(in.Symbol, 200) + " to " + shown(in.NewName, 200))
 	return c.change(ctx, in)
 }
 

@@ -128,14 +128,16 @@ func TestCallsHaveTitlesAndLocations(t *testing.T) {
 	for _, e := range b.host.Events() {
 		shown = append(shown, e.(view.Change).Entity)
 	}
-	require.Len(t, shown, 1)
-	require.Equal(t, "References to run", shown[0].Title)
+	require.Len(t, shown, 2)
+	require.Equal(t, "References to run", shown[0].Title, "while the server is started")
+	require.Empty(t, shown[0].Locations)
+	require.Equal(t, "References to run", shown[1].Title)
 	require.Equal(t, []view.Location{
 		{
 			Path: filepath.Join(b.dir, "a.toy"),
 			Line: 2,
 		}, {Path: filepath.Join(b.dir, "a.toy"), Line: 2}, {Path: filepath.Join(b.dir, "sub", "b.toy"), Line: 2},
-	}, shown[0].Locations)
+	}, shown[1].Locations)
 }
 
 func TestMissingServersAreNamed(t *testing.T) {
@@ -216,4 +218,42 @@ func TestOffer(t *testing.T) {
 		names(b.session, lsptoolset.Options{}),
 	)
 	require.Empty(t, names(nil, lsptoolset.Options{}))
+}
+
+// A name that one symbol at the top has means that one. Answers, and the user's question, name the others.
+func TestNamesMeanWhatIsAtTheTop(t *testing.T) {
+	const others = "[This is run (function) a.toy:2. Others of this name: outer.run (function) a.toy:1]"
+	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true, Budget: -1}, files{
+		"a.toy": "def outer.run\ndef run\n  run\n", "b.toy": "def x.twin\ndef y.twin\n",
+	})
+	for _, where := range []string{`"path":"a.toy"`, `"path":"."`} {
+		require.Contains(t, b.call("find_definition", `{"symbol":"run",`+where+`}`).Text, "a.toy:2: def run\n")
+		require.Contains(t, b.call("find_definition", `{"symbol":"run",`+where+`}`).Text, others)
+		require.Equal(t, "a.toy:3: run\n"+others, b.call("find_references", `{"symbol":"run",`+where+`}`).Text)
+		require.NotContains(t, b.call("find_definition", `{"symbol":"outer.run",`+where+`}`).Text, "Others")
+	}
+	require.Contains(t, b.call("find_definition", `{"symbol":"twin"}`).Text,
+		"twin may be several symbols. Give more of the name, or the path and line of one:\n"+
+			"  x.twin (function) b.toy:1\n  y.twin (function) b.toy:2")
+	b.asks()
+	b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
+	require.Equal(t, strings.Trim(others, "[]")+".", b.asked[0].Preview[1].Text)
+	require.Equal(t, "def outer.run\ndef walk\n  walk\n", b.read("a.toy"))
+	b.write("a.toy", "def outer.run\ndef run\n")
+	b.call("edit_symbol", `{"path":"a.toy","symbol":"run","line":1,"where":"replace","text":""}`)
+	require.Equal(t, "def run\n", b.read("a.toy"), "the line decides")
+}
+
+// Callers are those of the function of a name, if a type has it, too.
+func TestCallersAreOfFunctions(t *testing.T) {
+	b := newBench(t, fakeConfig(t, "knows calls"), lsptoolset.Options{Trust: true, Budget: -1}, files{
+		"a.toy": "def Tea\ndef x.Tea\n x.Tea\n", "b.toy": "def Toe\ndef x.Toe\ndef y.Toe\n",
+	})
+	for _, symbol := range []string{"Tea", "x.Tea"} {
+		text := b.call("find_references", `{"symbol":"`+symbol+`","path":"a.toy","kind":"callers"}`).Text
+		require.Contains(t, text, "a.toy:3: x.Tea [in x.Tea]")
+		require.Equal(t, symbol == "Tea", strings.Contains(text, "[This is x.Tea (function) a.toy:2. Others of this name: Tea (class) a.toy:1]"))
+	}
+	text := b.call("find_references", `{"symbol":"Toe","path":"b.toy","kind":"callers"}`).Text
+	require.Equal(t, "The language server answered with an error: not a function", text)
 }
