@@ -170,7 +170,8 @@ func TestEditsOfServers(t *testing.T) {
 
 // Fixes are asked for where the problems are, as editors do: gopls fixes the range of the request.
 func TestFixesAreOfTheirProblems(t *testing.T) {
-	b := newBench(t, fakeConfig(t, "fixes the range"), lsptoolset.Options{Trust: true, Budget: -1}, files{"x.toy": "def a\n  b BAD c\n"})
+	o := lsptoolset.Options{Trust: true, Budget: -1}
+	b := newBench(t, fakeConfig(t, "fixes the range"), o, files{"x.toy": "def a\n  b BAD c\n"})
 	for _, line := range []string{"", `,"line":2`} {
 		require.Equal(
 			t,

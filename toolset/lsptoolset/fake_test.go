@@ -260,7 +260,8 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 		_ = json.Unmarshal(params, &p)
 		var all []lsp.CallHierarchyIncomingCall
 		for _, r := range occurrences(f.docs[p.Item.URI], p.Item.Name) {
-			all = append(all, lsp.CallHierarchyIncomingCall{From: p.Item, FromRanges: []lsp.Range{r}})
+			call := lsp.CallHierarchyIncomingCall{From: p.Item, FromRanges: []lsp.Range{r}}
+			all = append(all, call)
 		}
 		return all, nil
 	case "textDocument/rename":
@@ -276,8 +277,10 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 			_ = json.Unmarshal(params, &p)
 			all := []any{map[string]any{"title": "Sort", "kind": "source"}}
 			for range p.Context.Diagnostics {
-				edit := map[string]any{"changes": map[string]any{uri: []lsp.TextEdit{{Range: p.Range}}}}
-				all = append(all, map[string]any{"title": "Remove", "kind": "quickfix.remove", "edit": edit})
+				changes := map[string]any{uri: []lsp.TextEdit{{Range: p.Range}}}
+				all = append(all, map[string]any{
+					"title": "Remove", "kind": "quickfix.remove", "edit": map[string]any{"changes": changes},
+				})
 			}
 			return all, nil
 		}

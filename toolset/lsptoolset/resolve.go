@@ -155,8 +155,8 @@ func (c *call) overloaded(ctx context.Context, l *link, d *document, found []sym
 // maxOverloads is how many declarations may be one symbol.
 const maxOverloads = 50
 
-// matching returns the symbols with a name, or else those that have it in another case. A name means
-// what is at the top of a file or package, if just one of that name is: others are the rest.
+// matching returns the symbols with a name, or else those that have it in another case. A name
+// means what is at the top of a file or package, if just one of that name is: others are the rest.
 func matching(all []symbol, path []string) (found, others []symbol) {
 	for i := range all {
 		if endsWith(all[i].path, path) {
@@ -207,7 +207,8 @@ func (c *call) andOthers(t *target) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "\n[This is " + t.symbol.line(c.view) + ". Others of this name: " + strings.Join(lines, ", ") + "]"
+	return "\n[This is " + t.symbol.line(c.view) + ". Others of this name: " +
+		strings.Join(lines, ", ") + "]"
 }
 
 // defined returns a symbol of a document as a target: its name in the text.

@@ -141,7 +141,9 @@ func (l *link) actionsAt(
 	params := lsp.CodeActionParams{
 		TextDocument: lsp.TextDocumentIdentifier{URI: d.uri},
 		Range:        span,
-		Context:      lsp.CodeActionContext{Diagnostics: append([]lsp.Diagnostic{}, problems...), Only: kinds},
+		Context: lsp.CodeActionContext{
+			Diagnostics: append([]lsp.Diagnostic{}, problems...), Only: kinds,
+		},
 	}
 	var raw []json.RawMessage
 	if err := l.call(ctx, "textDocument/codeAction", params, &raw); err != nil {

@@ -83,7 +83,8 @@ func (c *call) references(ctx context.Context, t *target, declarations bool) ([]
 
 // callable returns what the server knows of a function, nothing if the symbol is none.
 func (t *target) callable(ctx context.Context) (items []lsp.CallHierarchyItem, err error) {
-	err = t.link.call(ctx, "textDocument/prepareCallHierarchy", t.link.position(t.doc, t.offset), &items)
+	at := t.link.position(t.doc, t.offset)
+	err = t.link.call(ctx, "textDocument/prepareCallHierarchy", at, &items)
 	return items, err
 }
 
@@ -180,7 +181,8 @@ func (c *call) calls(
 	found = sortPlaces(found)
 	c.show(strings.ToUpper(kind[:1])+kind[1:]+" of "+t.title, found...)
 	if len(found) == 0 {
-		return text("%s has no %s in this project.%s%s", t.title, kind, c.andOthers(t), c.incomplete(t.link))
+		rest := c.andOthers(t) + c.incomplete(t.link)
+		return text("%s has no %s in this project.%s", t.title, kind, rest)
 	}
 	ts := c.texts(t)
 	lines := c.lines(

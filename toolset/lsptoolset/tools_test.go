@@ -220,17 +220,21 @@ func TestOffer(t *testing.T) {
 	require.Empty(t, names(nil, lsptoolset.Options{}))
 }
 
-// A name that one symbol at the top has means that one. Answers, and the user's question, name the others.
+// A name that one symbol at the top has means that one. Answers, and the user's question, name the
+// others.
 func TestNamesMeanWhatIsAtTheTop(t *testing.T) {
 	const others = "[This is run (function) a.toy:2. Others of this name: outer.run (function) a.toy:1]"
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true, Budget: -1}, files{
 		"a.toy": "def outer.run\ndef run\n  run\n", "b.toy": "def x.twin\ndef y.twin\n",
 	})
 	for _, where := range []string{`"path":"a.toy"`, `"path":"."`} {
-		require.Contains(t, b.call("find_definition", `{"symbol":"run",`+where+`}`).Text, "a.toy:2: def run\n")
-		require.Contains(t, b.call("find_definition", `{"symbol":"run",`+where+`}`).Text, others)
-		require.Equal(t, "a.toy:3: run\n"+others, b.call("find_references", `{"symbol":"run",`+where+`}`).Text)
-		require.NotContains(t, b.call("find_definition", `{"symbol":"outer.run",`+where+`}`).Text, "Others")
+		defined := b.call("find_definition", `{"symbol":"run",`+where+`}`).Text
+		require.Contains(t, defined, "a.toy:2: def run\n")
+		require.Contains(t, defined, others)
+		used := b.call("find_references", `{"symbol":"run",`+where+`}`).Text
+		require.Equal(t, "a.toy:3: run\n"+others, used)
+		defined = b.call("find_definition", `{"symbol":"outer.run",`+where+`}`).Text
+		require.NotContains(t, defined, "Others")
 	}
 	require.Contains(t, b.call("find_definition", `{"symbol":"twin"}`).Text,
 		"twin may be several symbols. Give more of the name, or the path and line of one:\n"+
@@ -252,7 +256,8 @@ func TestCallersAreOfFunctions(t *testing.T) {
 	for _, symbol := range []string{"Tea", "x.Tea"} {
 		text := b.call("find_references", `{"symbol":"`+symbol+`","path":"a.toy","kind":"callers"}`).Text
 		require.Contains(t, text, "a.toy:3: x.Tea [in x.Tea]")
-		require.Equal(t, symbol == "Tea", strings.Contains(text, "[This is x.Tea (function) a.toy:2. Others of this name: Tea (class) a.toy:1]"))
+		require.Equal(t, symbol == "Tea", strings.Contains(text,
+			"[This is x.Tea (function) a.toy:2. Others of this name: Tea (class) a.toy:1]"))
 	}
 	text := b.call("find_references", `{"symbol":"Toe","path":"b.toy","kind":"callers"}`).Text
 	require.Equal(t, "The language server answered with an error: not a function", text)
