@@ -56,7 +56,7 @@ func TestACommandInTheBackgroundIsTheModelsToFollow(t *testing.T) {
 			"compiling\ncompiled\n[exit code 0]",
 			"compiling\ncompiled\n[exit code 0]",
 			"Terminal terminal-1 is closed.",
-			`Unknown terminal "terminal-1". No terminals are open: run_command with background set to true opens one.`,
+			`Unknown terminal "terminal-1": it was closed, or ended with the program that ran it. No terminals are open: run_command with background set to true opens one.`,
 		}, told)
 		assert.Equal(t, "build", r.shown(t, 0).Title)
 		assert.Equal(t, acp.ToolCallStatusCompleted, r.shown(t, 0).Status)

@@ -226,6 +226,7 @@ func combinators() map[string]func(set) (set, string) {
 		},
 		"Instructed": func(s set) (set, string) { return toolset.Instructed(s, "Tell."), "tell" },
 		"Defaults":   func(s set) (set, string) { return toolset.Defaults(s, toolset.Retries(3)), "tell" },
+		"Stateless":  func(s set) (set, string) { return toolset.Stateless(s), "tell" },
 	}
 }
 

@@ -69,6 +69,10 @@ type Options struct {
 	// External marks a tool that does not run in this process. A call leaves the run pending until its result is
 	// supplied. See agent.PendingError.
 	External bool
+	// InMemory says what the tool keeps in memory for later calls, such as "commands in the
+	// background". Engines that may execute those in another process refuse the tool: see
+	// [Stateless]. State that each call finds again, in the history or in a store, is not meant.
+	InMemory string
 
 	// typed holds the functions of [Approve], [Check] and [Effects] until the tool's types are
 	// known.
@@ -99,6 +103,9 @@ func Sequential() Option { return func(o *Options) { o.Sequential = true } }
 
 // Idempotent marks a tool whose calls may be repeated. See [Options].
 func Idempotent() Option { return func(o *Options) { o.Idempotent = true } }
+
+// InMemory marks a tool that keeps something in memory for later calls. See [Options].
+func InMemory(what string) Option { return func(o *Options) { o.InMemory = what } }
 
 // Timeout limits the duration of each call of the tool.
 func Timeout(d time.Duration) Option { return func(o *Options) { o.Timeout = d } }

@@ -115,7 +115,7 @@ var (
 func theKnown() []ErrorCodec {
 	return []ErrorCodec{
 		Sentinel("cancelled", context.Canceled), Sentinel("deadline", context.DeadlineExceeded), Sentinel("goexit", ErrGoexit),
-		Sentinel("nobody", toolset.ErrNobody),
+		Sentinel("nobody", toolset.ErrNobody), typed[toolset.InMemoryError]("in_memory", nil, nil),
 		Sentinel("auth", model.ErrAuth), Sentinel("rate_limited", model.ErrRateLimited), Sentinel("context_length", model.ErrContextLength),
 		Sentinel("unsupported", model.ErrUnsupported), Sentinel("requests_forbidden", model.ErrRequestsForbidden),
 		Sentinel("no_model", ErrNoModel), Sentinel("no_prompt", ErrNoPrompt), Sentinel("finished", ErrFinished),

@@ -27,6 +27,10 @@ type Options[D any] struct {
 	// Resources adds tools that list and read the server's resources. Prompts adds tools that list
 	// its prompts and get one. They need approval like the server's own tools.
 	Resources, Prompts bool
+	// InMemory says what the server keeps in memory between calls, if it does, such as "the pages
+	// of a browser": see [toolset.Options]. Each process has its own server, or its own session
+	// with it.
+	InMemory string
 	// Required fails runs while the server is not available. Otherwise they run without its tools.
 	Required bool
 }
@@ -184,7 +188,7 @@ func (t *serverTools[D]) tool(d *Definition) *toolset.Tool[D] {
 	tool := toolset.Raw(d.offered, d.Description, d.Schema, func(ctx context.Context, run *toolset.RunContext[D], args json.RawMessage) (toolset.Result, error) {
 		return s.call(ctx, caller{call: &run.Call, host: run.Host, info: &run.RunInfo, title: d.Name}, d, args)
 	}, toolset.OfKind(toolset.KindOther, d.title()))
-	tool.Timeout = s.config.CallTimeout
+	tool.Timeout, tool.InMemory = s.config.CallTimeout, t.options.InMemory
 	tool.Decode = decodeObject
 	t.guard(tool, d)
 	return tool

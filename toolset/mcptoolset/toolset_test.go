@@ -214,3 +214,21 @@ func TestResourcesAndPromptsAreTools(t *testing.T) {
 	require.ErrorAs(t, err, &ask, "they need approval like all other tools")
 	require.Contains(t, ask.Approval.Preview[0].Text, "file:///a")
 }
+
+// The program says what a server keeps in memory; its tools are then refused where that is lost.
+func TestServerThatKeepsStateIsRefused(t *testing.T) {
+	f := newFake(nil)
+	f.tool("open", echo)
+	s := serve(t, f)
+	for what, refused := range map[string]bool{"": false, "the pages of a browser": true} {
+		set := toolset.Stateless(mcptoolset.Tools(s, mcptoolset.Options[none]{InMemory: what}))
+		in, err := set.Open(t.Context(), new(toolset.RunContext[none]))
+		require.NoError(t, err)
+		_, err = in.Tools(t.Context(), new(toolset.RunContext[none]))
+		require.Equal(t, refused, err != nil)
+		if refused {
+			require.ErrorContains(t, err, `the tool "s_open" keeps state in memory (the pages of a browser)`)
+		}
+		require.NoError(t, in.Close(t.Context()))
+	}
+}

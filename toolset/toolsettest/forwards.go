@@ -77,6 +77,12 @@ func (s *suite[D]) fixed(ctx context.Context) error {
 			case t.Yield == nil && !slices.Contains(listed, t.Def.Name):
 				return fmt.Errorf("FixedTools has %q, which is not listed: the tools are %v", t.Def.Name, listed)
 			}
+			for _, l := range l.Tools {
+				if t.Def.Name == l.Def.Name && t.InMemory != l.InMemory {
+					return fmt.Errorf("tool %q: FixedTools has InMemory %q, the listing %q",
+						t.Def.Name, t.InMemory, l.InMemory)
+				}
+			}
 		}
 		return nil
 	})

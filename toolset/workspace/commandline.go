@@ -14,7 +14,7 @@ import (
 
 // commandOf reads a command as models write it: a line, or a program with arguments. dir is not
 // resolved. The error is for the model.
-func commandOf(style Style, in runCommandArgs) (Command, error) {
+func commandOf(style Style, in commandArgs) (Command, error) {
 	c := Command{Dir: in.Cwd, Sandbox: in.sandbox}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		c.Env = append(c.Env, name+"="+in.Env[name])

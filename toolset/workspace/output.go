@@ -62,7 +62,11 @@ func (o *shownOutput) text(id, how string) string {
 	b.WriteString(o.head)
 	if o.left > 0 {
 		endLine(&b, o.head)
-		fmt.Fprintf(&b, "[%d bytes left out here. To read them, call %s with terminal_id %q and from %d.]\n", o.left, ToolGetTerminalOutput, id, o.at)
+		if id == "" {
+			fmt.Fprintf(&b, "[%d bytes left out here. To see them, have the command write to a file.]\n", o.left)
+		} else {
+			fmt.Fprintf(&b, "[%d bytes left out here. To read them, call %s with terminal_id %q and from %d.]\n", o.left, ToolGetTerminalOutput, id, o.at)
+		}
 		b.WriteString(o.tail)
 	}
 	if all := o.head + o.tail; all == "" {

@@ -82,7 +82,7 @@ func (in editFileArgs) subject(s *Session) Subject {
 	return about
 }
 
-func (in runCommandArgs) subject(s *Session) Subject {
+func (in commandArgs) subject(s *Session) Subject {
 	cmd, err := commandOf(StyleOf(s.workspace.Roots()[0]), in)
 	if err != nil {
 		return Subject{Title: cutText(in.Command, maxTitle), Output: true, Runs: true}

@@ -14,48 +14,87 @@ import (
 )
 
 // runCommandDescription describes the tool. timeout is the default; zero or less is none.
-func runCommandDescription(timeout time.Duration) string {
+func runCommandDescription(o *options) string {
 	limit := "no limit"
-	if timeout > 0 {
-		limit = timeout.String()
+	if o.commandTimeout > 0 {
+		limit = o.commandTimeout.String()
 	}
-	return "Run a command and wait for it to end. Returns its output and exit code. The user may be asked first. " +
-		"Commands have no stdin. Do not run interactive programs. A command is killed after timeout_seconds (default " + limit + "). " +
-		"For servers and watchers set background to true; the tool returns a terminal id immediately."
+	text := "Run a command and wait for it to end. Returns its output and exit code. The user may be asked first. " +
+		"Commands have no stdin. Do not run interactive programs. A command is killed after timeout_seconds (default " + limit + ")."
+	if o.noTerminals {
+		return text
+	}
+	return text + " For servers and watchers set background to true; the tool returns a terminal id immediately."
+}
+
+// commandArgs are the arguments of run_command where commands end with their calls.
+type commandArgs struct {
+	Command string            `json:"command" jsonschema_description:"A command line for the shell, such as: go test ./... 2>&1 | tail -5. Or, if args is given, just the program." validate:"required"`
+	Args    []string          `json:"args,omitempty" jsonschema_description:"The program's arguments, one each, without quoting. Leave out if command is a whole line."`
+	Cwd     string            `json:"cwd,omitempty" jsonschema_description:"The directory to run in. Default: the working directory."`
+	Env     map[string]string `json:"env,omitempty" jsonschema_description:"Variables to add to the environment."`
+	Timeout int               `json:"timeout_seconds,omitempty" jsonschema_description:"After how many seconds to kill the command." validate:"omitempty,min=1,max=86400"`
+
+	background bool   // of runCommandArgs
+	sandbox    string // of leaving
 }
 
 type runCommandArgs struct {
-	Command    string            `json:"command" jsonschema_description:"A command line for the shell, such as: go test ./... 2>&1 | tail -5. Or, if args is given, just the program." validate:"required"`
-	Args       []string          `json:"args,omitempty" jsonschema_description:"The program's arguments, one each, without quoting. Leave out if command is a whole line."`
-	Cwd        string            `json:"cwd,omitempty" jsonschema_description:"The directory to run in. Default: the working directory."`
-	Env        map[string]string `json:"env,omitempty" jsonschema_description:"Variables to add to the environment."`
-	Timeout    int               `json:"timeout_seconds,omitempty" jsonschema_description:"After how many seconds to kill the command." validate:"omitempty,min=1,max=86400"`
-	Background bool              `json:"background,omitempty" jsonschema_description:"Do not wait: return a terminal id immediately. The command runs until it ends, or is killed or released."`
-
-	sandbox string // of boxedCommandArgs
+	commandArgs
+	Background bool `json:"background,omitempty" jsonschema_description:"Do not wait: return a terminal id immediately. The command runs until it ends, or is killed or released."`
 }
 
-// boxedCommandArgs are the arguments where commands run in a sandbox and may leave it.
-type boxedCommandArgs struct {
-	runCommandArgs
+// leaving is an argument where commands run in a sandbox and may leave it.
+type leaving struct {
 	Sandbox string `json:"sandbox,omitempty" jsonschema_description:"Leave out to run in the sandbox. network: in the sandbox, with the network. none: outside of it." validate:"omitempty,oneof=network none"`
 }
 
-func boxedCommandDescription(timeout time.Duration) string {
-	return runCommandDescription(timeout) + " Commands run in a sandbox: they write only in the " +
+type boxedCommandArgs struct {
+	runCommandArgs
+	leaving
+}
+
+type boxedArgs struct {
+	commandArgs
+	leaving
+}
+
+// command returns the arguments in the form that all variants of the tool have.
+func (in commandArgs) command() commandArgs { return in }
+
+func (in runCommandArgs) command() commandArgs {
+	in.background = in.Background
+	return in.commandArgs
+}
+
+func (in boxedCommandArgs) command() commandArgs {
+	in.sandbox = in.Sandbox
+	return in.runCommandArgs.command()
+}
+
+func (in boxedArgs) command() commandArgs {
+	in.sandbox = in.Sandbox
+	return in.commandArgs
+}
+
+// runTool makes a variant of run_command.
+func runTool[D any, In interface{ command() commandArgs }](
+	t *tools[D], description string, opts []toolset.Option,
+) *toolset.Tool[D] {
+	return makeTool(t, ToolRunCommand, description,
+		func(c *call, ctx context.Context, in In) (toolset.Result, error) {
+			return c.runCommand(ctx, in.command())
+		},
+		func(c *call, ctx context.Context, in In) (*toolset.Approval, error) {
+			return c.approveCommand(ctx, in.command())
+		}, opts...)
+}
+
+func boxedCommandDescription(o *options) string {
+	return runCommandDescription(o) + " Commands run in a sandbox: they write only in the " +
 		"working directories and a /tmp of their own, not to git's configuration and hooks or " +
 		"the settings of editors and agents, and have no network. If a command fails for that " +
 		"reason, set sandbox; the user is asked."
-}
-
-func (c *call) approveBoxed(ctx context.Context, in boxedCommandArgs) (*toolset.Approval, error) {
-	in.sandbox = in.Sandbox
-	return c.approveCommand(ctx, in.runCommandArgs)
-}
-
-func (c *call) runBoxed(ctx context.Context, in boxedCommandArgs) (toolset.Result, error) {
-	in.sandbox = in.Sandbox
-	return c.runCommand(ctx, in.runCommandArgs)
 }
 
 // prepared is a command that could run.
@@ -67,7 +106,7 @@ type prepared struct {
 
 func (p *prepared) linked() bool { return p.real != p.dir }
 
-func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error) {
+func (c *call) prepare(ctx context.Context, in commandArgs) (prepared, error) {
 	roots := c.ws.Roots()
 	cmd, err := commandOf(StyleOf(roots[0]), in)
 	if err != nil {
@@ -80,7 +119,7 @@ func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error)
 	return prepared{Command: cmd, dir: at.Path, title: commandTitle(cmd), real: Follow(ctx, c.ws, at.Path)}, nil
 }
 
-func (c *call) approveCommand(ctx context.Context, in runCommandArgs) (*toolset.Approval, error) {
+func (c *call) approveCommand(ctx context.Context, in commandArgs) (*toolset.Approval, error) {
 	cmd, err := c.prepare(ctx, in)
 	if err != nil {
 		return nil, context.Cause(ctx) // the call reports the rest
@@ -109,7 +148,7 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 	return a
 }
 
-func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Result, error) {
+func (c *call) runCommand(ctx context.Context, in commandArgs) (toolset.Result, error) {
 	cmd, err := c.prepare(ctx, in)
 	if err != nil {
 		return toolset.Result{}, err
@@ -129,7 +168,7 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 		}
 		return toolset.Result{}, c.failed(ctx, doing, err)
 	}
-	if in.Background {
+	if in.background {
 		c.keep(t)
 		return withMeta(fmt.Sprintf("Started in the background, in terminal %s. See its output with %s.", t.ID, ToolGetTerminalOutput),
 			CommandState{Terminal: t.ID, Running: true}), nil
@@ -181,11 +220,11 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 	if err != nil {
 		return result, false, err
 	}
-	keep = out.left > 0
-	if state.Truncated = keep || out.lost; keep {
+	state.Truncated = out.left > 0 || out.lost
+	if keep = out.left > 0 && !c.options.noTerminals; keep {
 		state.Terminal = t.ID
 	}
-	return withMeta(out.text(t.ID, how), state), keep, nil
+	return withMeta(out.text(state.Terminal, how), state), keep, nil
 }
 
 // waitFor waits for the end of a command, for at most d, or as long as it takes if d is not

@@ -103,7 +103,7 @@ func TestBackgroundCommandOutlivesRun(t *testing.T) {
 		// The next runs of the conversation find it.
 		require.Equal(t, []string{
 			"compiling\n[still running after 10s]", "compiling\n[still running]", "compiling\ncompiled\n[exit code 0]", "compiling\ncompiled\n[exit code 0]",
-			"Terminal terminal-1 is closed.", `Unknown terminal "terminal-1". No terminals are open: run_command with background set to true opens one.`,
+			"Terminal terminal-1 is closed.", `Unknown terminal "terminal-1": it was closed, or ended with the program that ran it. No terminals are open: run_command with background set to true opens one.`,
 		}, texts(r.calls(
 			terminal("wait_for_terminal_exit", "terminal-1", "timeout_seconds", 10), terminal("get_terminal_output", "terminal-1"), terminal("wait_for_terminal_exit", "terminal-1"),
 			terminal("get_terminal_output", "terminal-1"), terminal("release_terminal", "terminal-1"), terminal("get_terminal_output", "terminal-1"),

@@ -38,6 +38,26 @@ type (
 	releaseTerminalArgs struct{ terminalArgs }
 )
 
+// inMemory is what the tools keep.
+const inMemory = "commands in the background"
+
+// terminalTools makes the tools for commands in the background.
+func (t *tools[D]) terminalTools() []feature[D] {
+	options := func(title string) []toolset.Option {
+		return append(execute(title), toolset.InMemory(inMemory))
+	}
+	return []feature[D]{
+		{makeTool(t, ToolGetTerminalOutput, getTerminalOutputDescription, (*call).getTerminalOutput, nil,
+			options("Look at terminal")...), canCommand},
+		{makeTool(t, ToolWaitForTerminalExit, waitForTerminalExitDescription, (*call).waitForTerminalExit, nil,
+			options("Wait for terminal")...), canCommand},
+		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil,
+			options("Stop terminal")...), canCommand},
+		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil,
+			options("Close terminal")...), canCommand},
+	}
+}
+
 // terminal returns the terminal that the model means.
 func (c *call) terminal(id string) (*Terminal, error) {
 	t, all := c.kept(id)
@@ -46,7 +66,7 @@ func (c *call) terminal(id string) (*Terminal, error) {
 	}
 	id = cutText(id, maxRepeated)
 	if len(all) == 0 {
-		return nil, toolset.Failed("Unknown terminal %q. No terminals are open: %s with background set to true opens one.",
+		return nil, toolset.Failed("Unknown terminal %q: it was closed, or ended with the program that ran it. No terminals are open: %s with background set to true opens one.",
 			id, ToolRunCommand)
 	}
 	names := make([]string, len(all))

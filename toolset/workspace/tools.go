@@ -42,6 +42,7 @@ type options struct {
 	readLimit, outputLimit int
 	commandTimeout         time.Duration
 	parallelCommands       bool
+	noTerminals            bool
 	scope                  ScopeFunc
 }
 
@@ -66,6 +67,13 @@ func WithCommandTimeout(d time.Duration) ToolsOption {
 // WithParallelCommands lets the commands of one response run at the same time.
 func WithParallelCommands() ToolsOption {
 	return func(o *options) { o.parallelCommands = true }
+}
+
+// WithoutTerminals leaves out commands in the background, and the tools for them. Output that is
+// too long to be shown is cut. The tools then keep nothing in memory between calls, so they also
+// work on engines that execute the calls of a run in several processes: see [toolset.Stateless].
+func WithoutTerminals() ToolsOption {
+	return func(o *options) { o.noTerminals = true }
 }
 
 // WithScope sets what an "always" decision about a call covers. The default is [DefaultScope].
@@ -176,12 +184,15 @@ func (t *tools[D]) define() []feature[D] {
 	edits := func(title string) []toolset.Option {
 		return []toolset.Option{toolset.OfKind(toolset.KindEdit, title), toolset.Sequential()}
 	}
-	execute := func(title string) []toolset.Option {
-		return []toolset.Option{toolset.OfKind(toolset.KindExecute, title)}
-	}
 	run := execute("Run command")
 	if !t.options.parallelCommands {
 		run = append(run, toolset.Sequential())
+	}
+	runs, boxed := runTool[D, runCommandArgs], runTool[D, boxedCommandArgs]
+	if t.options.noTerminals {
+		runs, boxed = runTool[D, commandArgs], runTool[D, boxedArgs]
+	} else {
+		run = append(run, toolset.InMemory(inMemory))
 	}
 	all := []feature[D]{
 		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(toolset.KindRead, "Read file")), canRead},
@@ -189,14 +200,12 @@ func (t *tools[D]) define() []feature[D] {
 		{makeTool(t, ToolEditFile, editFileDescription, (*call).editFile, (*call).approveEdit, edits("Edit file")...), canRead | canWrite},
 		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(toolset.KindSearch, "List files")), canWalk},
 		{makeTool(t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil, toolset.OfKind(toolset.KindSearch, "Search files")), canReadSaved | canWalk},
-		{makeTool(t, ToolRunCommand, runCommandDescription(t.options.commandTimeout), (*call).runCommand, (*call).approveCommand, run...), canCommand},
-		{makeTool(t, ToolGetTerminalOutput, getTerminalOutputDescription, (*call).getTerminalOutput, nil, execute("Look at terminal")...), canCommand},
-		{makeTool(t, ToolWaitForTerminalExit, waitForTerminalExitDescription, (*call).waitForTerminalExit, nil, execute("Wait for terminal")...), canCommand},
-		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil, execute("Stop terminal")...), canCommand},
-		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil, execute("Close terminal")...), canCommand},
+		{runs(t, runCommandDescription(&t.options), run), canCommand},
 	}
-	boxed := makeTool(t, ToolRunCommand, boxedCommandDescription(t.options.commandTimeout),
-		(*call).runBoxed, (*call).approveBoxed, run...)
+	if !t.options.noTerminals {
+		all = append(all, t.terminalTools()...)
+	}
+	leaving := boxed(t, boxedCommandDescription(&t.options), run)
 	for i := range t.cached {
 		for _, f := range all {
 			if f.needs&abilities(i) != f.needs {
@@ -204,7 +213,7 @@ func (t *tools[D]) define() []feature[D] {
 			}
 			tool := f.tool
 			if abilities(i)&canLeave != 0 && tool.Def.Name == ToolRunCommand {
-				tool = boxed
+				tool = leaving
 			}
 			if f.needs&canWalk != 0 && abilities(i)&canUnsaved != 0 {
 				saved := *tool
@@ -215,6 +224,10 @@ func (t *tools[D]) define() []feature[D] {
 		}
 	}
 	return all
+}
+
+func execute(title string) []toolset.Option {
+	return []toolset.Option{toolset.OfKind(toolset.KindExecute, title)}
 }
 
 // call is a tool call in progress. It has no type parameters.

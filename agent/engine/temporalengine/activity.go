@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // activities executes the tasks of runs on a worker.
@@ -69,7 +70,11 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 			}
 		}
 		worker := agent.NewWorker(c.Agent, deps, c.Options...)
-		return worker, func(ctx context.Context) error {
+		portable := []toolset.Toolset[D]{toolset.Stateless(c.Agent.Toolset())}
+		do := func(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+			worker.Do(c.Agent.Override(ctx, agent.Overrides[D]{Toolsets: portable}), t, l, done)
+		}
+		return doer(do), func(ctx context.Context) error {
 			err := worker.Close(ctx)
 			if c.Release != nil {
 				err = errors.Join(err, c.Release(ctx, deps))
@@ -77,6 +82,14 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 			return err
 		}, nil
 	}
+}
+
+// doer is a worker.
+type doer func(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done)
+
+// Do implements [engine.Worker].
+func (d doer) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+	d(ctx, t, l, done)
 }
 
 // attempt is an attempt of the activity. It returns only errors that another attempt may not have.

@@ -5,6 +5,7 @@ package temporalengine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -19,7 +20,10 @@ import (
 type Config[D, O any] struct {
 	// Name is the name of the workflow's type. Clients start runs by it.
 	Name string
-	// Agent is the agent. All workers of a task queue must have the same one.
+	// Agent is the agent. All workers of a task queue must have the same one. The calls of a run
+	// may be executed by different workers, so tools that keep state in memory are refused with a
+	// [*toolset.InMemoryError]: at registration if they are known by then, otherwise by the first
+	// step that would offer them, which ends the run.
 	Agent *agent.Agent[D, O]
 	// Blobs keeps histories, and whatever is too large for an event.
 	Blobs Blobs
@@ -160,6 +164,11 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Step.Child != "" {
 		errs = append(errs, errors.New("temporalengine: Config.Step has a Child: that is for calls of tools"))
+	}
+	if c.Agent != nil {
+		if err := toolset.Stateless(c.Agent.Toolset()).(toolset.Checker).Check(); err != nil {
+			errs = append(errs, fmt.Errorf("temporalengine: Config.Agent: %w", err))
+		}
 	}
 	return errors.Join(append(errs, checkOptions(c.Options)...)...)
 }

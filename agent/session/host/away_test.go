@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
@@ -116,6 +117,35 @@ func TestRunnersRunThePromptsOfSurfaces(t *testing.T) {
 	o, err := s.Prompt(ctx, host.Prompt{Parts: []model.Part{model.User("three")}})
 	require.NoError(t, err)
 	require.ErrorIs(t, o.Err, context.Canceled)
+}
+
+// TestRunnersRefuseStateInMemory: a tool that keeps state in memory is refused by New, or by the
+// turn that would offer it, before the model is asked.
+func TestRunnersRefuseStateInMemory(t *testing.T) {
+	known := toolset.Func("count", "Count.", func(context.Context, *toolset.RunContext[none], struct{}) (string, error) {
+		return "1", nil
+	}, toolset.InMemory("a count"))
+	config := host.Config[none, string]{Store: new(session.Memory), Agent: newAgent(echo(), known)}
+	newHost(t, config)
+	config.Runner = newQueue()
+	_, err := host.New(config)
+	require.ErrorAs(t, err, new(*toolset.InMemoryError))
+	require.ErrorContains(t, err, `the tool "count" keeps state in memory (a count)`)
+
+	a := newAway(t, echo(), toolset.Func("fine", "Fine.", func(context.Context, *toolset.RunContext[none], struct{}) (string, error) {
+		return "", nil
+	}))
+	script := modeltest.Script(modeltest.SayText("never"))
+	config.Agent = agent.Must(agent.New(agent.Config[none, string]{
+		Model: script, Toolsets: []toolset.Toolset[none]{enginetest.Counter[none]()},
+	}))
+	config.Store, config.Runner, config.Holder = shared{a.store}, a.runner, "worker"
+	a.worker = newHost(t, config)
+	a.serve(t)
+	o, err := create(t, a.surface).Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("Count.")}})
+	require.NoError(t, err)
+	require.Equal(t, transcript.Failed, o.Reason)
+	require.Empty(t, script.Requests())
 }
 
 // A surface in the process of the worker does not keep its turns from running.

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Config selects the agent of a host and how it runs. Agent is required.
@@ -84,6 +85,8 @@ type Config[D, O any] struct {
 	// Attempts bounds how often a turn is taken up whose process was killed, by [Host.Serve]. 0 means 3, a negative value never.
 	Attempts int
 	// Runner decides where the turns of sessions run. Nil is the native runner: in this process.
+	// With a Runner, tools that keep state in memory are refused with a [*toolset.InMemoryError]:
+	// by New if they are known before a turn, otherwise by the turn that would offer them.
 	Runner Runner
 	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
 	// id and the machine.
@@ -151,6 +154,12 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Runner != nil && c.Store == nil {
 		errs = append(errs, errors.New("host: config: Runner is set and Store is nil: a runner needs a store that its processes share"))
+	}
+	if c.Runner != nil && c.Agent != nil {
+		if err := toolset.Stateless(c.Agent.Toolset()).(toolset.Checker).Check(); err != nil {
+			err = fmt.Errorf("host: config: with a Runner, the next turn may run elsewhere: %w", err)
+			errs = append(errs, err)
+		}
 	}
 	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkThinking(c.Models), checkCommands(c.Commands))
 	return errors.Join(errs...)

@@ -77,8 +77,8 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 	if err != nil {
 		return nil, err
 	}
-	if in.keep != nil {
-		ctx = i.config.Agent.Override(ctx, agent.Overrides[D]{Toolsets: []toolset.Toolset[D]{i.kept(in.keep)}})
+	if set := i.offered(in.keep); set != nil {
+		ctx = i.config.Agent.Override(ctx, agent.Overrides[D]{Toolsets: []toolset.Toolset[D]{set}})
 	}
 	stream := i.config.Agent.Stream(ctx, i.deps, "", options...)
 	var now agent.Event // one for all, because deltas come by the thousand
@@ -103,6 +103,22 @@ func (i *typedInstance[D, O]) input(ctx context.Context, in *runInput, parts []m
 		return nil, err
 	}
 	return i.config.Agent.Input(ctx, i.deps, parts, options...)
+}
+
+// offered returns the tools for a run, or nil for all of the agent.
+func (i *typedInstance[D, O]) offered(
+	keep func(string, toolset.Kind) bool,
+) (set toolset.Toolset[D]) {
+	if keep != nil {
+		set = i.kept(keep)
+	}
+	if i.config.Runner == nil {
+		return set
+	}
+	if set == nil {
+		set = i.config.Agent.Toolset()
+	}
+	return toolset.Stateless(set)
 }
 
 // kept returns the tools of the agent that are kept.

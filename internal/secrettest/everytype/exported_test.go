@@ -852,6 +852,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p58.Fixed[any]](),
 	reflect.TypeFor[p58.Grant](),
 	reflect.TypeFor[p58.Host](),
+	reflect.TypeFor[p58.InMemoryError](),
 	reflect.TypeFor[p58.Instance[any]](),
 	reflect.TypeFor[p58.Kind](),
 	reflect.TypeFor[p58.LimitError](),

@@ -75,6 +75,6 @@ func work() []workStep {
 		{"read_file", args{"path": "lib"}, "Could not read lib: it is a directory."},
 		{"read_file", args{"path": "../secret"}, "Could not read ../secret: the path lies outside of the working directory, or leads out through a link. Use a path inside ROOT."},
 		{"write_file", args{"path": "greet.go/x", "content": ""}, "Could not write greet.go/x, because its present content cannot be read: it is not a directory, or a part of its path is a file."},
-		{"get_terminal_output", args{"terminal_id": "terminal-9"}, `Unknown terminal "terminal-9". No terminals are open: run_command with background set to true opens one.`},
+		{"get_terminal_output", args{"terminal_id": "terminal-9"}, `Unknown terminal "terminal-9": it was closed, or ended with the program that ran it. No terminals are open: run_command with background set to true opens one.`},
 	}
 }
