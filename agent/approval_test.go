@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -299,41 +298,6 @@ func TestRetryAndPendingCallsOfOneStepAreBothKept(t *testing.T) {
 	_, failed, _ = runWith(t, cfg{}, []modeltest.Step{modeltest.Say(add("3", 1, 200))}, "", opts, tool, addTool())
 	var budget *agent.BudgetError
 	require.ErrorAs(t, failed, &budget)
-}
-
-func TestDecisionsThatHoldAlwaysAreRememberedByToolAndScope(t *testing.T) {
-	tool, removed := removing()
-	var policy approval.Policy
-	var asked []string
-	ask := approves(func(c toolset.ApprovalRequest) toolset.Decision {
-		asked = append(asked, c.CallID())
-		d := map[string]toolset.Decision{"a": toolset.Allow(), "b": toolset.Deny("no"), "c": toolset.Allow(), "d": toolset.Defer()}[c.Approval.Scope]
-		d.Always = c.Approval.Scope != "c"
-		return d
-	})
-	config := cfg{Asker: approval.Remember(&policy, ask)}
-	config.Model = modeltest.Script(
-		modeltest.Say(remove("1", "a"), remove("2", "a"), remove("3", "b"), remove("4", "b"), remove("5", "c"), remove("6", "c")),
-		modeltest.SayText("ok"), modeltest.Say(remove("7", "a"), remove("8", "d")))
-	a := newAgent(t, config, tool)
-	res, err := a.Run(context.Background(), deps{}, "go")
-	require.NoError(t, err)
-	require.Equal(t, []string{"1", "3", "5", "6"}, asked)
-	require.Len(t, *removed, 4)
-	require.Equal(t, "The user denied this and asked not to be asked again.", res.Messages[2].Parts[3].Text)
-
-	stored, err := json.Marshal(&policy)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(stored, &policy))
-	_, err = a.Run(context.Background(), deps{}, "again")
-	pending, _ := pendingOf(t, err)
-	require.Equal(t, "8", pending.Calls[0].ID)
-	require.Equal(t, []string{"1", "3", "5", "6", "8"}, asked, "the policy is kept as JSON")
-
-	_, err = newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(remove("9", "z"))), Asker: approval.Remember(&policy, toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
-		return toolset.Decision{}, errBoom
-	}})}, tool).Run(context.Background(), deps{}, "go")
-	require.ErrorIs(t, err, errBoom)
 }
 
 func TestToolWithoutDecodeGetsRawMessages(t *testing.T) {

@@ -12,12 +12,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ponte-go/ponte/agent/evals"
-	"github.com/ponte-go/ponte/agent/evals/evalcli"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/stores"
 	"github.com/ponte-go/ponte/internal/nearest"
 	"github.com/ponte-go/ponte/internal/show"
@@ -79,7 +77,10 @@ func (e *Env) command() *cobra.Command {
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(e.sessionsCommand(), e.evalCommand(), e.doctorCommand(), e.configCommand(), e.login("login"), e.login("logout"), &cobra.Command{
+	if linked.Evals != nil {
+		root.AddCommand(e.evalCommand())
+	}
+	root.AddCommand(e.sessionsCommand(), e.doctorCommand(), e.configCommand(), e.login("login"), e.login("logout"), &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: groupOther, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(e.Out, e.Name, e.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
@@ -100,7 +101,7 @@ func (e *Env) evalCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "eval", Short: "Show, compare or check reports of evals", GroupID: groupOther, DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if code := evalcli.Run(args, e.Out, e.Err); code != evals.ExitGood {
+			if code := linked.Evals.Run(args, e.Out, e.Err); code != exitOK {
 				return &ExitError{Code: code}
 			}
 			return nil

@@ -18,6 +18,7 @@ import (
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/replay"
 	"github.com/ponte-go/ponte/agent/session/transcript"
+	_ "github.com/ponte-go/ponte/app/evals"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )

@@ -16,11 +16,11 @@ func TestProgramsLinkWhatTheyName(t *testing.T) {
 	large := map[string]string{
 		"terminal": ours + "app/internal/term/screen", "editors": ours + "acpbridge", "browsers": ours + "webbridge", "MCP": "github.com/modelcontextprotocol/go-sdk/mcp",
 		"SQLite": "modernc.org/sqlite", "keyring": "github.com/zalando/go-keyring", "models": ours + "agent/model/openaimodel", "offline": ours + "app/offline",
-		"manual": "github.com/cpuguy83/go-md2man/v2/md2man", "clients": ours + "acpbridge/acpclient",
+		"evals": ours + "agent/evals", "manual": "github.com/cpuguy83/go-md2man/v2/md2man", "clients": ours + "acpbridge/acpclient",
 	}
 	for of, may := range map[string]string{
-		"app": "", "app/editor": "editors", "app/web": "browsers", "app/mcp": "MCP", "app/chat": "terminal editors clients", "app/sqlite": "SQLite", "app/keyring": "keyring",
-		"app/config": "", "app/offline": "offline", "app/proxy": "clients", "app/ask": "", "app/coding": "editors MCP",
+		"app": "", "app/editor": "editors", "app/web": "browsers evals", "app/mcp": "MCP", "app/chat": "terminal editors clients", "app/sqlite": "SQLite", "app/keyring": "keyring",
+		"app/config": "", "app/offline": "offline", "app/proxy": "clients", "app/ask": "", "app/coding": "editors MCP evals", "app/evals": "evals",
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ours+of).Output()
 		require.NoError(t, err)

@@ -18,11 +18,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ponte-go/ponte/agent/evals/online"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/stores"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -73,7 +73,7 @@ func (e *Env) sessionsCommand() *cobra.Command {
 			c.Flags().BoolVar(&f.all, "all", false, "all sessions")
 			c.Flags().DurationVar(&f.older, "older", 0, "sessions that were not changed for an `age`, such as 720h")
 		}
-		if strings.Contains(v.flags, "x") {
+		if strings.Contains(v.flags, "x") && linked.Evals != nil {
 			c.Flags().StringVar(&f.as, "as", "", "`test` writes a Go test that plays the session, case a case of a dataset")
 			c.Flags().StringVar(&f.out, "out", ".", "the `directory` of the test")
 			c.Flags().StringVar(&f.pkg, "package", "main_test", "the `package` of the test")
@@ -203,14 +203,16 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 		if i.Holder != "" {
 			held = "  in use by " + show.Line(i.Holder)
 		}
-		scores, err := online.Scores(ctx, store, i.ID)
-		if err != nil {
-			return err
+		if linked.Evals != nil {
+			scores, err := linked.Evals.Scores(ctx, store, i.ID)
+			if err != nil {
+				return err
+			}
+			if scores != "" {
+				held += "  scores: " + show.Line(scores)
+			}
 		}
-		if text := online.Summary(scores); text != "" {
-			held += "  scores: " + show.Line(text)
-		}
-		_, err = fmt.Fprintf(out, "%s  %s  %s  %s%s\n", show.Line(i.ID), i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title), held)
+		_, err := fmt.Fprintf(out, "%s  %s  %s  %s%s\n", show.Line(i.ID), i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title), held)
 		return err
 	})
 }
@@ -254,7 +256,11 @@ func salvageSession(ctx context.Context, store sessions.Store, out io.Writer, f 
 
 func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	if f.as != "" {
-		return exportAs(ctx, store, out, f)
+		e := linked.Export{ID: f.ids[0], Case: f.as == "case", Dir: f.out, Package: f.pkg, Setup: f.setup}
+		if f.at != "" {
+			e.Beside = besideDir(f.at, e.ID)
+		}
+		return linked.Evals.Export(ctx, store, out, e)
 	}
 	ids := f.ids
 	for _, id := range ids { // nothing is written if one is unknown

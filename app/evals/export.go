@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package evals
 
 import (
 	"context"
@@ -13,28 +13,28 @@ import (
 
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/replay"
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-// exportAs writes a session as a test, or as a case of a dataset.
-func exportAs(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
-	id := f.ids[0]
-	known, err := changedFiles(f.at, id)
+// export writes a session as a test, or as a case of a dataset.
+func export(ctx context.Context, store sessions.Store, out io.Writer, e linked.Export) error {
+	known, err := changedFiles(e.Beside)
 	if err != nil {
 		return err
 	}
 	o := replay.Options{Secrets: environmentSecrets(os.Environ()), Checkpoints: known}
-	if f.as == "case" {
-		r, err := replay.Make(ctx, store, id, o)
+	if e.Case {
+		r, err := replay.Make(ctx, store, e.ID, o)
 		if err != nil {
 			return err
 		}
 		return r.WriteCases(out)
 	}
-	source := replay.Source{Package: f.pkg, Setup: f.setup}
-	done, err := replay.Export(ctx, store, id, f.out, source, o)
+	source := replay.Source{Package: e.Package, Setup: e.Setup}
+	done, err := replay.Export(ctx, store, e.ID, e.Dir, source, o)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: remove it, or write to another directory with -out", err)
 	}
@@ -46,10 +46,9 @@ func exportAs(ctx context.Context, store sessions.Store, out io.Writer, f *sessi
 	return err
 }
 
-// changedFiles returns what is kept of the files of a session, nil if nothing is.
-func changedFiles(at, id string) (*checkpoint.Recorder, error) {
-	dir := besideDir(at, id)
-	if _, err := os.Stat(dir); at == "" || errors.Is(err, fs.ErrNotExist) {
+// changedFiles returns what a directory has of the files of a session, nil if there is none.
+func changedFiles(dir string) (*checkpoint.Recorder, error) {
+	if _, err := os.Stat(dir); dir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	space, err := workspace.NewMemory(workspace.MemoryConfig{}) // nothing is written
