@@ -194,12 +194,12 @@ func (p *planner) step(ctx context.Context, s *change) error {
 	if same(f.new, f.old) {
 		// The server must have meant the text as it is.
 		if d, err := p.link.opened(ctx, f.at.Path); err == nil && d != nil &&
-			d.text.String() != string(text.Data) {
+			(d.text.String() != string(text.Data) || s.version != 0 && s.version != d.version) {
 			return fmt.Errorf("%s has changed meanwhile. Try again", name)
 		}
 	}
 	edited, err := lsp.NewText(string(text.Data), p.link.guest.server.ends).
-		Edited(s.edits, p.link.encoding)
+		Edited(withEnds(text.Data, s.edits), p.link.encoding)
 	if err != nil {
 		return fmt.Errorf("the edit does not fit %s: %w", name, err)
 	}
@@ -208,6 +208,21 @@ func (p *planner) step(ctx context.Context, s *change) error {
 	}
 	f.new = present(f.new)
 	return nil
+}
+
+// withEnds returns edits with the line ends of the file, if all of these are CRLF: servers write
+// LF, and editors adapt that.
+func withEnds(text []byte, edits []lsp.TextEdit) []lsp.TextEdit {
+	n := bytes.Count(text, []byte("\n"))
+	if n == 0 || bytes.Count(text, []byte("\r\n")) != n {
+		return edits
+	}
+	edits = slices.Clone(edits)
+	for i := range edits {
+		unix := strings.ReplaceAll(edits[i].NewText, "\r\n", "\n")
+		edits[i].NewText = strings.ReplaceAll(unix, "\n", "\r\n")
+	}
+	return edits
 }
 
 // rename moves a file, or all files of a directory.
@@ -220,7 +235,7 @@ func (p *planner) rename(ctx context.Context, s *change) error {
 	if err != nil {
 		return fmt.Errorf("the language server wants to rename a file to one that is %w", err)
 	}
-	moved, err := p.below(ctx, from)
+	moved, dir, err := p.below(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -240,7 +255,10 @@ func (p *planner) rename(ctx context.Context, s *change) error {
 		if err != nil {
 			return err
 		}
-		if old.new == nil {
+		switch {
+		case old.new == nil && dir:
+			continue // an earlier step has moved it
+		case old.new == nil:
 			return fmt.Errorf("%s: not found", p.call.view.short(path))
 		}
 		next, err := p.load(ctx, target)
@@ -262,12 +280,9 @@ func (p *planner) remove(ctx context.Context, s *change) error {
 	if err != nil {
 		return fmt.Errorf("the language server wants to delete a file that is %w", err)
 	}
-	paths, err := p.below(ctx, at)
+	paths, dir, err := p.below(ctx, at)
 	if err != nil {
 		return err
-	}
-	if len(paths) != 1 && !s.recursive {
-		return fmt.Errorf("%s is a directory that is not empty", p.call.view.short(at.Path))
 	}
 	for _, path := range paths {
 		where, err := workspace.LocateIn(p.call.ws, path)
@@ -275,10 +290,14 @@ func (p *planner) remove(ctx context.Context, s *change) error {
 			return err
 		}
 		f, err := p.load(ctx, where)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if f.new == nil && !s.ignore {
+		case f.new == nil && dir:
+			continue // an earlier step has moved it
+		case dir && !s.recursive:
+			return fmt.Errorf("%s is a directory that is not empty", p.call.view.short(at.Path))
+		case f.new == nil && !s.ignore:
 			return fmt.Errorf("%s: not found", p.call.view.short(path))
 		}
 		f.new = nil
@@ -286,30 +305,37 @@ func (p *planner) remove(ctx context.Context, s *change) error {
 	return nil
 }
 
-// below returns the file, or the files of the directory.
-func (p *planner) below(ctx context.Context, at workspace.Location) ([]string, error) {
+// below returns the file, or the files of the directory, those of earlier steps included.
+func (p *planner) below(
+	ctx context.Context,
+	at workspace.Location,
+) (all []string, dir bool, err error) {
 	info, err := p.call.ws.Stat(ctx, at.Path)
 	if err != nil || !info.IsDir() {
-		return []string{at.Path}, nil // what is wrong with it shows when it is read
+		return []string{at.Path}, false, nil // what is wrong with it shows when it is read
 	}
 	if at.Name == "." {
-		return nil, errors.New("the edit is of the whole directory of the project")
+		return nil, true, errors.New("the edit is of the whole directory of the project")
 	}
-	var all []string
 	for entry, err := range p.call.ws.Walk(ctx, at.Path, workspace.WalkOptions{}) {
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, true, err
 		case len(all) == maxBatch:
-			return nil, fmt.Errorf("the edit is of more than %d files", maxBatch)
+			return nil, true, fmt.Errorf("the edit is of more than %d files", maxBatch)
 		case entry.Mode.IsRegular():
 			all = append(all, entry.Path)
 		case entry.Mode.Type()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf(
+			return nil, true, fmt.Errorf(
 				"%s is a link, which cannot be moved with its directory",
 				p.call.view.short(entry.Path),
 			)
 		}
 	}
-	return all, nil
+	for path := range p.files {
+		if workspace.StyleOf(path).Contains(at.Path, path) && !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	return sorted(all), true, nil
 }

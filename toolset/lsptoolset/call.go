@@ -92,11 +92,7 @@ func (c *call) forFile(path string) (*Server, error) {
 	case found != nil:
 		return found, nil
 	case missing != nil:
-		return nil, toolset.Failed(
-			"The language server %s is not installed. The user can install it with: %s",
-			missing.Name,
-			missing.Install,
-		)
+		return nil, toolset.Failed("The language server %s", missing.missing())
 	}
 	return nil, toolset.Failed("There is no language server for %s.", c.view.short(path))
 }
@@ -114,7 +110,7 @@ func (c *call) forProject(ctx context.Context) ([]*Server, error) {
 	}
 	var lines []string
 	for _, s := range missing {
-		lines = append(lines, s.Name+": "+s.Install)
+		lines = append(lines, strings.TrimSuffix(s.Name+": "+s.Install, ": "))
 	}
 	return nil, toolset.Failed(
 		"No language server is installed for this project. The user can install one:\n%s",
@@ -226,6 +222,19 @@ func (c *call) show(title string, places ...place) {
 
 // maxLocations is how many places a call shows to editors.
 const maxLocations = 20
+
+// readable returns a function that reports whether the session may read a file, and remembers that.
+func (c *call) readable(ctx context.Context) func(path string) bool {
+	known := map[string]bool{}
+	return func(path string) bool {
+		may, ok := known[path]
+		if !ok {
+			may = c.session.CheckRead(ctx, path) == nil
+			known[path] = may
+		}
+		return may
+	}
+}
 
 // texts reads the files of places, each once.
 type texts struct {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,10 +56,8 @@ var (
 )
 
 const (
-	// maxDelay is the longest delay before a server is started again. A server that has lasted for
-	// settled starts over.
-	maxDelay = 30 * time.Second
-	settled  = time.Minute
+	// settled is how long a server must have lasted for its earlier failures to be forgotten.
+	settled = time.Minute
 	// patience is how long a call waits for such a delay.
 	patience = 3 * time.Second
 	// maxFailures is how often a server may fail in a row before it is given up.
@@ -130,6 +129,14 @@ func (c *Config) check() error {
 func (c *Config) defaults() {
 	if c.Servers == nil {
 		c.Servers = Known()
+	}
+	c.Servers = slices.Clone(c.Servers)
+	for i := range c.Servers {
+		files := make(map[string]string, len(c.Servers[i].Files))
+		for ext, language := range c.Servers[i].Files {
+			files[strings.ToLower(ext)] = language
+		}
+		c.Servers[i].Files = files
 	}
 	c.Memory = cmp.Or(c.Memory, 4<<30)
 	c.StartTimeout = cmp.Or(c.StartTimeout, time.Minute)

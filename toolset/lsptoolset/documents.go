@@ -3,6 +3,7 @@
 package lsptoolset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type file struct {
 	text    *lsp.Text
 	version workspace.Version
 	saved   bool // the text is what is on disk
+	plain   bool // its bytes are the text in UTF-8, without a byte order mark
 }
 
 // errNotText means that a file is not text.
@@ -66,6 +68,7 @@ func load(
 		lsp.NewText(string(text.Data), ends),
 		doc.Version,
 		doc.Disk != nil && !doc.Unsaved,
+		text.Encoding == workspace.UTF8 && !bytes.HasPrefix(text.Data, []byte("\ufeff")),
 	}, nil
 }
 

@@ -49,6 +49,7 @@ func sorted(all []string) []string {
 type change struct {
 	kind     string // "", "create", "rename" or "delete"
 	uri, new string // new for rename
+	version  int32  // of the document that the edits are of; 0 if the server does not say
 	edits    []lsp.TextEdit
 	// notes are what the server says about the edits.
 	overwrite, ignore, recursive bool
@@ -121,7 +122,7 @@ func changesOf(e *lsp.WorkspaceEdit) (all []change, notes []string, err error) {
 		case "rename":
 			c.uri, c.new = step.OldURI, step.NewURI
 		case "":
-			c.uri = step.TextDocument.URI
+			c.uri, c.version = step.TextDocument.URI, step.TextDocument.Version
 			for i := range step.Edits {
 				if step.Edits[i].Snippet != nil {
 					return nil, nil, errors.New("the edit has a snippet, which was not offered")

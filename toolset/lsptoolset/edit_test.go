@@ -62,6 +62,23 @@ func TestRename(t *testing.T) {
 	)
 }
 
+// Edits of a text that the server no longer has, or of files that it reads differently from disk,
+// are not made in the wrong place.
+func TestEditsFitTheText(t *testing.T) {
+	o := lsptoolset.Options{Trust: true, Budget: -1}
+	b := newBench(t, fakeConfig(t, "edits an old version"), o, project)
+	require.Equal(
+		t,
+		"Nothing was changed: a.toy has changed meanwhile. Try again.",
+		b.call("rename_symbol", `{"symbol":"run","path":"a.toy","new_name":"walk"}`).Text,
+	)
+	b = newBench(t, fakeConfig(t, "reads files without marks"), o, files{
+		"a.toy": "def run\n", "b.toy": "\ufeffx run\n",
+	})
+	b.call("rename_symbol", `{"symbol":"run","path":"a.toy","new_name":"walk"}`)
+	require.Equal(t, "\ufeffx walk\n", b.read("b.toy"))
+}
+
 func TestDeniedEditsChangeNothing(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
 	b.deny = func(*toolsetApproval) bool { return true }
@@ -117,6 +134,27 @@ func TestResourceOperations(t *testing.T) {
 		},
 		diffs,
 	)
+}
+
+// A directory whose files an edit has moved is empty, whatever is still on disk.
+func TestDirectoriesAreMovedByFiles(t *testing.T) {
+	o := lsptoolset.Options{Trust: true, Budget: -1}
+	b := newBench(t, fakeConfig(t, "moves the directory"), o, files{"sub/run.toy": "def run\n"})
+	res := b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
+	require.Equal(
+		t,
+		"Rename run to walk: done.\nwalk/run.toy (renamed from sub/run.toy): +1 -0 lines\n"+
+			"sub/run.toy: removed",
+		res.Text,
+	)
+	require.Equal(t, "def walk\n", b.read("walk/run.toy"))
+	require.NoFileExists(t, filepath.Join(b.dir, "sub", "run.toy"))
+
+	b = newBench(t, fakeConfig(t, "moves the directory"), o, files{
+		"sub/run.toy": "def run\n", "sub/other.toy": "def other\n",
+	})
+	res = b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
+	require.Equal(t, "Nothing was changed: sub is a directory that is not empty.", res.Text)
 }
 
 func TestEditsOutsideAreRefused(t *testing.T) {
@@ -187,7 +225,10 @@ func TestFixesAreOfTheirProblems(t *testing.T) {
 func TestFormat(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
 	b.call("code_actions", `{"path":"sub/b.toy","apply":"Format the file"}`)
-	require.Equal(t, project["sub/b.toy"]+"# formatted\n", b.read("sub/b.toy"))
+	require.Equal(t, project["sub/b.toy"]+"# formatted\r\n", b.read("sub/b.toy"))
+	b.write("sub/b.toy", "a\r\nb\n")
+	b.call("code_actions", `{"path":"sub/b.toy","apply":"Format the file"}`)
+	require.Equal(t, "a\r\nb\n# formatted\n", b.read("sub/b.toy"))
 }
 
 func TestEditSymbol(t *testing.T) {
@@ -293,8 +334,16 @@ func TestReadsAreGuarded(t *testing.T) {
 		"a.toy:2: run run\nsub/b.toy:2",
 		b.call("find_references", `{"symbol":"run"}`).Text,
 	)
+	require.NotContains(t, b.call("find_symbols", `{"query":"other"}`).Text, "sub/b.toy")
+	require.Equal(t, "sub/b.toy:1", b.call("find_definition", `{"symbol":"a.toy:3 other"}`).Text)
+	b.write("sub/b.toy", "def other\n  BAD run\n")
+	b.call("find_references", `{"symbol":"a.toy:3 other"}`)
+	require.NotContains(t, b.call("get_diagnostics", `{}`).Text, "BAD")
+	res := b.call("find_references", `{"symbol":"other"}`)
+	require.Contains(t, res.Text, "There is no symbol other.")
+	b.write("sub/b.toy", project["sub/b.toy"])
 	for tool, args := range map[string]string{
-		"find_symbols": `{"path":"sub/b.toy"}`, "find_references": `{"symbol":"other"}`, "find_definition": `{"symbol":"sub/b.toy:2 run"}`, "rename_symbol": `{"symbol":"run","new_name":"x"}`,
+		"find_symbols": `{"path":"sub/b.toy"}`, "find_references": `{"symbol":"other","path":"sub/b.toy"}`, "find_definition": `{"symbol":"sub/b.toy:2 run"}`, "rename_symbol": `{"symbol":"run","new_name":"x"}`,
 		"edit_symbol": `{"path":"sub/b.toy","symbol":"other","where":"replace","text":""}`, "code_actions": `{"path":"sub/b.toy"}`,
 		"get_diagnostics": `{"path":"sub/b.toy"}`,
 	} {

@@ -419,6 +419,23 @@ func (f *fake) rename(uri, name, to string) any {
 		}
 	}
 	switch f.mode {
+	case "edits an old version":
+		return map[string]any{"documentChanges": []any{map[string]any{
+			"textDocument": map[string]any{"uri": uri, "version": f.versions[uri] + 1},
+			"edits":        changes[uri],
+		}}}
+	case "moves the directory":
+		old, _ := lsp.Path(uri)
+		return map[string]any{"documentChanges": []any{
+			map[string]any{
+				"textDocument": map[string]any{"uri": uri, "version": nil}, "edits": changes[uri],
+			},
+			map[string]any{
+				"kind": "rename", "oldUri": uri,
+				"newUri": lsp.URI(filepath.Join(f.root, to, filepath.Base(old))),
+			},
+			map[string]any{"kind": "delete", "uri": lsp.URI(filepath.Dir(old))},
+		}}
 	case "edits overlap":
 		changes[uri] = append(changes[uri], changes[uri]...)
 		changes[uri][0].Range.End.Line++

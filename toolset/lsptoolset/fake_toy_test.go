@@ -21,6 +21,9 @@ func (f *fake) files() map[string]string {
 		if err == nil && strings.HasSuffix(path, ".toy") {
 			data, _ := os.ReadFile(path)
 			all[lsp.URI(path)] = string(data)
+			if f.mode == "reads files without marks" {
+				all[lsp.URI(path)] = strings.TrimPrefix(string(data), "\ufeff")
+			}
 		}
 		return nil
 	})

@@ -175,11 +175,7 @@ func (g *guest) begin() {
 func (g *guest) failed(err error) {
 	g.err = err
 	g.failures++
-	delay := maxDelay
-	if n := g.failures - 1; n < 6 {
-		delay = firstDelay << n
-	}
-	g.retryAt = time.Now().Add(delay)
+	g.retryAt = time.Now().Add(firstDelay << min(g.failures-1, maxFailures))
 }
 
 // watch waits for the end of a connection. It ends the connection if the server uses too much

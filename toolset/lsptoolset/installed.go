@@ -10,6 +10,15 @@ import (
 	"time"
 )
 
+// missing says that the server is not installed, and how to install it.
+func (s *Server) missing() string {
+	text := s.Name + " is not installed."
+	if s.Install != "" {
+		text += " The user can install it with: " + s.Install
+	}
+	return text
+}
+
 // installed reports whether the program of a server is there. A program that was there a moment ago
 // is not looked for again, because that takes a good part of the time of a call.
 func (s *Servers) installed(server *Server) bool {

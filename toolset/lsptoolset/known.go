@@ -15,7 +15,7 @@ type Server struct {
 	// language tools are usually installed, such as ~/go/bin.
 	Command []string
 	// Files are the languages that the server is for: the identifier of a language in the protocol,
-	// by the extension of its files, such as ".go": "go".
+	// by the extension of its files, such as ".go": "go". The case of an extension does not matter.
 	Files map[string]string
 	// Install is the command that installs the server, for people. It is never run.
 	Install string

@@ -71,11 +71,7 @@ func (g *guest) open(ctx context.Context) (_ *link, err error) {
 	pool := g.view.pool
 	program, ok := pool.program(g.server)
 	if !ok {
-		return nil, fmt.Errorf(
-			"%s is not installed; to install it: %s",
-			g.server.Name,
-			g.server.Install,
-		)
+		return nil, errors.New(g.server.missing())
 	}
 	host, err := g.view.runner()
 	if err != nil {

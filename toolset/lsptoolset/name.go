@@ -12,13 +12,23 @@ import (
 )
 
 // namePath splits the name of a symbol into its elements, however a person or a server writes it:
-// Agent.Run, Agent/Run, Agent::Run, (*Agent[D]).Run. Of a name in
+// Agent.Run, Agent/Run, Agent::Run, (*Agent[D]).Run, run(int, string), (get) value. Of a name in
 // brackets, such as [Symbol.iterator] and <function>, what is in them is left.
 func namePath(name string) []string {
 	var b strings.Builder
-	depth := 0
+	depth, params := 0, 0
+	for _, accessor := range []string{"(get) ", "(set) "} { // as TypeScript's server writes them
+		name = strings.TrimPrefix(name, accessor)
+	}
 	for _, r := range name {
 		switch {
+		case r == '(' &&
+			(params > 0 || depth == 0 && b.Len() > 0 && !strings.HasSuffix(b.String(), ".")):
+			params++
+		case params > 0:
+			if r == ')' {
+				params--
+			}
 		case (r == '[' || r == '<') && depth == 0 &&
 			(b.Len() == 0 || strings.HasSuffix(b.String(), ".")):
 		case r == '[' || r == '<':

@@ -14,7 +14,9 @@ func TestNamesAreSplit(t *testing.T) {
 	for name, want := range map[string]string{
 		"Agent.Run": "Agent Run", "Agent/Run": "Agent Run", "Agent::Run": "Agent Run",
 		"(*Agent[D]).Run": "Agent Run",
-		"Map<K, V>.get":   "Map get", "run(int)": "runint",
+		"Map<K, V>.get":   "Map get", "run(int)": "run",
+		"run(int, List<String>) : void": "run void",
+		"(get) value":                   "value", "pkg.(*Agent).Run()": "pkg Agent Run", "operator()": "operator",
 		"[Symbol.iterator]":              "Symbol iterator",
 		"Observable.[Symbol_observable]": "Observable Symbol_observable",
 		"<function>":                     "function", "<anonymous struct>": "anonymousstruct", "": "",

@@ -34,13 +34,15 @@ type target struct {
 	others []symbol
 }
 
-// placed are names such as "a/b.go:12 Run" and "a/b.go Run".
-var placed = lazy.Regexp(`^(\S+?\.\w+)(?::(\d+)(?::\d+)?)?\s+(\S.*)$`)
+// placed are names such as "a/b.go:12 Run" and "a/b.go Run". A path with blanks needs the line.
+var placed = lazy.Regexp(
+	`^(?:(\S.*?\.\w+):(\d+)(?::\d+)?|(\S+?\.\w+))\s+(\S.*)$`,
+)
 
 // split reads a name with a place in front of it.
 func (in *symbolArgs) split() {
 	if m := placed().FindStringSubmatch(in.Symbol); m != nil && in.Path == "" {
-		in.Path, in.Symbol = m[1], m[3]
+		in.Path, in.Symbol = m[1]+m[3], m[4]
 		if in.Line == 0 {
 			in.Line, _ = strconv.Atoi(m[2])
 		}

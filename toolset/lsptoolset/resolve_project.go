@@ -136,6 +136,7 @@ func (c *call) searchProject(
 	}
 	var all []symbol
 	links := map[string]*link{}
+	readable := c.readable(ctx)
 	for _, s := range servers {
 		l, err := c.server(ctx, s)
 		if err != nil {
@@ -149,7 +150,9 @@ func (c *call) searchProject(
 			return nil, nil, c.failed(ctx, err)
 		}
 		for i := range found {
-			if dir.Path != "" && !workspace.StyleOf(dir.Path).Contains(dir.Path, found[i].at.Path) {
+			path := found[i].at.Path
+			if !readable(path) ||
+				dir.Path != "" && !workspace.StyleOf(dir.Path).Contains(dir.Path, path) {
 				continue
 			}
 			all = append(all, found[i])

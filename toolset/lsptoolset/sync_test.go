@@ -82,7 +82,11 @@ func TestServersSeeTheText(t *testing.T) {
 			require.Equal(t, text, b.said("a.toy"), "edit %d of seed %d", i, seed)
 			if random.IntN(10) == 0 { // and edits that the server makes fit
 				b.call("code_actions", `{"path":"a.toy","apply":"Format the file"}`)
-				text += "# formatted\n"
+				end := "\n"
+				if n := strings.Count(text, "\n"); n > 0 && strings.Count(text, "\r\n") == n {
+					end = "\r\n"
+				}
+				text += "# formatted" + end
 				require.Equal(t, text, b.read("a.toy"), "edit %d of seed %d", i, seed)
 				b.call("rename_symbol", `{"symbol":"top","path":"a.toy","new_name":"bottom"}`)
 				require.True(t, strings.HasPrefix(b.read("a.toy"), "def bottom"))

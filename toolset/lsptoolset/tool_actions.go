@@ -192,7 +192,11 @@ func (c *call) codeActions(ctx context.Context, in codeActionsArgs) (toolset.Res
 	if len(lines) == 0 {
 		return text("There are no code actions here.")
 	}
-	return text("%s", page(lines, 0, "actions"))
+	note := ""
+	if more := len(lines) - pageLines; more > 0 {
+		lines, note = lines[:pageLines], fmt.Sprintf("\n[%d more: give lines.]", more)
+	}
+	return text("%s%s", strings.Join(lines, "\n"), note)
 }
 
 func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {

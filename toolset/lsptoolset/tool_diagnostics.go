@@ -118,7 +118,11 @@ func (c *call) problems(
 			"["+l.guest.server.Name+" is still checking: this may be incomplete.]",
 		)
 	}
+	readable := c.readable(ctx)
 	for path, p := range l.known() {
+		if !readable(path) {
+			continue
+		}
 		if at.Path != "" && path != at.Path &&
 			(!dir || !workspace.StyleOf(path).Contains(at.Path, path)) {
 			continue

@@ -148,8 +148,9 @@ const findDefinitionDescription = "Find where a symbol is defined, with its sign
 
 type findDefinitionArgs struct {
 	symbolArgs
-	Kind string `json:"kind,omitempty" jsonschema_description:"What to find. Default: definition."       validate:"omitempty,oneof=definition implementations type"`
-	Body bool   `json:"body,omitempty" jsonschema_description:"Show the whole source of the definition."`
+	Kind   string `json:"kind,omitempty" jsonschema_description:"What to find. Default: definition."       validate:"omitempty,oneof=definition implementations type"`
+	Body   bool   `json:"body,omitempty" jsonschema_description:"Show the whole source of the definition."`
+	Offset int    `json:"offset,omitempty" jsonschema_description:"Where to continue in a long answer\\, as the last one said." validate:"min=0"`
 }
 
 func (in findDefinitionArgs) needs(ctx context.Context, c *call) ([]*Server, error) {
@@ -195,14 +196,15 @@ func (c *call) findDefinition(ctx context.Context, in findDefinitionArgs) (tools
 	}
 	ts := c.texts(t)
 	lines := c.lines(ctx, ts, found, nil)
-	answer := page(lines, 0, what+"s")
+	answer := page(lines, in.Offset, what+"s")
 	if len(found) == 1 {
 		if in.Body {
 			if source := c.bodyOf(ctx, t.link, ts, &found[0]); source != "" {
 				answer += "\n" + source
 			}
 		}
-		if method == "textDocument/definition" {
+		hidden := found[0].inside && c.session.CheckRead(ctx, found[0].path) != nil
+		if method == "textDocument/definition" && !hidden {
 			said, err := t.link.hover(ctx, t.doc, t.offset)
 			if err != nil {
 				return toolset.Result{}, c.failed(ctx, err)
@@ -230,7 +232,7 @@ func (c *call) places(
 		)
 	}
 	var found []place
-	err := c.repeat(ctx, t.link, func() (err error) {
+	err := c.repeat(ctx, t.link, false, func() (err error) {
 		found, err = t.link.ask(ctx, method, t.doc, t.offset)
 		return err
 	}, func() []place { return found })
@@ -238,12 +240,19 @@ func (c *call) places(
 }
 
 // repeat asks, and asks again after it has shown the server files of the answer with unsaved text.
-func (c *call) repeat(ctx context.Context, l *link, ask func() error, answer func() []place) error {
+// For edits, it also shows files whose text the server may read differently from disk.
+func (c *call) repeat(
+	ctx context.Context,
+	l *link,
+	edits bool,
+	ask func() error,
+	answer func() []place,
+) error {
 	for round := 0; ; round++ {
 		if err := ask(); err != nil {
 			return c.failed(ctx, err)
 		}
-		if round == 3 || !c.ws.Features().Unsaved {
+		if round == 3 || !edits && !c.ws.Features().Unsaved {
 			return nil
 		}
 		var unsaved []string
@@ -256,7 +265,8 @@ func (c *call) repeat(ctx context.Context, l *link, ask func() error, answer fun
 			if d, err := l.opened(ctx, p.path); err != nil || d != nil {
 				continue
 			}
-			if f, err := load(ctx, c.ws, p.path, l.guest.server.ends); err == nil && !f.saved {
+			if f, err := load(ctx, c.ws, p.path, l.guest.server.ends); err == nil &&
+				(!f.saved || edits && !f.plain) {
 				unsaved = append(unsaved, p.path)
 			}
 		}

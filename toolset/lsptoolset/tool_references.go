@@ -47,7 +47,7 @@ func (c *call) findReferences(ctx context.Context, in findReferencesArgs) (tools
 		)
 	}
 	var found []place
-	err = c.repeat(ctx, t.link, func() error {
+	err = c.repeat(ctx, t.link, false, func() error {
 		found, err = c.references(ctx, t, false)
 		return err
 	}, func() []place { return found })
@@ -150,8 +150,12 @@ func (c *call) calls(
 	}
 	var found []place
 	names := map[place]string{}
+	readable := c.readable(ctx)
 	add := func(uri string, r lsp.Range, name string) {
 		if p, err := t.link.place(uri, r); err == nil {
+			if name = " [" + shown(name, 200) + "]"; p.inside && !readable(p.path) {
+				name = ""
+			}
 			if _, known := names[p]; !known {
 				names[p] = name
 				found = append(found, p)
@@ -189,7 +193,7 @@ func (c *call) calls(
 		ctx,
 		ts,
 		found,
-		func(i int) string { return " [" + shown(names[found[i]], 200) + "]" },
+		func(i int) string { return names[found[i]] },
 	)
 	return text("%s%s%s", page(lines, offset, kind), c.andOthers(t), c.incomplete(t.link))
 }

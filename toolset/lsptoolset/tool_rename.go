@@ -39,7 +39,7 @@ func (in renameSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 		return nil, err
 	}
 	var edit lsp.WorkspaceEdit
-	err = c.repeat(ctx, t.link, func() error {
+	err = c.repeat(ctx, t.link, true, func() error {
 		var found *lsp.WorkspaceEdit
 		position := t.link.position(t.doc, t.offset)
 		params := lsp.RenameParams{

@@ -68,6 +68,7 @@ func TestNavigation(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
+	b.write("my files/d.toy", "x run\n")
 	for args, want := range map[string]string{
 		`{"symbol":"same"}`:                                                         "same may be several symbols. Give more of the name, or the path and line of one:\n  same (function) twice/x.toy:1\n  same (function) twice/y.toy:1",
 		`{"symbol":"missing"}`:                                                      "There is no symbol missing.",
@@ -81,6 +82,8 @@ func TestNames(t *testing.T) {
 		`{"symbol":"run","path":"sub/c.txt"}`:                                       "There is no language server for sub/c.txt.",
 		`{"symbol":"run","kind":"implementations"}`:                                 "The language server fake cannot do this.",
 		`{"symbol":"text","path":"a.toy"}`:                                          "The language server knows no definition of text.",
+		`{"symbol":"my files/d.toy:1 run"}`:                                         "a.toy:4: def run",
+		`{"symbol":"run(int)"}`:                                                     "a.toy:4: def run",
 		`{"symbol":"run","path":"a.toy","line":2}`:                                  "a.toy:4: def run",
 		`{"symbol":"Run","path":"a.toy"}`:                                           "a.toy:4: def run",
 		`{"symbol":"x.run","path":"a.toy"}`:                                         "a.toy:4: def run",
@@ -118,6 +121,21 @@ func TestPages(t *testing.T) {
 		"[There are 250 references.]",
 		b.call("find_references", `{"symbol":"many","offset":250}`).Text,
 	)
+}
+
+// Definitions come in pages, too.
+func TestPagesOfDefinitions(t *testing.T) {
+	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, files{
+		"all.toy": strings.Repeat("def many\n", 150), "use.toy": "many\n",
+	})
+	var all []string
+	for _, offset := range []string{"0", "100"} {
+		text := b.call("find_definition", `{"symbol":"use.toy:1 many","offset":`+offset+`}`).Text
+		lines := strings.Split(text, "\n")
+		all = append(all, lines[:len(lines)-1]...)
+	}
+	require.Len(t, all, 150)
+	require.Equal(t, "all.toy:150: def many", all[149])
 }
 
 // Surfaces are told what a call is about, and editors can follow.
@@ -159,6 +177,16 @@ func TestMissingServersAreNamed(t *testing.T) {
 		res.Text,
 	)
 	require.Empty(t, b.asks())
+
+	c.Servers[0].Install, c.Servers[0].Files = "", map[string]string{".TOY": "toy"}
+	b = newBench(t, c, lsptoolset.Options{}, project)
+	require.Equal(
+		t,
+		"The language server fake is not installed.",
+		b.call("find_symbols", `{"path":"a.toy"}`).Text,
+		"the case of an extension does not matter",
+	)
+	require.Equal(t, map[string]string{".TOY": "toy"}, c.Servers[0].Files, "the caller's map stays")
 }
 
 // The question says what is started, and its scope is the server and the project.

@@ -5,6 +5,7 @@ package lsptoolset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ func (c *call) watch(ctx context.Context, paths []string) *watch {
 			w.idle = append(w.idle, s)
 			continue
 		}
+		l.touch()
 		w.links = append(w.links, w.begin(ctx, l, by[s], time.Until(deadline)))
 	}
 	return w
@@ -138,6 +140,8 @@ func (w *watch) report(ctx context.Context) string {
 			),
 		)
 	}
+	readable := w.call.readable(ctx)
+	all = slices.DeleteFunc(all, func(p problem) bool { return !readable(p.path) })
 	if len(all) == 0 && len(notes) == 0 {
 		return ""
 	}

@@ -218,7 +218,8 @@ func TestDiagnosticsOfTheProject(t *testing.T) {
 	require.EqualError(t, err, "Could not read missing.toy: not found.")
 }
 
-// Runs that do not use the capability pay nothing for it.
+// Runs that do not use the capability pay nothing for it. A whole run allocates what it does with
+// a capability of this shape that does nothing: one with tools that are chosen per run, and a hook.
 func TestIdleCost(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{}, project)
 	c := lsptoolset.Capability(b.servers, identity, lsptoolset.Options{})
@@ -228,11 +229,66 @@ func TestIdleCost(t *testing.T) {
 	}
 	next := func(context.Context, any) (toolset.Result, error) { return toolset.Result{}, nil }
 	ctx := t.Context()
+	in, err := c.Toolsets[0].Open(ctx, run)
+	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		in, _ := c.Toolsets[0].Open(ctx, run)
 		_, _ = in.Tools(ctx, run)
 		_, _ = c.Hooks[0].Call(ctx, run, nil, next)
 		_ = in.Close(ctx)
 	}))
+	nothing := agent.Capability[*workspace.Session]{
+		Name: c.Name, Toolsets: []toolsetOf{chosen{in}},
+		Hooks: []agent.Hooks[*workspace.Session]{{Call: pass}},
+	}
+	require.LessOrEqual(t, allocsOfRuns(b, c), allocsOfRuns(b, nothing))
 	require.Empty(t, b.servers.Status(), "no server was started")
+}
+
+// chosen is a toolset with an instance that exists.
+type chosen struct {
+	in toolset.Instance[*workspace.Session]
+}
+
+func (c chosen) Name() string { return "lsp" }
+
+func (c chosen) Open(
+	context.Context,
+	*toolset.RunContext[*workspace.Session],
+) (toolset.Instance[*workspace.Session], error) {
+	return c.in, nil
+}
+
+func pass(
+	ctx context.Context,
+	_ *toolset.RunContext[*workspace.Session],
+	args any,
+	next toolset.CallFunc,
+) (toolset.Result, error) {
+	return next(ctx, args)
+}
+
+// allocsOfRuns returns what a run allocates in which the model calls another tool.
+func allocsOfRuns(b *bench, c agent.Capability[*workspace.Session]) float64 {
+	type nothing struct{}
+	call := toolCall("other", map[string]any{})
+	a, err := agent.New(agent.Config[*workspace.Session, string]{
+		Model: modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			part := model.Part{Kind: model.PartText, Text: "done"}
+			if len(req.Messages) == 1 {
+				part = call
+			}
+			return &model.Message{Kind: model.KindResponse, Parts: []model.Part{part}}, nil
+		}),
+		Tools: []*toolset.Tool[*workspace.Session]{toolset.Func("other", "Does nothing.",
+			func(context.Context, *toolset.RunContext[*workspace.Session], nothing) (string, error) {
+				return "", nil
+			})},
+		Capabilities: []agent.Capability[*workspace.Session]{c},
+	})
+	require.NoError(b, err)
+	return testing.AllocsPerRun(200, func() {
+		_, err := a.Run(b.Context(), b.session, "go")
+		require.NoError(b, err)
+	})
 }
