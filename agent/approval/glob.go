@@ -36,7 +36,8 @@ func relatives(
 func contains(c *call, pattern, name string) bool {
 	dir, all := strings.CutSuffix(name, "/")
 	root := slices.ContainsFunc(c.roots, func(root string) bool {
-		return strings.ToLower(slashed(root)) == dir
+		root = strings.ToLower(slashed(root))
+		return root == dir || all && strings.HasPrefix(root, dir+"/")
 	})
 	if root && !isAbsolute(pattern) {
 		return all

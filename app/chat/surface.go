@@ -22,6 +22,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/app/config"
 	"github.com/ponte-go/ponte/app/editor"
 	"github.com/ponte-go/ponte/app/internal/out"
 	"github.com/ponte-go/ponte/internal/show"
@@ -140,6 +141,12 @@ func (s *surface) run(ctx context.Context, cmd *cobra.Command, args []string) er
 	}
 	if original, err := filepath.Abs(s.dir); err == nil && c.Sandbox != nil {
 		c.Sandbox.CacheOf = original // also for a copy of it
+	}
+	if c.Sandbox != nil {
+		c.Sandbox.Unreadable, err = config.Unreadable(e.Name, e.Config, c.Dir)
+		if err != nil && !c.Own { // the program's own sessions say the same
+			return err
+		}
 	}
 	// One thing that needs no answers is shown as text, for people too.
 	if in, ok := e.In.(*os.File); ok && c.Person && outTTY && !s.plain && !s.json && !(s.yes && c.Prompt != "") {

@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // Deps is the state that the tools of a session share: its files and commands, and the changes made
@@ -114,24 +115,38 @@ func (k *Kit) Toolsets() []toolset.Toolset[Deps] {
 // Deps makes the dependencies of a session, for [app.Config].Deps. Files and commands are in the
 // editor or on this machine, as the user's configuration says, and on this machine for browsers.
 func (k *Kit) Deps(_ context.Context, s *host.Session, p host.Place) (Deps, error) {
-	local := fallback(k.e)
+	machine := fallback(k.e)
 	if p == host.Local {
-		local.Files, local.Commands = true, true
+		machine.Files, machine.Commands = true, true
 	}
-	d, err := acpbridge.DepsOf(s, local)
+	reads, err := k.rules.reads(acpbridge.SessionOf(s))
 	if err != nil {
 		return Deps{}, err
 	}
-	return k.deps(d)
+	machine.Config.Sandbox = hiding(machine.Config.Sandbox, reads)
+	d, err := acpbridge.DepsOf(s, machine)
+	if err != nil {
+		return Deps{}, err
+	}
+	return k.deps(d, reads)
+}
+
+// hiding returns a sandbox that hides the files that rules deny to read.
+func hiding(s *local.Sandbox, reads func(string) (toolset.Verdict, string)) *local.Sandbox {
+	if s == nil || reads == nil {
+		return s
+	}
+	own := *s
+	own.Unreadable = func(path string) bool {
+		verdict, _ := reads(path)
+		return verdict == toolset.VerdictDeny
+	}
+	return &own
 }
 
 // deps adds what a coding agent needs to what it has of an editor.
-func (k *Kit) deps(d deps.ACPDeps) (Deps, error) {
+func (k *Kit) deps(d deps.ACPDeps, reads func(string) (toolset.Verdict, string)) (Deps, error) {
 	layers, err := k.rules.of(d.Session)
-	if err != nil {
-		return Deps{}, err
-	}
-	reads, err := k.rules.reads(d.Session)
 	if err != nil {
 		return Deps{}, err
 	}

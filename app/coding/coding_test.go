@@ -31,7 +31,7 @@ func TestSpilledResultsAreNotRecorded(t *testing.T) {
 	files, err := local.Open(local.Config{Roots: []string{t.TempDir()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
-	s, err := k.deps(deps.ACPDeps{Workspace: workspace.NewSession(files)})
+	s, err := k.deps(deps.ACPDeps{Workspace: workspace.NewSession(files)}, nil)
 	require.NoError(t, err)
 	_, err = s.Results().Write(t.Context(), "spilled.txt", []byte("x"), workspace.AnyVersion)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestProjectRulesStayWhileTheSessionSleeps(t *testing.T) {
 	t.Cleanup(func() { _ = files.Close() })
 	s := &deps.Session{ID: "s", Cwd: work}
 	layers := func(s *deps.Session) int {
-		d, err := k.deps(deps.ACPDeps{Session: s, Workspace: workspace.NewSession(files)})
+		d, err := k.deps(deps.ACPDeps{Session: s, Workspace: workspace.NewSession(files)}, nil)
 		require.NoError(t, err)
 		return len(d.layers)
 	}

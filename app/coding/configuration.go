@@ -84,7 +84,7 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 			user.Mode = approval.ModeAsk
 		}
 		own.Name = "the project's configuration"
-		layer, err := own.Layer(variants(filepath.Dir(filepath.Dir(p.File)))...)
+		layer, err := own.Layer(config.NamesOf(filepath.Dir(filepath.Dir(p.File)))...)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 	}
 	var all []string
 	for _, root := range roots {
-		all = append(all, variants(root)...)
+		all = append(all, config.NamesOf(root)...)
 	}
 	layer, err := user.Layer(all...)
 	if err != nil {
@@ -195,33 +195,7 @@ func (r *rules) reads(s *deps.Session) (func(path string) (toolset.Verdict, stri
 	if err != nil {
 		return nil, err
 	}
-	var all []string
-	for _, root := range roots {
-		all = append(all, variants(root)...)
-	}
-	user, err := r.user.Permissions.Reads(all...)
-	if err != nil {
-		return nil, err
-	}
-	decide := []func(string) (toolset.Verdict, string){user}
-	for _, p := range projects {
-		own, err := p.Permissions.Reads(variants(filepath.Dir(filepath.Dir(p.File)))...)
-		if err != nil {
-			return nil, err
-		}
-		decide = append(decide, own)
-	}
-	return func(path string) (verdict toolset.Verdict, reason string) {
-		for _, d := range decide {
-			if v, why := d(path); v == toolset.VerdictDeny || verdict == "" {
-				verdict, reason = v, why
-			}
-			if verdict == toolset.VerdictDeny {
-				break
-			}
-		}
-		return verdict, reason
-	}, nil
+	return config.Reads(r.user, roots, projects)
 }
 
 // read returns the projects of a session.
@@ -259,24 +233,16 @@ func (r *rules) read(s *deps.Session, roots []string) (all []*config.Project, er
 	return all, nil
 }
 
-// variants returns a directory as it is named, and without symbolic links.
-func variants(dir string) []string {
-	if real := approval.ResolveLinks(dir); real != filepath.Clean(dir) {
-		return []string{dir, real}
-	}
-	return []string{dir}
-}
-
 // guarded is the layer that asks the user about changes to the configuration files and the prompts.
 // Without it, an agent could lift its own limits where files are changed without a question.
 func guarded(program string, roots []string) approval.Layer {
 	var dirs []string
 	if dir, err := config.UserDir(program); err == nil {
-		dirs = append(dirs, variants(dir)...)
+		dirs = append(dirs, config.NamesOf(dir)...)
 	}
 	var files []string
 	for _, root := range roots {
-		for _, dir := range variants(root) {
+		for _, dir := range config.NamesOf(root) {
 			dirs = append(dirs, filepath.Join(dir, filepath.FromSlash(config.ProjectPrompts)))
 			files = append(files, filepath.Join(dir, filepath.FromSlash(config.ProjectFile(program))))
 		}

@@ -34,6 +34,7 @@ var groups = []group{
 	{"paths", paths, 100},
 	{"code that runs later", runsLater, 500},
 	{"reads", reads, 60},
+	{"reads of directories", directories, 400},
 	{"races", races, 15},
 	{"argv", arguments, 40},
 	{"leaks", leaks, 60},

@@ -113,7 +113,7 @@ func exactTitle(c *Command, p *Place) string {
 	return title + outsideTitle(c)
 }
 
-// outsideTitle says that a command has more than the sandbox gives.
+// outsideTitle names what a command has beyond the sandbox.
 func outsideTitle(c *Command) string {
 	switch c.Sandbox {
 	case "":
@@ -140,8 +140,8 @@ func titleOf(names []string, onFiles bool) string {
 	return list + " (ordinary options)"
 }
 
-// namedScopes returns the named scopes of all commands that c runs, sorted; nil if one of them has none. onFiles says that one of them
-// may be about files.
+// namedScopes returns the named scopes of all commands that c runs, sorted; nil if one of them has
+// none. onFiles is set if one of them may be about files.
 func namedScopes(c *Command, p *Place) (names []string, onFiles bool) {
 	if p.Windows || len(c.Env) > 0 || c.Sandbox != "" || !filepath.IsAbs(c.Dir) || (c.Line == "") == (len(c.Args) == 0) {
 		return nil, false

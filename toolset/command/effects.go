@@ -75,7 +75,12 @@ func (r *effectReader) add(e model.Effect) {
 }
 
 func (r *effectReader) unknown(words []string) {
-	r.add(model.Effect{Kind: model.EffectUnknown, Argv: words, Dir: r.dir()})
+	for _, dir := range r.dirs {
+		r.add(model.Effect{Kind: model.EffectUnknown, Argv: words, Dir: dir})
+	}
+	if r.lost || len(r.dirs) == 0 {
+		r.add(model.Effect{Kind: model.EffectUnknown, Argv: words})
+	}
 	r.hosts(words)
 }
 
@@ -159,6 +164,8 @@ func (r *effectReader) line(line string, depth int) {
 			*syntax.ArithmCmd, *syntax.CoprocClause, *syntax.TimeClause:
 			r.unknown(nil) // a function may have the name of a program; shells differ in the others
 			r.certain = false
+		case *syntax.WordIter:
+			r.listed(n.Items)
 		case *syntax.Redirect:
 			r.redirect(n)
 		case *syntax.CallExpr:
@@ -217,6 +224,7 @@ func (r *effectReader) call(c *syntax.CallExpr, depth int) {
 	}
 	r.certain = r.certain && !slices.Contains(rebinding, words[0])
 	r.unknown(words)
+	r.readsBelow(words)
 	r.nested(words, depth)
 	r.moved(words)
 }
@@ -230,6 +238,9 @@ func (r *effectReader) assign(assigns []*syntax.Assign) bool {
 		if a.Value != nil {
 			text, ok = literal(a.Value)
 			values = append(values, seemings(a.Value)...)
+			if !ok && substitutes(a.Value) {
+				r.file(model.EffectRead, "./")
+			}
 		}
 		if !ok || a.Append || a.Array != nil || a.Index != nil || a.Name == nil {
 			known = false
@@ -246,11 +257,17 @@ func (r *effectReader) assign(assigns []*syntax.Assign) bool {
 // guessed adds the effects of a command with words that only a shell can work out.
 func (r *effectReader) guessed(args []*syntax.Word, depth int) {
 	var all []string
+	found := false
 	for _, w := range args {
 		all = append(all, seemings(w)...)
+		found = found || substitutes(w)
+	}
+	if found && !slices.Contains(printers, all[0]) {
+		r.file(model.EffectRead, "./")
 	}
 	r.certain = r.certain && !slices.Contains(rebinding, all[0])
 	r.unknown(all)
+	r.readsBelow(all)
 	r.nested(all, depth)
 	r.moved(all)
 }
@@ -288,6 +305,7 @@ func (r *effectReader) program(words []string, depth int) {
 		r.file(model.EffectWrite, ".git/config")
 	}
 	r.unknown(words)
+	r.readsBelow(words)
 	r.nested(words, depth)
 }
 

@@ -14,18 +14,24 @@ import (
 func Named(e model.Effect) (paths []string) {
 	for _, word := range e.Argv {
 		paths = append(paths, place(e.Dir, word))
-		parts := strings.FieldsFunc(word, func(r rune) bool {
-			return strings.ContainsRune(" \t\n=,:;|&<>()[]{}\"'`@$", r)
-		})
-		if len(parts) == 1 && parts[0] == word {
-			continue
-		}
-		for _, part := range parts {
+		for _, part := range partsOf(word) {
 			paths = append(paths, place(e.Dir, part))
 		}
 	}
 	return paths
 }
+
+// partsOf returns the parts of a word such as "of=FILE" and "open('FILE')", nil if it has none.
+func partsOf(word string) []string {
+	if !strings.ContainsAny(word, separators) {
+		return nil
+	}
+	return strings.FieldsFunc(word, func(r rune) bool {
+		return strings.ContainsRune(separators, r)
+	})
+}
+
+const separators = " \t\n=,:;|&<>()[]{}\"'`@$"
 
 func place(dir, name string) string {
 	if dir == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "~") {

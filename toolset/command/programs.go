@@ -26,7 +26,7 @@ func (r *effectReader) known(rule *Rule, words []string) {
 		return
 	}
 	below := searchesBelow(words)
-	found := false
+	operands := 0
 	for _, w := range words[len(rule.Words):] {
 		if name, value, ok := strings.Cut(w, "="); ok && strings.HasPrefix(name, "-") {
 			w = value
@@ -38,10 +38,11 @@ func (r *effectReader) known(rule *Rule, words []string) {
 			r.file(kind, w[i+1:])
 		}
 		r.file(kind, strings.TrimSuffix(w, "...")+below)
-		found = true
+		operands++
 	}
-	if below != "" && (!found || words[0] == "rg" || words[0] == "git") {
-		r.file(kind, "./")
+	around := words[0] == "rg" || words[0] == "git" && looksAround(words[0], words[1:])
+	if below != "" && operands < 2 || around { // the first one is a pattern
+		r.file(model.EffectRead, "./")
 	}
 }
 
@@ -55,16 +56,12 @@ func searchesBelow(words []string) string {
 	case "rg":
 		return "/"
 	case "git":
-		if words[1] == "grep" {
+		if len(words) > 1 && words[1] == "grep" {
 			return "/"
 		}
 	case "grep", "egrep", "fgrep":
-		for _, w := range words[1:] {
-			long := strings.HasPrefix(w, "--")
-			short := strings.HasPrefix(w, "-") && !long && strings.ContainsAny(w, "rR")
-			if w == "--recursive" || short {
-				return "/"
-			}
+		if slices.ContainsFunc(words[1:], isRecursive) {
+			return "/"
 		}
 	}
 	return ""
@@ -93,7 +90,8 @@ func changed(words []string) (files []string, ok bool) {
 		if strings.Trim(rest[0][1:], options) != "" {
 			return nil, false
 		}
-		if strings.ContainsAny(rest[0], "rR") {
+		archives := words[0] == "cp" && strings.Contains(rest[0], "a")
+		if archives || strings.ContainsAny(rest[0], "rR") {
 			below = "/"
 		}
 		rest = rest[1:]

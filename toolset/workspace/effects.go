@@ -54,6 +54,7 @@ func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect
 			}
 		}
 	}
+	effects = append(effects, c.directories(ctx, effects)...)
 	for _, e := range slices.Clone(effects) {
 		if e.Path == "" || len(effects) >= maxFollowed {
 			continue
@@ -73,5 +74,46 @@ func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect
 	return effects
 }
 
-// maxFollowed bounds the effects whose links are followed.
+// maxFollowed bounds the effects whose links are followed, and the words that may be directories.
 const maxFollowed = 200
+
+// directories returns the reads of all files below the directories that a command reads, or names
+// to a program whose effects are unknown.
+func (c *call) directories(ctx context.Context, effects []model.Effect) (below []model.Effect) {
+	if !c.ws.Features().Walk {
+		return nil
+	}
+	seen := map[string]bool{}
+	add := func(name string) {
+		if strings.HasSuffix(name, "/") || seen[name] || len(seen) >= maxFollowed {
+			return
+		}
+		seen[name] = true
+		at, err := LocateIn(c.ws, name)
+		if err != nil {
+			return
+		}
+		for info, err := range c.ws.Walk(ctx, at.Path, WalkOptions{}) {
+			if err == nil && info.Path != at.Path {
+				dir := strings.TrimSuffix(at.Path, "/") + "/"
+				below = append(below, model.Effect{Kind: model.EffectRead, Path: dir})
+			}
+			break
+		}
+	}
+	for _, e := range effects {
+		switch e.Kind {
+		case model.EffectRead:
+			add(e.Path)
+		case model.EffectUnknown:
+			words := slices.DeleteFunc(slices.Clone(e.Argv), func(w string) bool {
+				return w == "." // the command says itself whether it reads that
+			})
+			e.Argv = words
+			for _, name := range command.Named(e) {
+				add(name)
+			}
+		}
+	}
+	return below
+}

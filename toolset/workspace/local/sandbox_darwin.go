@@ -78,6 +78,11 @@ func (b *seatbelt) profile(network bool) string {
 	}
 	paths("deny file-write*", b.protected())
 	paths("deny file-read* file-write*", b.hide)
+	if b.Unreadable != nil {
+		for _, root := range b.roots {
+			paths("deny file-read* file-write*", b.protects.unreadable(root, b.Unreadable))
+		}
+	}
 	p.WriteString("(deny signal (target others))\n(deny process-info* (target others))\n")
 	p.WriteString("(deny mach-task-name)\n(deny file-write-setugid)\n")
 	if !network && !b.Network {

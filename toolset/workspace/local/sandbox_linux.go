@@ -219,6 +219,19 @@ func (b *bubble) protected() (all []obeyed) {
 	return all
 }
 
+// unreadable returns the files of the roots that must not be read.
+func (b *bubble) unreadable() (all []string) {
+	if b.Unreadable == nil {
+		return nil
+	}
+	for _, root := range outermost(b.roots) {
+		if root != b.cache {
+			all = append(all, b.protects.unreadable(root, b.Unreadable)...)
+		}
+	}
+	return all
+}
+
 // missing returns the paths of what is not known.
 func missing(all, known []obeyed) (rest []string) {
 	seen := map[obeyed]bool{}

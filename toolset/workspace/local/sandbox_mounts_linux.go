@@ -41,6 +41,7 @@ func (b *bubble) args(protected []obeyed, network bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	hide = outermost(append(hide, b.unreadable()...))
 	for _, m := range b.mounts(protected, hide) {
 		args = append(args, m.how, m.path, m.path)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -71,27 +72,50 @@ type obeyed struct {
 // in returns what of a root is protected and there.
 func (n *names) in(root string) []obeyed {
 	s := search{names: n, left: protectDirs}
-	s.dir(root, protectDepth)
+	s.dir(root, protectDepth, false)
 	return s.found
 }
 
-// search looks for what is protected.
-type search struct {
-	*names
-	left  int // how many directories may be read
-	found []obeyed
+// unreadable returns the files of a root that must not be read, by a function that is not nil. A
+// directory with nothing else in it stands for them. What links lead to counts under their names.
+func (n *names) unreadable(root string, denied func(path string) bool) []string {
+	s := search{names: &names{}, left: protectDirs, denied: denied}
+	s.dir(root, protectDepth, true)
+	return s.unread
 }
 
-func (s *search) dir(dir string, depth int) {
+// search looks for what is protected, or must not be read.
+type search struct {
+	*names
+	left   int // how many directories may be read
+	found  []obeyed
+	denied func(path string) bool
+	unread []string
+}
+
+// dir searches a directory. It reports whether nothing in it may be read.
+func (s *search) dir(dir string, depth int, root bool) (denied bool) {
 	entries := s.read(dir)
+	denied = len(entries) > 0 && s.denied != nil
 	for _, e := range entries {
-		before := len(s.found)
+		path, before, hidden := filepath.Join(dir, e.Name()), len(s.found), len(s.unread)
 		s.match(dir, e)
-		inside := len(s.found) == before && e.IsDir() && depth > 1 && !skipped[e.Name()]
-		if inside {
-			s.dir(filepath.Join(dir, e.Name()), depth-1)
+		below := len(s.found) == before && e.IsDir() && depth > 1 && !skipped[e.Name()]
+		switch {
+		case below && s.dir(path, depth-1, false):
+			links := slices.DeleteFunc(slices.Clone(s.unread[hidden:]), func(file string) bool {
+				return strings.HasPrefix(file, path+"/")
+			})
+			s.unread = append(append(s.unread[:hidden], path), links...)
+		case !e.IsDir() && s.denied != nil && s.denied(path):
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				s.unread = append(s.unread, real)
+			}
+		default:
+			denied = false
 		}
 	}
+	return denied && !root
 }
 
 func (s *search) read(dir string) []fs.DirEntry {

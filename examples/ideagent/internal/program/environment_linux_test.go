@@ -102,3 +102,37 @@ func TestCommandsRunInTheSandboxOfTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// The sandbox hides what the rules of the user and of the project deny to read, whoever runs the
+// command.
+func TestCommandsSeeNoFilesThatMustNotBeRead(t *testing.T) {
+	if box, err := local.Open(local.Config{Roots: []string{t.TempDir()}, Sandbox: &local.Sandbox{}}); err != nil {
+		t.Skip(err)
+	} else {
+		require.NoError(t, box.Close())
+	}
+	const rule = `{"permissions": {"rules": [{"decision": "deny", "read": "**/secret.txt"}]}}`
+	for _, terminal := range []string{`{"terminal": "local"%s}`, `{%s}`} {
+		for _, project := range []bool{false, true} {
+			dir, file := t.TempDir(), filepath.Join(t.TempDir(), "config.json")
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "sub", "secret.txt"), []byte("sesame"), 0o600))
+			text, more := strings.TrimSuffix(strings.TrimPrefix(rule, "{"), "}"), ""
+			if project {
+				require.NoError(t, os.Mkdir(filepath.Join(dir, ".agents"), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, ".agents", "ideagent.json"), []byte(rule), 0o600))
+			} else if more = text; strings.Contains(terminal, "local") {
+				more = ", " + text
+			}
+			require.NoError(t, os.WriteFile(file, []byte(strings.Replace(terminal, "%s", more, 1)), 0o600))
+			// The line names no directory, as code of the project does not.
+			cmd := exec.CommandContext(t.Context(), binary, "chat", "-yes", "-model", "offline", "-config", file, "-dir", dir, "run sh run.sh")
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "run.sh"), []byte("cat s*/s*; echo ran"), 0o600))
+			cmd.WaitDelay = time.Minute
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "ran")
+			require.NotContains(t, string(out), "sesame", "%s %v", terminal, project)
+		}
+	}
+}
