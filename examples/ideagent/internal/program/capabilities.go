@@ -22,11 +22,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-const explorerInstructions = `You explore the project in the user's editor. Find out what you are asked, and answer with the files and lines that show it.
-You cannot change anything.`
-
 // capabilities returns what the agent has beside its tools.
-func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers) ([]agent.Capability[coding.Deps], error) {
+func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers) []agent.Capability[coding.Deps] {
 	work := func(s coding.Deps) *workspace.Session { return s.Workspace }
 	project := instructions.New(work, instructions.Options{Names: []string{"AGENTS.md", "CLAUDE.md"}})
 	reading := func(_ context.Context, _ *toolset.RunContext[coding.Deps], t *toolset.Tool[coding.Deps]) (bool, error) {
@@ -36,16 +33,14 @@ func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers)
 	if code != nil {
 		exploring = append(exploring, lsptoolset.Tools(code, work, lsptoolset.Options{ReadOnly: true}))
 	}
-	explorer, err := agent.New(agent.Config[coding.Deps, string]{
-		Name:         "explorer",
-		Model:        m,
-		Instructions: explorerInstructions,
+	explorer := agent.Must(agent.New(agent.Config[coding.Deps, string]{
+		Name:  "explorer",
+		Model: m,
+		Instructions: "You explore the project in the user's editor. Find out what you are asked, and answer with the\n" +
+			"files and lines that show it. You cannot change anything.",
 		Toolsets:     append(exploring, toolset.Filtered(acpbridge.Toolset[coding.Deps](), reading)),
 		Capabilities: []agent.Capability[coding.Deps]{project},
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	all := []agent.Capability[coding.Deps]{
 		project,
 		skills.New(skills.Options{}, skills.Workspace(work, ".agents/skills", ".claude/skills")),
@@ -67,7 +62,7 @@ func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers)
 			return capability.ConversationScope{Store: store, Dir: s.Session.Cwd, Current: string(s.Session.ID)}
 		}))
 	}
-	return all, nil
+	return all
 }
 
 // notes are kept with the project, where its files can be written.

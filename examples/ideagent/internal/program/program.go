@@ -63,16 +63,14 @@ func Config() app.Config[coding.Deps, string] {
 }
 
 // newAgent makes the agent. A bare one has its tools only.
-func newAgent(ctx context.Context, e *app.Env, kit *coding.Kit, bare bool) (a *agent.Agent[coding.Deps, string], err error) {
+func newAgent(ctx context.Context, e *app.Env, kit *coding.Kit, bare bool) (*agent.Agent[coding.Deps, string], error) {
 	var more []agent.Capability[coding.Deps]
 	if !bare {
 		store, err := e.Store(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if more, err = capabilities(e.Model(), store, kit.Code()); err != nil {
-			return nil, err
-		}
+		more = capabilities(e.Model(), store, kit.Code())
 	}
 	return agent.New(agent.Config[coding.Deps, string]{
 		Name:         "ideagent",
