@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -40,11 +41,9 @@ func commands(t *testing.T) map[string][]string {
 // TestDeployments starts the program as each deployment does, with no environment but that of the
 // deployment, and ends it with SIGTERM.
 func TestDeployments(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "desk")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for name, args := range commands(t) {
+	binary, err := built()
+	require.NoError(t, err)
+	for _, args := range commands(t) {
 		state := t.TempDir()
 		admin := ""
 		for i, a := range args {
@@ -59,27 +58,52 @@ func TestDeployments(t *testing.T) {
 			}
 		}
 		cmd := exec.Command(binary, args...)
-		cmd.Env = []string{"XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state, "HOME=" + state, "DESK_TOKEN=a-token-of-32-characters-or-more", "OPENAI_API_KEY=sk-x"}
-		cmd.Stderr = os.Stderr
-		stdout, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		line, err := bufio.NewReader(stdout).ReadString('\n')
-		require.NoError(t, err, name)
-		require.Contains(t, line, "/?token=a-token-of-32-characters-or-more")
-		for path, want := range map[string]string{"/healthz": "", "/readyz": "", "/metrics": "# TYPE"} {
-			res, err := http.Get("http://" + admin + path)
-			require.NoError(t, err, name)
-			text, err := io.ReadAll(res.Body)
-			require.NoError(t, err)
-			_ = res.Body.Close()
-			require.Equal(t, 200, res.StatusCode, "%s %s", name, path)
-			require.Contains(t, string(text), want)
-		}
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-		require.NoError(t, cmd.Wait(), name)
-		timer.Stop()
+		cmd.Env = []string{"XDG_STATE_HOME=" + state, "XDG_CONFIG_HOME=" + state, "HOME=" + state}
+		serves(t, cmd, admin)
 	}
+}
+
+// serves starts the program of a deployment with a token and a key, looks at what is for monitoring,
+// and ends it with SIGTERM.
+func serves(t *testing.T, cmd *exec.Cmd, admin string) {
+	t.Helper()
+	cmd.Env = append(cmd.Env, "DESK_TOKEN=a-token-of-32-characters-or-more", "OPENAI_API_KEY=sk-x")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "/?token=a-token-of-32-characters-or-more")
+	for path, want := range map[string]string{"/healthz": "", "/readyz": "", "/metrics": "# TYPE"} {
+		res, err := http.Get("http://" + admin + path)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		_ = res.Body.Close()
+		require.Equal(t, 200, res.StatusCode, path)
+		require.Contains(t, string(text), want)
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	require.NoError(t, cmd.Wait())
+	timer.Stop()
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestUnitIsValid has systemd read the unit, where it is installed.
+func TestUnitIsValid(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("this needs systemd-analyze")
+	}
+	binary, err := built()
+	require.NoError(t, err)
+	unit, err := os.ReadFile("deploy/desk.service")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "desk.service")
+	require.NoError(t, os.WriteFile(file, bytes.ReplaceAll(unit, []byte("/usr/local/bin/desk"), []byte(binary)), 0o600))
+	said, err := exec.CommandContext(t.Context(), analyze, "verify", file).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Empty(t, string(said))
 }

@@ -27,11 +27,15 @@ import (
 	"github.com/ponte-go/ponte/app/offline"
 )
 
+// scratch is a directory that is removed after the tests.
+var scratch string
+
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "desk-test-")
 	if err != nil {
 		panic(err)
 	}
+	scratch = dir
 	os.Setenv("XDG_STATE_HOME", dir)
 	os.Setenv("XDG_CONFIG_HOME", dir)
 	os.Setenv("OLLAMA_HOST", "127.0.0.1:1")

@@ -20,8 +20,8 @@
 //
 //	ideagent chat -dir ~/src/project 'search TODO, then run go test ./...'
 //
-// The exit code is 0 if it is done, 1 after an error or a turn of chat that the agent did not end by itself, 2 after a
-// mistake in the command line, 5 if something that the agent of chat wanted to do was not allowed, and 130 if interrupted.
+// The exit code is 0 if it is done, 1 after an error or a turn of chat that did not end by itself,
+// 2 after a mistake in the command line, 5 if chat denied something, and 130 if interrupted.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSamplesAreShort keeps what ideagent and webagent are in package app, where other programs have it, too.
+// TestSamplesAreShort keeps what ideagent and webagent do in package app, where other programs
+// have it, too.
 func TestSamplesAreShort(t *testing.T) {
 	for _, program := range []string{".", "../webagent"} {
 		lines := 0

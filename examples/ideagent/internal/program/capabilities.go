@@ -36,8 +36,8 @@ func capabilities(m model.Model, store sessions.Store, code *lsptoolset.Servers)
 	explorer := agent.Must(agent.New(agent.Config[coding.Deps, string]{
 		Name:  "explorer",
 		Model: m,
-		Instructions: "You explore the project in the user's editor. Find out what you are asked, and answer with the\n" +
-			"files and lines that show it. You cannot change anything.",
+		Instructions: "You explore the project in the user's editor. Find out what you are asked, and\n" +
+			"answer with the files and lines that show it. You cannot change anything.",
 		Toolsets:     append(exploring, toolset.Filtered(acpbridge.Toolset[coding.Deps](), reading)),
 		Capabilities: []agent.Capability[coding.Deps]{project},
 	}))

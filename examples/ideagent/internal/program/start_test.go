@@ -43,7 +43,7 @@ func TestStartDoesLittle(t *testing.T) {
 }
 
 // TestEditorsGetTheirFirstAnswerSoon bounds the time from the start to the answer to initialize, with
-// SQLite and a key of OpenAI, in times of what a program in testdata takes that answers and has nothing else.
+// SQLite and a key of OpenAI, in times of what a program in testdata takes that has nothing else.
 // Before ideagent had a page, an MCP server, code intelligence and the commands of package app, it
 // took 6.9 times as long as that; a fifth more is allowed.
 func TestEditorsGetTheirFirstAnswerSoon(t *testing.T) {
