@@ -35,6 +35,7 @@ func Beside[D any](ctx context.Context, run *toolset.RunContext[D], id string) *
 	if o.recorded = o.out.journal != nil; !o.recorded {
 		return &o
 	}
+	o.out.runOn = besides
 	if id != "" {
 		o.out.runID = id
 	}

@@ -104,7 +104,7 @@ func (r *agentRun[D, O]) ownCheck(ctx context.Context, call *engine.Call) (ret *
 }
 
 // preview asks a tool whether a call needs approval.
-func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call) (*toolset.Approval, error) {
+func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call, meter *toolset.Meter) (*toolset.Approval, error) {
 	tool := r.tool(call.Tool)
 	if tool == nil || tool.Approval == nil {
 		return nil, ErrToolGone
@@ -118,6 +118,7 @@ func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call) (*tools
 	for i := range r.hooks {
 		if hook := r.hooks[i].Approval; hook != nil && approval != nil && err == nil {
 			run := r.looking(call)
+			run.Meter = meter
 			run.Host = (*stepHost[D, O])(r)
 			approval, err = hook(ctx, run, approval)
 		}

@@ -54,6 +54,17 @@ func (p prepaying) insideID(run string, step int, call string, n int) string {
 
 // journaled is a [runFunc].
 func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
+	return journaledAs(ctx, side, codec, o, agent, cfg, func(*native.Journal) {})
+}
+
+// besides is journaled for runs beside others, and for those inside them.
+func besides(ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
+	return journaledAs(ctx, side, codec, o, agent, cfg, (*native.Journal).KeepLost)
+}
+
+func journaledAs(
+	ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config, as func(*native.Journal),
+) (*loop.Result, error) {
 	if cfg.RunID == "" {
 		cfg.RunID = rand.Text()
 	}
@@ -68,6 +79,7 @@ func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOpti
 		return notRun, err
 	}
 	defer eng.Close()
+	as(eng)
 	res, err := loop.Run(ctx, eng, side, cfg)
 	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
 		o.inbox.giveBack(messages, atEnd)

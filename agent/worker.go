@@ -63,24 +63,24 @@ func (r *agentRun[D, O]) step(ctx context.Context, t *engine.Task, l engine.List
 
 // local does a task that needs a run context.
 func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
-	if t.Op == engine.OpApprove {
-		meter := r.context.Meter
-		if r.options.runOn != nil {
-			meter = meter.Sub()
-			defer func() { done.Used = new(meter.Own()) }()
-		}
-		*done = r.approve(meter.Within(ctx), t)
-		return
-	}
-	if t.Call != nil && t.Call.Decoded == nil { // it was checked in another process
+	if t.Op != engine.OpApprove && t.Call != nil && t.Call.Decoded == nil { // it was checked in another process
 		var wrong *engine.Return
 		if t.Call.Decoded, _, wrong = r.decode(t.Call, false); wrong != nil {
 			done.Err = wrong.Cause
 			return
 		}
 	}
-	if t.Op == engine.OpPreview {
-		done.Return.Approval, done.Err = r.preview(ctx, t.Call)
+	if t.Op == engine.OpApprove || t.Op == engine.OpPreview {
+		meter := r.context.Meter
+		if r.options.runOn != nil {
+			meter = meter.Sub()
+			defer func() { done.Used = new(meter.Own()) }()
+		}
+		if t.Op == engine.OpApprove {
+			*done = r.approve(meter.Within(ctx), t)
+			return
+		}
+		done.Return.Approval, done.Err = r.preview(ctx, t.Call, meter)
 		checkMeta(done)
 		return
 	}

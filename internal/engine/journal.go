@@ -54,6 +54,8 @@ type Journal struct {
 	prepaid   prepaid
 	ahead     []ahead
 
+	keepLost bool
+
 	unread      [][]model.Part
 	unreadAtEnd bool
 }
@@ -101,9 +103,15 @@ func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker eng
 	}
 	cfg.Steered = cfg.Steered || j.start.Steered
 	j.endReplay = toolset.Replay(j.meter, j.start.Run, func() toolset.Usage { return j.recorded.total(ctx, runs, j.start.Run) })
+	j.meter.Add(j.recorded.lost)
 	j.payLeft(ctx)
 	return j, nil
 }
+
+// KeepLost has the journal record the usage of tasks that are cut off, which is all that is recorded
+// of them. It is for runs beside others: what those have counted of them is counted again when they
+// are resumed, whether they have waited for them or not.
+func (j *Journal) KeepLost() { j.keepLost = true }
 
 // Close waits for the goroutines of abandoned tasks. See [Native.Close].
 func (j *Journal) Close() {

@@ -18,6 +18,8 @@ import (
 // own that none of its records includes.
 type recorded struct {
 	used toolset.Usage
+	// lost is the part of used that no task has when it is replayed.
+	lost toolset.Usage
 	// answered is the latest step with a response, calls are the calls of that response. last is the latest step with a record.
 	answered, last int
 	calls          []string
@@ -45,6 +47,11 @@ func InsideID(run string, step int, call string, n int) string {
 }
 
 func (s *recorded) add(r *record) {
+	if r.Op == opLost {
+		addUsage(&s.used, *r.Used)
+		addUsage(&s.lost, *r.Used)
+		return
+	}
 	if r.Step > s.last || s.done == nil {
 		s.last, s.done = r.Step, map[string]bool{}
 	}

@@ -75,12 +75,15 @@ func (j *Journal) checked(ctx context.Context, k key, call *engine.Call, results
 }
 
 // preview has an OpPreview done. That a call has to be approved is recorded, because the answer can change: a person who allows a
-// call may allow all that are like it. That it need not is recorded only if it was asked about before. Otherwise it follows from
-// its being executed.
+// call may allow all that are like it. That it need not is recorded only if it was asked about before, or if that took requests.
+// Otherwise it follows from its being executed.
 func (j *Journal) preview(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	call := t.Call
 	k := j.numbered(key{op: opAsk, step: j.step, call: call.ID})
 	if r := j.past.take(k); r != nil {
+		if r.Used != nil {
+			j.meter.Add(*r.Used)
+		}
 		j.asked[call.ID], done.Return.Approval = r.Approval, r.Approval
 		return
 	}
@@ -89,11 +92,15 @@ func (j *Journal) preview(ctx context.Context, worker engine.Worker, t *engine.T
 		return
 	}
 	worker.Do(ctx, t, l, done)
-	approval := done.Return.Approval
-	if approval == nil && k.n == 0 || done.Err != nil {
+	r := record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now()}
+	if done.Used != nil {
+		r.Used = usedOf(done.Used)
+	}
+	r.Approval = done.Return.Approval
+	if r.None = r.Approval == nil; r.None && k.n == 0 && r.Used == nil || done.Err != nil {
 		return
 	}
-	back, err := j.write(ctx, &record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Approval: approval, None: approval == nil})
+	back, err := j.write(ctx, &r)
 	if err != nil {
 		*done = engine.Done{Err: err}
 		return

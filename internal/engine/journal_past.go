@@ -38,7 +38,7 @@ func (j *Journal) load(lines [][]byte) error {
 	j.recorded.add(first)
 	for i, line := range lines[1:] {
 		r, err := decodeRecord(line)
-		if err == nil {
+		if err == nil && r.Op != opLost {
 			r.seq = i + 1
 			err = j.past.add(r)
 		}

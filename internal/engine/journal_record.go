@@ -27,6 +27,7 @@ const (
 	opAsk     = "ask"   // that a call needs approval
 	opApprove = "approve"
 	opOutput  = "output"
+	opLost    = "lost" // the usage of a task that was cut off: see Journal.KeepLost
 )
 
 var ops = [...]string{engine.OpModel: opModel, engine.OpTool: opTool, engine.OpOutput: opOutput, engine.OpApprove: opApprove, engine.OpInbox: opInbox}
@@ -203,6 +204,8 @@ func (r *record) complete() bool {
 		return r.Decision != nil
 	case opAsk:
 		return r.Approval != nil || r.None
+	case opLost:
+		return r.Used != nil
 	case opHistory, opInbox, opInboxAt:
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // recorder is a worker that records results before it returns them.
@@ -40,7 +41,9 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	delete(j.live, t)
 	j.mu.Unlock()
 	done.At = engine.TimeOf(now())
+	used := done.Used
 	if !told(t, done) || !done.Settle(ctx, t) {
+		j.lose(ctx, f, done, used)
 		return
 	}
 	f.record.At = done.At.Time()
@@ -54,6 +57,18 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 		return
 	}
 	*done = *recorded
+}
+
+// lose records the usage of a task without a result.
+func (j *Journal) lose(ctx context.Context, f *journaled, done *engine.Done, used *toolset.Usage) {
+	if !j.keepLost || used == nil || *used == (toolset.Usage{}) {
+		return
+	}
+	r := &f.record
+	lost := &record{Op: opLost, Step: r.Step, Call: r.Call, At: done.At.Time(), Used: used}
+	if _, err := j.write(ctx, lost); err != nil && done.Err == nil {
+		done.Err = err
+	}
 }
 
 // told reports whether a result says anything. What does not ends the run, or follows from other

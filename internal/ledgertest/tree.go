@@ -25,6 +25,8 @@ type Options struct {
 	Cancel context.CancelFunc
 	// Window bounds the tokens of all runs; 0 does not.
 	Window int64
+	// Parallel bounds the calls that run side by side; 0 does not.
+	Parallel int
 }
 
 // Tree is a random tree of agents.
@@ -55,6 +57,7 @@ func (t *Tree) Policy() *agent.Policy { return t.Book.policy() }
 // agent returns the agent at a level of the tree.
 func (t *Tree) agent(name string, level int) *agent.Agent[struct{}, string] {
 	c := agent.Config[struct{}, string]{Name: name, Model: t.model(t.decide), Limits: agent.Limits{Requests: 30}}
+	c.MaxParallelCalls = t.options.Parallel
 	if level == 0 {
 		c.Prices = prices{}
 	}

@@ -76,7 +76,7 @@ func TestBackgroundAgentsOutliveTheirProcess(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"r/1/1/1/x"}, keys, "it is not dug again")
-	require.Equal(t, 5+2+1, res.Usage.Requests, "five of the run, two of scout-1, one of scout-2")
+	require.Equal(t, 5+3+1, res.Usage.Requests, "five of the run, three of scout-1, of which one was cut off, one of scout-2")
 	texts := told(res.Messages)
 	require.Contains(t, texts[0], "Its handle is scout-1")
 	require.Contains(t, texts[1], "Its handle is scout-2", "another one than that of the dead process")
@@ -139,12 +139,34 @@ func TestBackgroundThatNobodyWaitsForIsCounted(t *testing.T) {
 			never := modeltest.Script()
 			res, err := p.process(t, never, modeltest.Script(rest...))
 			require.NoError(t, err)
-			require.Equal(t, 1+len(rest)+2, res.Usage.Requests, "two of the scout")
+			require.Equal(t, 1+len(rest)+3, res.Usage.Requests, "three of the scout, of which one was cut off")
 			require.NotContains(t, strings.Join(told(res.Messages), "\n"), "Unknown handle")
 			again, err := p.process(t, never, never)
 			require.NoError(t, err)
 			require.Equal(t, res.Usage, again.Usage)
 		})
+	}
+}
+
+// TestBackgroundThatIsCutOffIsCounted: the request of an agent in the background that is under way
+// when its run ends counts, and counts the same when the run is replayed.
+func TestBackgroundThatIsCutOffIsCounted(t *testing.T) {
+	var p scouting
+	dug := make(chan struct{})
+	asked := 0
+	res, err := p.process(t, digs(dug), modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		if asked++; asked == 1 {
+			return model.Response(model.ToolCall("1", "delegate", `{"agent":"scout","task":"look","background":true}`)), nil
+		}
+		<-dug
+		return model.Response(model.Text("done")), nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 2+3, res.Usage.Requests)
+	for range 2 {
+		again, err := p.process(t, modeltest.Script(), modeltest.Script())
+		require.NoError(t, err)
+		require.Equal(t, res.Usage, again.Usage)
 	}
 }
 
@@ -160,7 +182,7 @@ func TestBackgroundCountsOnceInSeveralProcesses(t *testing.T) {
 	res, err := p.process(t, modeltest.Script(), modeltest.Script(
 		modeltest.Say(model.ToolCall("3", "wait_for_agents", `{"handles":["scout-1"]}`)), modeltest.SayText("done")))
 	require.NoError(t, err)
-	require.Equal(t, 4+3, res.Usage.Requests)
+	require.Equal(t, 4+4, res.Usage.Requests, "one of the scout was cut off")
 	texts := told(res.Messages)
 	require.Equal(t, "# scout-1 (scout)\nfound", texts[len(texts)-2])
 	require.Contains(t, texts[len(texts)-1], "Unknown handle scout-1", "the model has its result")
