@@ -149,7 +149,7 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 		switch {
 		case again && s.Running(): // the page was loaded anew
 		case len(open) > 0 && !again:
-			return x.refuse("interrupts_open", "the thread waits for answers: resume with an entry for each interrupt")
+			return x.refuse("interrupts_open", aguiOpen)
 		default:
 			return x.prompt(r.Context(), user, again)
 		}
@@ -204,8 +204,11 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 			return err
 		}
 	}
-	g, prompt, err := x.s.reply(ctx, Turn{Parts: parts, Shown: shown}, x.o.CancelOnLeave)
-	if err != nil {
+	turn := Turn{Parts: parts, Shown: shown, AfterAnswers: !again}
+	g, prompt, err := x.s.reply(ctx, turn, x.o.CancelOnLeave)
+	if errors.Is(err, host.ErrAsked) { // by a turn of another machine, which is over now
+		return x.refuse("interrupts_open", aguiOpen)
+	} else if err != nil {
 		return err
 	}
 	x.going = g

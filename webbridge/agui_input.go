@@ -30,6 +30,9 @@ type aguiResumed struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
+// aguiOpen refuses a message while interrupts are open.
+const aguiOpen = "the thread waits for answers: resume with an entry for each interrupt"
+
 func aguiInvalid(format string, args ...any) error {
 	return &Error{Status: 400, Kind: KindInvalid, Message: fmt.Sprintf(format, args...)}
 }

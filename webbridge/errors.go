@@ -96,6 +96,8 @@ func (h *Handler) explain(err error) *Error {
 		return refuse(KindNotFound, "there is no such prompt")
 	case errors.Is(err, host.ErrBusy):
 		return refuse(KindBusy, "a turn of the session is running: wait for its end, or cancel it")
+	case errors.Is(err, host.ErrAsked):
+		return refuse(KindBusy, "calls of the session wait for approval: answer the questions first")
 	case errors.Is(err, session.ErrExists):
 		return refuse(KindInvalid, "a session with this id exists")
 	case errors.Is(err, session.ErrInvalid):

@@ -87,6 +87,8 @@ type Turn struct {
 	// once where a call needs approval, instead of waiting for [Options].Patience: its questions
 	// are answered with [Session.Resolve]. Questions of tools wait all the same.
 	NoQuestions, Defer bool
+	// AfterAnswers refuses the prompt while calls of the session wait for approval: see [host.Prompt].
+	AfterAnswers bool
 	// Began is told the id of the turn when it begins, Observe each event of the run, which is valid during the call. Nil is fine. They must
 	// not block.
 	Began   func(id string)
@@ -174,7 +176,8 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 		var fold *view.Fold
 		var prompt string
 		g.outcome = run(host.Prompt{
-			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options, Queued: t.Queued,
+			Asker: h.asker(t.NoQuestions), Defer: t.Defer, AfterAnswers: t.AfterAnswers,
+			Options: t.Options, Queued: t.Queued,
 			Began: func(t2 *host.Turn) {
 				said, fold = t2.Fold().Cursor(t2.Fold().Snapshot()), t2.Fold()
 				prompt = transcript.PromptID(t2.ID())

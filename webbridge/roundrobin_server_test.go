@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/toolset"
@@ -34,18 +35,35 @@ func fleetServe(dir string) error {
 	if err != nil {
 		return err
 	}
-	mark := toolset.Func("mark", "Mark.", func(_ context.Context, rc *toolset.RunContext[none], in payment) (string, error) {
+	h, err := fleetHandler(store, func(name, key string) error {
 		f, err := os.OpenFile(dir+"/marks", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return "", err
+			return err
 		}
 		defer func() { _ = f.Close() }()
-		_, err = fmt.Fprintf(f, "%s %s\n", in.To, rc.IdempotencyKey())
-		return "marked", err
+		_, err = fmt.Fprintf(f, "%s %s\n", name, key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = h.Serve(context.Background()) }()
+	fmt.Println(l.Addr())
+	return http.Serve(l, h)
+}
+
+// fleetHandler is what a server of a fleet serves. done is told what the agent does.
+func fleetHandler(store session.Store, done func(name, key string) error) (*webbridge.Handler, error) {
+	mark := toolset.Func("mark", "Mark.", func(_ context.Context, rc *toolset.RunContext[none], in payment) (string, error) {
+		return "marked", done(in.To, rc.IdempotencyKey())
 	}, toolset.Idempotent(), toolset.Approve(func(_ context.Context, _ *toolset.RunContext[none], in payment) (*toolset.Approval, error) {
 		return &toolset.Approval{Title: "Mark " + in.To}, nil
 	}))
-	h, err := webbridge.New(webbridge.Config[none, string]{
+	return webbridge.New(webbridge.Config[none, string]{
 		Host: host.Config[none, string]{
 			Agent: agent.Must(agent.New(agent.Config[none, string]{Model: marker(), Tools: []*toolset.Tool[none]{mark}})),
 			Store: store, Logger: slog.New(slog.DiscardHandler), Attempts: 1000,
@@ -58,16 +76,6 @@ func fleetServe(dir string) error {
 			},
 		},
 	})
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	go func() { _ = h.Serve(context.Background()) }()
-	fmt.Println(l.Addr())
-	return http.Serve(l, h)
 }
 
 // marker marks what the prompt names, once, and then counts to nine.

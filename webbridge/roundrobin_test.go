@@ -29,10 +29,6 @@ import (
 
 var fleetChats = flag.Int("fleet", 40, "how many chats go on behind a round robin whose servers are killed")
 
-// fleetAll adds chats by useChat and AG-UI. Their runs end pending when a call needs approval. A known fault: some turns that resume such a
-// run and are killed are taken up without their answers, which the journal refuses, and end as failed.
-var fleetAll = flag.Bool("fleetall", false, "chats by useChat and AG-UI, too")
-
 // roundRobin sends each request to the next of two processes, which are killed now and then.
 type roundRobin struct {
 	t     *testing.T
@@ -121,9 +117,8 @@ func TestNoChatFailsBehindARoundRobin(t *testing.T) {
 			r.start(i)
 		}
 	}()
-	kinds := []func(*roundRobin, string) error{(*roundRobin).openAI, (*roundRobin).page}
-	if *fleetAll {
-		kinds = append(kinds, (*roundRobin).useChat, (*roundRobin).agui)
+	kinds := []func(*roundRobin, string) error{
+		(*roundRobin).openAI, (*roundRobin).page, (*roundRobin).useChat, (*roundRobin).agui,
 	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 20)

@@ -80,6 +80,9 @@ func uiParse(body []byte) (*uiRequest, error) {
 
 func (r *uiRequest) last() *uiIncoming { return &r.Messages[len(r.Messages)-1] }
 
+// isFirst reports whether the client has no other message, and so has not seen a question.
+func (r *uiRequest) isFirst() bool { return len(r.Messages) == 1 && r.Message == nil }
+
 // parts returns the parts of the last message.
 func (r *uiRequest) parts() ([]uiClaimed, error) {
 	var all []uiClaimed

@@ -200,7 +200,8 @@ func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest
 			return err
 		}
 	}
-	g, prompt, err := s.reply(r.Context(), Turn{Parts: parts, Shown: shown}, p.o.CancelOnLeave)
+	turn := Turn{Parts: parts, Shown: shown, AfterAnswers: q.isFirst()}
+	g, prompt, err := s.reply(r.Context(), turn, p.o.CancelOnLeave)
 	if err != nil {
 		return err
 	}

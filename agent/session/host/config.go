@@ -131,6 +131,9 @@ var (
 	ErrBusy = errors.New("host: the session is busy: wait for the running turn to end, or cancel it")
 	// ErrClosed means that the session has been closed.
 	ErrClosed = errors.New("host: the session has been closed")
+	// ErrAsked means that calls wait for approval, and the prompt is not to take the place of the
+	// answers: see [Prompt].
+	ErrAsked = errors.New("host: calls wait for approval: answer the questions first")
 	// ErrIdle means that a session has nothing to do: see [Turns].
 	ErrIdle = errors.New("host: the session has nothing to do")
 	// ErrNoQuestion means that no question with this id is open: it was answered, or does not exist.

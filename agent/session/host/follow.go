@@ -48,6 +48,24 @@ func (s *Session) follow(c *conversation) *feed {
 	return f
 }
 
+// lag bounds how long reading waits for a feed. After that, what is known is shown.
+const lag = time.Second
+
+// upTo waits until a conversation that is followed has an entry: another process may have shown it to
+// the client already.
+func (f *feed) upTo(ctx context.Context, c *conversation, head int64) error {
+	for end := time.Now().Add(lag); c.Taken() < head && time.Now().Before(end); {
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-f.done: // it is damaged, or somebody else holds it now
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
 // followOnce takes entries until the store fails. One that cannot be watched is read once.
 func (s *Session) followOnce(ctx context.Context, c *conversation) error {
 	entries := s.host.store.Load

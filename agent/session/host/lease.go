@@ -259,21 +259,44 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 	}, nil
 }
 
-// look is like use, but only reads: whoever has the lease.
+// look is like use, but only reads: whoever has the lease. The conversation has at least what
+// the store
+// had when look was called.
 func (s *Session) look(ctx context.Context) (c *conversation, done func(), err error) {
+	c, done, f, head, err := s.lookNow(ctx)
+	if err == nil && f != nil {
+		if err = f.upTo(ctx, c, head); err != nil {
+			done()
+		}
+	}
+	return c, done, err
+}
+
+// lookNow is like look, and does not wait: it returns what feeds the conversation, nil if
+// nothing does,
+// and up to which entry.
+func (s *Session) lookNow(ctx context.Context) (c *conversation, done func(), f *feed, head int64, err error) {
 	if err := s.enter(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, 0, err
 	}
 	defer func() { <-s.changing }()
 	if !s.opened {
-		return nil, nil, ErrClosed
+		return nil, nil, nil, 0, ErrClosed
 	}
 	if s.w != nil && s.w.Lost() {
 		s.w = nil
 		s.forgetConversation(errDropped)
 	}
+	if s.w == nil && s.host.kept {
+		if info, err := s.host.store.Get(ctx, s.id); err == nil { // else what is known is shown
+			head = info.Head
+		}
+		if c := s.conversation; c != nil && c.feed == nil && head > c.head {
+			s.forgetConversation(errDropped)
+		}
+	}
 	if err := s.read(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +306,7 @@ func (s *Session) look(ctx context.Context) (c *conversation, done func(), err e
 		s.uses--
 		s.mu.Unlock()
 		s.rest()
-	}, nil
+	}, s.conversation.feed, head, nil
 }
 
 // let gives the lease back if nothing here writes to the session. The caller holds changing.

@@ -168,27 +168,16 @@ func (s *Session) allAnswered() bool {
 	return some
 }
 
-// results returns the answers to the questions of the pending run so far, nil if there are none.
-func (s *Session) results() *agent.DeferredResults {
+// asks reports whether a call of the pending run waits for approval.
+func (s *Session) asks() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
 	for _, q := range s.questions {
-		if q.call == nil {
-			continue
-		}
-		switch a := q.taken(); {
-		case a == nil:
-		case a.Decision != nil:
-			r.Decisions[q.call.Key()] = *a.Decision
-		case a.Result != nil:
-			r.Results[q.call.Key()] = *a.Result
+		if q.call != nil && q.call.Approval != nil && q.taken() == nil {
+			return true
 		}
 	}
-	if len(r.Decisions)+len(r.Results) == 0 {
-		return nil
-	}
-	return &r
+	return false
 }
 
 // resume admits the turn that resumes the pending run, if all of its questions have been answered.
@@ -218,20 +207,30 @@ func (s *Session) reopen(ctx context.Context) {
 	s.ask(c, false)
 }
 
-// takeResults returns the answers for a turn that follows a pending one, and closes the questions.
+// takeResults returns the answers for a turn that follows a pending one, and closes the
+// questions: later answers are refused.
 func (s *Session) takeResults(c *conversation) *agent.DeferredResults {
-	results := s.results()
 	s.mu.Lock()
-	var open []*question
+	var all, open []*question
 	for id, q := range s.questions {
 		if q.call != nil {
 			delete(s.questions, id)
-			if q.taken() == nil {
-				open = append(open, q)
-			}
+			all = append(all, q)
 		}
 	}
 	s.mu.Unlock()
+	results := new(agent.DeferredResults)
+	for _, q := range all {
+		q.close()
+		switch a := q.taken(); {
+		case a == nil:
+			open = append(open, q)
+		case a.Result != nil:
+			results.Supply(q.call.Key(), *a.Result)
+		default:
+			results.Decide(q.call.Key(), *a.Decision)
+		}
+	}
 	slices.SortFunc(open, func(a, b *question) int { return strings.Compare(a.entity.ID, b.entity.ID) })
 	for _, q := range open {
 		e := q.entity

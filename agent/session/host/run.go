@@ -95,7 +95,11 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if !reflect.DeepEqual(checked.Parts, parts) { // what was typed must not be seen
 		parts, shown = checked.Parts, nil
 	}
-	now, err := c.BeginAs(t.ctx, transcript.Prompt{Turn: t.id, Parts: parts, Shown: shown, Consumed: t.consumed()})
+	t.resumes = false
+	answers := s.takeResults(c)
+	now, err := c.BeginAs(t.ctx, transcript.Prompt{
+		Turn: t.id, Parts: parts, Shown: shown, Consumed: t.consumed(), Answers: answers,
+	})
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
@@ -194,15 +198,11 @@ func (t *Turn) refuse(p *Prompt, o *Outcome, err error) {
 // runAgent runs the agent once.
 func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *agent.Input) ([]*model.Message, error) {
 	s, c := t.session, t.c
-	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}
-	if s.host.durable {
-		in.options = now.Options()
+	in.options = now.Options()
+	if !s.host.durable {
+		in.options = append(in.options, agent.WithJournal(nil))
 	}
 	in.options = append(in.options, agent.WithInput(checked), agent.WithInbox(t.openInbox()))
-	t.resumes = false
-	if results := s.takeResults(c); results != nil {
-		in.options = append(in.options, agent.WithResults(*results))
-	}
 	return s.instance.run(t.ctx, in, func(e *agent.Event) {
 		if s.host.durable {
 			now.Observe(e)

@@ -137,10 +137,6 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		return errors.Join(err, now.Finish(context.WithoutCancel(t.ctx), c.Messages(), transcript.Failed))
 	}
 	o.Turn = t.id
-	answers := now.Answers()
-	if len(answers.Decisions)+len(answers.Results) > 0 {
-		in.before = append(in.before, agent.WithResults(answers))
-	}
 	t.finish(p, o, now, in, checked)
 	s.drop(c) // it is shown as the store has it
 	return nil

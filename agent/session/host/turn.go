@@ -41,6 +41,11 @@ type Prompt struct {
 	// Otherwise the run ends pending.
 	Wait bool
 
+	// AfterAnswers refuses the prompt with [ErrAsked] if calls of a pending run wait for approval
+	// when the turn would begin.
+	// Otherwise it takes the place of the answers.
+	AfterAnswers bool
+
 	// Queued, if not nil, is called when the prompt waits in the session's inbox: see [Waiting].
 	Queued func()
 	// Began, if not nil, is called when the turn begins, and Ending when the run has ended. The result of Ending is
@@ -391,6 +396,10 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 		}
 		news := t.session.news()
 		c, done, err = t.session.use(t.ctx, true)
+		if err == nil && p.AfterAnswers && t.session.asks() {
+			done()
+			return nil, nil, ErrAsked
+		}
 		if !errors.Is(err, session.ErrHeld) || t.busy == BusyRefuse {
 			return c, done, err
 		}

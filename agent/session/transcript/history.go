@@ -35,8 +35,13 @@ type history struct {
 	beforeSeqs []int64
 	// answers are the answers to pending calls that no run has used.
 	answers agent.DeferredResults
-	// took are the answers that the turn which was cut off has begun with.
+	// took are the answers that the turn which was cut off has begun with. told is the turn that
+	// has recorded its own: see given.
 	took agent.DeferredResults
+	told *given
+	// marked is the request with pending calls if it has marks of calls that may have run, which
+	// its entry does not have.
+	marked *model.Message
 	// open are the entries of the turn that was cut off.
 	open []session.Entry
 }
@@ -86,6 +91,9 @@ func (f *folding) take(e *session.Entry) (*item, error) {
 			return gone
 		})
 	}
+	if isGiven(e) {
+		f.told = readGiven(e)
+	}
 	if isAnswer(e) {
 		f.given = append(f.given, *e)
 	} else if e.Kind != session.KindEnd && e.Run != "" {
@@ -118,12 +126,12 @@ func (f *folding) damage(e *session.Entry, err error) error {
 func (f *folding) cut(watch func(*item)) {
 	h := f.history
 	h.settled = len(h.Messages)
-	h.takeAnswers(f.id, f.given)
 	for i := range f.open {
 		if goesOn(&f.open[i]) {
 			h.Interrupted = rootOf(f.open[i].Run)
 		}
 	}
+	h.takeAnswers(f.id, h.Interrupted, f.given)
 	if h.Interrupted == "" {
 		h.unstarted()
 		return

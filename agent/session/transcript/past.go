@@ -116,7 +116,7 @@ func (p *past) begin(id string) {
 		Decisions: maps.Clone(before.answers.Decisions),
 		Results:   maps.Clone(before.answers.Results),
 	}
-	before.takeAnswers(p.id, p.given)
+	before.takeAnswers(p.id, id, p.given)
 	p.turn = &PastTurn{
 		ID: id, Before: before.Messages, Answers: before.answers,
 		Decisions: map[PastCall]model.Decision{},

@@ -108,7 +108,7 @@ func (h *history) unstarted() {
 		h.answers = agent.DeferredResults{}
 		return
 	}
-	h.Messages = agent.MarkAllowed(h.Messages, h.answers)
+	h.mark(h.answers)
 	for key, d := range h.answers.Decisions {
 		if d.Verdict == model.VerdictAllow {
 			delete(h.answers.Decisions, key)
@@ -116,9 +116,16 @@ func (h *history) unstarted() {
 	}
 }
 
-// takeAnswers reads the answers to the calls that the history ends with. Calls that were allowed in
-// the parent of this fork may have run there, and are allowed only there.
-func (h *history) takeAnswers(id string, entries []session.Entry) {
+// takeAnswers reads the answers to the calls that the history ends with. If turn has recorded
+// which it
+// was started with, they are those. Calls that were allowed in the parent of this fork may have
+// run
+// there, and are allowed only there.
+func (h *history) takeAnswers(id, turn string, entries []session.Entry) {
+	if h.told != nil && turn != "" && h.told.turn == turn {
+		h.told.apply(h)
+		return
+	}
 	pending := agent.PendingCalls(h.Messages)
 	var none, elsewhere agent.DeferredResults
 	for i := range entries {
@@ -141,5 +148,14 @@ func (h *history) takeAnswers(id string, entries []session.Entry) {
 			h.answers.Supply(b.Call, r)
 		}
 	}
-	h.Messages = agent.MarkAllowed(h.Messages, elsewhere)
+	h.mark(elsewhere)
+}
+
+// mark marks the pending calls that were allowed.
+func (h *history) mark(allowed agent.DeferredResults) {
+	was := h.Messages
+	h.Messages = agent.MarkAllowed(was, allowed)
+	if n := len(was); n > 0 && h.Messages[n-1] != was[n-1] {
+		h.marked = h.Messages[n-1]
+	}
 }

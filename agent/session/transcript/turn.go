@@ -32,8 +32,10 @@ type Turn struct {
 	kept []keptMessage
 	// past are the records so far, by run.
 	past map[string][][]byte
-	// answers are those to pending calls that a turn which is resumed has begun with.
+	// answers are those to pending calls that the turn was started with. given is the entry that
+	// says so until it is recorded.
 	answers agent.DeferredResults
+	given   *session.Entry
 	// asked is the prompt of a turn that is resumed.
 	asked []model.Part
 
@@ -83,11 +85,17 @@ type Prompt struct {
 	Shown []view.Content
 	// Consumed are items of the session's inbox that are consumed with the prompt: the prompt itself.
 	Consumed []session.Ref
+	// Answers are the answers to pending calls that the turn is started with. They are among
+	// [Turn.Options], also when the turn is
+	// resumed after a crash. If it is nil, the program passes [agent.WithResults] itself, and a
+	// turn that is resumed has
+	// those that [Conversation.Answer] has recorded.
+	Answers *agent.DeferredResults
 }
 
 // BeginAs is like [Conversation.Begin]. The turn may have been shown before, with [Transcript.Start].
 func (c *Conversation) BeginAs(ctx context.Context, p Prompt) (*Turn, error) {
-	t, err := c.record(ctx, p.Turn, p.Parts, p.Consumed)
+	t, err := c.record(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -103,29 +111,32 @@ func (c *Conversation) BeginAs(ctx context.Context, p Prompt) (*Turn, error) {
 }
 
 // record records the prompt of a turn.
-func (c *Conversation) record(ctx context.Context, id string, prompt []model.Part, consumed []session.Ref) (*Turn, error) {
-	if id == "" || strings.Contains(id, "/") {
-		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, id)}
+func (c *Conversation) record(ctx context.Context, p *Prompt) (*Turn, error) {
+	if p.Turn == "" || strings.Contains(p.Turn, "/") {
+		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, p.Turn)}
 	}
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
-	t := c.turn(id)
-	if len(prompt) == 0 {
+	t := c.turn(p.Turn)
+	if err := t.give(p.Answers); err != nil {
+		return nil, err
+	}
+	if len(p.Parts) == 0 {
 		return t, nil
 	}
-	m := &model.Message{Kind: model.KindRequest, Parts: prompt, RunID: t.id, ConversationID: c.w.Session(), Time: time.Now().UTC().Round(0)}
+	m := &model.Message{Kind: model.KindRequest, Parts: p.Parts, RunID: t.id, ConversationID: c.w.Session(), Time: time.Now().UTC().Round(0)}
 	e, data, err := t.entry(m, promptKey)
 	if err != nil {
 		return nil, err
 	}
-	seq, err := c.w.Write(ctx, session.Batch{Entries: []session.Entry{e}, Consumed: consumed})
+	seq, err := c.w.Write(ctx, session.Batch{Entries: append(t.takeGiven(), e), Consumed: p.Consumed})
 	if err != nil {
 		c.stale = true
 		return nil, err
 	}
 	t.kept = append(t.kept, keptMessage{seq, promptKey, model.KindRequest, data})
-	t.prompt, err = json.Marshal(prompt)
+	t.prompt, err = json.Marshal(p.Parts)
 	return t, err
 }
 
@@ -152,7 +163,9 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 		h.Messages, h.seqs = h.before, h.beforeSeqs
 	}
 	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
-	t.answers = h.took
+	if t.answers = h.took; h.told != nil && h.told.turn == t.id {
+		t.answers = h.told.Answers
+	}
 	return t, nil
 }
 
@@ -202,11 +215,16 @@ func keptOf(id string, e *session.Entry) (keptMessage, *model.Message, error) {
 // ID returns the id of the turn and its run.
 func (t *Turn) ID() string { return t.id }
 
-// Options returns the options for the run: history, journal, and the ids of run and conversation.
+// Options returns the options for the run: history, journal, the ids of run and conversation,
+// and [Turn.Answers] if there are any.
 func (t *Turn) Options() []agent.RunOption {
-	return []agent.RunOption{
+	all := []agent.RunOption{
 		agent.WithHistory(t.c.Messages()), agent.WithJournal(t), agent.WithRunID(t.id), agent.WithConversationID(t.c.w.Session()),
 	}
+	if len(t.answers.Decisions)+len(t.answers.Results) > 0 {
+		all = append(all, agent.WithResults(t.answers))
+	}
+	return all
 }
 
 // entry returns the entry of a message, and the message's JSON.
@@ -323,11 +341,12 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 	t := l.turn
 	t.mu.Lock()
 	e, r := entryOf(t.c.w.Session(), l.run, line, l.run == t.id, t.shown)
-	entries := []session.Entry{e}
+	entries := t.takeGiven()
 	if e.Kind == session.KindMessage {
-		entries = append(t.sent, e)
+		entries = append(entries, t.sent...)
 		t.sent = nil
 	}
+	entries = append(entries, e)
 	t.mu.Unlock()
 	if e.Kind == session.KindMessage {
 		t.text.answered(r.Step)
