@@ -94,6 +94,13 @@ func TestTimeIsSharedBetweenTests(t *testing.T) {
 	require.Equal(t, map[string]int{"Quick": 100, "Slow": 100, "Slower": 100}, p.counts, "without a bound")
 }
 
+func TestTimeOfParallelSubtestsCounts(t *testing.T) {
+	p := &testPackage{took: map[string]time.Duration{}}
+	require.NoError(t, p.note([]byte("--- PASS: TestA (0.10s)\n    --- PASS: TestA/x (2.00s)\n        --- PASS: TestA/x/y (1.50s)\n    --- PASS: TestA/z (3.00s)\n"+
+		"--- PASS: TestB (4.00s)\n    --- PASS: TestB/x (1.00s)\n--- PASS: TestC (0.00s)\n")))
+	require.Equal(t, map[string]time.Duration{"TestA": 5 * time.Second, "TestB": 4 * time.Second, "TestC": 0}, p.took)
+}
+
 // TestFlaky is what the next test runs: it fails every other time.
 func TestFlaky(t *testing.T) {
 	file := os.Getenv("FLAKES_FILE")

@@ -49,7 +49,7 @@ func (r *runner) build(ctx context.Context, packages []*testPackage) error {
 }
 
 var (
-	passed  = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([0-9.]+)s\)`)
+	passed  = regexp.MustCompile(`(?m)^ *--- PASS: (\S+) \(([0-9.]+)s\)`)
 	skipped = regexp.MustCompile(`(?m)^--- SKIP: (\S+) `)
 	failed  = regexp.MustCompile(`(?m)^--- FAIL: (\S+) `)
 )
@@ -61,12 +61,8 @@ func (r *runner) measure(ctx context.Context, packages []*testPackage) error {
 		if err != nil {
 			return err
 		}
-		for _, m := range passed.FindAllSubmatch(out, -1) {
-			seconds, err := strconv.ParseFloat(string(m[2]), 64)
-			if err != nil {
-				return err
-			}
-			p.took[string(m[1])] = time.Duration(seconds * float64(time.Second))
+		if err := p.note(out); err != nil {
+			return err
 		}
 		skips := skipped.FindAllSubmatch(out, -1)
 		for _, m := range failed.FindAllSubmatch(out, -1) { // it is run again, to see how often
@@ -77,6 +73,28 @@ func (r *runner) measure(ctx context.Context, packages []*testPackage) error {
 		}
 		return nil
 	})
+}
+
+// note reads from an output how long each test took. What go test prints for a test leaves out its
+// parallel subtests: the sum over the subtests of one depth counts if it is longer.
+func (p *testPackage) note(out []byte) error {
+	type level struct {
+		test  string
+		depth int
+	}
+	sums := map[level]time.Duration{}
+	for _, m := range passed.FindAllSubmatch(out, -1) {
+		seconds, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil {
+			return err
+		}
+		name := string(m[1])
+		test, _, _ := strings.Cut(name, "/")
+		at := level{test, strings.Count(name, "/")}
+		sums[at] += time.Duration(seconds * float64(time.Second))
+		p.took[test] = max(p.took[test], sums[at])
+	}
+	return nil
 }
 
 // repeat makes the runs.
