@@ -62,7 +62,46 @@ var zeros [256]byte
 
 func at(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
+// accessList is an access control list in which another user may read and write.
+var accessList = []byte{
+	2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 6, 0, 57, 48, 0, 0, 4, 0, 4, 0, 255, 255, 255, 255,
+	16, 0, 6, 0, 255, 255, 255, 255, 32, 0, 4, 0, 255, 255, 255, 255,
+}
+
 var attacks = map[string]func([]string) error{
+	"attribute": func(args []string) error { return unix.Setxattr(args[0], "user.ponte", []byte("x"), 0) },
+	"attribute-fd": func(args []string) error {
+		fd, err := syscall.Open(args[0], syscall.O_RDONLY, 0)
+		if err == nil {
+			err = unix.Fsetxattr(fd, "user.ponte", []byte("x"), 0)
+		}
+		return err
+	},
+	"attribute-at": func(args []string) error {
+		path, name, value := append([]byte(args[0]), 0), []byte("user.ponte\x00"), []byte("x")
+		in := struct {
+			value       uint64
+			size, flags uint32
+		}{uint64(at(value)), 1, 0}
+		cwd := unix.AT_FDCWD
+		return failed(syscall.Syscall6(463, uintptr(cwd), at(path), 0, at(name), uintptr(unsafe.Pointer(&in)), 16))
+	},
+	"access-list": func(args []string) error { return unix.Setxattr(args[0], "system.posix_acl_access", accessList, 0) },
+	"flags": func(args []string) error {
+		fd, err := syscall.Open(args[0], syscall.O_RDONLY, 0)
+		if err == nil {
+			err = unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, 0x40)
+		}
+		return err
+	},
+	"priorities": func([]string) error { // of all processes of the user, which have this one already
+		own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		if err == nil {
+			err = unix.Setpriority(unix.PRIO_USER, 0, 20-own)
+		}
+		return err
+	},
+	"io-priorities": func([]string) error { return failed(syscall.Syscall(unix.SYS_IOPRIO_SET, 3, 0, 0)) },
 	"visible": func([]string) error { // whether the machine's /tmp has what was written
 		_, err := os.Stat(os.Getenv("HOSTTMP") + ".sock")
 		return err

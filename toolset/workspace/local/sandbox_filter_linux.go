@@ -4,7 +4,6 @@ package local
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -79,42 +78,9 @@ const fchmodat2 = 452
 
 // filter returns the filter of system calls, as the kernel reads it, or nil if there is none for
 // this processor. It refuses calls of other processors' programs, whose numbers differ.
-func filter(sockets bool) []byte { return assemble(checks, familiesOf(sockets, true)) }
+func filter(sockets bool) []byte { return assemble(checks, familiesOf(sockets, true), nil) }
 
-// filterAlone is the filter for a sandbox without namespaces. It refuses what those would keep
-// apart, and all sockets of the internet without the network.
-func filterAlone(sockets, network bool) []byte {
-	return assemble(slices.Concat(checks, aloneChecks), familiesOf(sockets, network))
-}
-
-const nonzero = ^uint32(0)
-
-// aloneChecks are calls that reach other processes, or memory that they share. Landlock refuses
-// signals, and all that a debugger may do.
-var aloneChecks = []callCheck{
-	{call: unix.SYS_SETPRIORITY, arg: 1, bits: nonzero, error: secret},
-	{call: unix.SYS_PRLIMIT64, arg: 0, bits: nonzero, error: secret},
-	{call: unix.SYS_IOPRIO_SET, arg: 1, bits: nonzero, error: secret},
-	{call: unix.SYS_SCHED_SETAFFINITY, arg: 0, bits: nonzero, error: secret},
-	{call: unix.SYS_SCHED_SETSCHEDULER, arg: 0, bits: nonzero, error: secret},
-	{call: unix.SYS_SCHED_SETPARAM, arg: 0, bits: nonzero, error: secret},
-	{call: unix.SYS_SCHED_SETATTR, arg: 0, bits: nonzero, error: secret},
-	{call: unix.SYS_SHMGET, error: unknown},
-	{call: unix.SYS_SHMAT, error: unknown},
-	{call: unix.SYS_SHMCTL, error: unknown},
-	{call: unix.SYS_MSGGET, error: unknown},
-	{call: unix.SYS_MSGRCV, error: unknown},
-	{call: unix.SYS_MSGSND, error: unknown},
-	{call: unix.SYS_MSGCTL, error: unknown},
-	{call: unix.SYS_SEMGET, error: unknown},
-	{call: unix.SYS_SEMOP, error: unknown},
-	{call: unix.SYS_SEMTIMEDOP, error: unknown},
-	{call: unix.SYS_SEMCTL, error: unknown},
-	{call: unix.SYS_MQ_OPEN, error: unknown},
-	{call: unix.SYS_MQ_UNLINK, error: unknown},
-}
-
-func assemble(checks []callCheck, families []uint32) []byte {
+func assemble(checks []callCheck, families []uint32, more []bpf.Instruction) []byte {
 	if arch == 0 {
 		return nil
 	}
@@ -133,6 +99,7 @@ func assemble(checks []callCheck, families []uint32) []byte {
 	}
 	program = append(program, creates()...)
 	program = append(program, types()...)
+	program = append(program, more...)
 	program = append(program, sockets(families)...)
 	program = append(program, bpf.RetConstant{Val: allowed})
 	raw, err := bpf.Assemble(program)

@@ -166,3 +166,19 @@ func TestHiddenFilesInARootHaveNoWeakerSandbox(t *testing.T) {
 	require.True(t, refuses(w))
 	require.False(t, w.Features().Sandboxed || w.Features().Unsandboxed)
 }
+
+// To change the priorities of a whole user is tried in the sandbox only: elsewhere it would succeed.
+func TestTheWeakerSandboxKeepsPriorities(t *testing.T) {
+	base := roomy(t)
+	root, attack := filepath.Join(base, "root"), filepath.Join(base, "attack")
+	require.NoError(t, os.Mkdir(root, 0o700))
+	copySelf(t, attack)
+	w := weakly(t, local.Sandbox{}, root)
+	for _, name := range []string{"priorities", "io-priorities"} {
+		p, err := w.Start(t.Context(), workspace.Command{Line: attack + " " + name, Env: []string{escapeMode + "=1"}})
+		require.NoError(t, err)
+		_, err = p.Wait(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, outputOf(t, p), "operation not permitted", name)
+	}
+}
