@@ -195,15 +195,20 @@ func TestEditsOfServers(t *testing.T) {
 	res = b.call("code_actions", `{"path":"a.toy","apply":"Do magic"}`)
 	require.Contains(t, res.Text, `There is no action "Do magic" here. The actions are:`)
 
-	c := fakeConfig(t, "good")
-	c.Servers[0].Edits = nil
-	b = newBench(t, c, lsptoolset.Options{Trust: true}, project)
-	b.call("code_actions", `{"path":"a.toy","apply":"Apply by command"}`)
-	require.Equal(
-		t,
-		[]string{"Run the command fake.apply of fake", "Apply by command in a.toy"},
-		b.asks(),
-	)
+	for _, mode := range []string{"good", "moves code"} {
+		c := fakeConfig(t, mode)
+		if mode == "good" {
+			c.Servers[0].Edits = nil
+		}
+		b = newBench(t, c, lsptoolset.Options{Trust: true}, project)
+		b.call("code_actions", `{"path":"a.toy","apply":"Apply by command"}`)
+		require.Equal(
+			t,
+			[]string{"Run the command fake.apply of fake", "Apply by command in a.toy"},
+			b.asks(),
+			mode,
+		)
+	}
 }
 
 // Fixes are asked for where the problems are, as editors do: gopls fixes the range of the request.

@@ -284,10 +284,14 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 			}
 			return all, nil
 		}
+		kind := "quickfix"
+		if f.mode == "moves code" {
+			kind = "refactor.move.newFile"
+		}
 		return []any{
 			map[string]any{
 				"title": "Apply by command",
-				"kind":  "quickfix",
+				"kind":  kind,
 				"command": map[string]any{
 					"title":     "x",
 					"command":   "fake.apply",

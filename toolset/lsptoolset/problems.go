@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,13 +129,12 @@ func (l *link) checked(ctx context.Context, limit time.Duration, docs ...*docume
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	l.checkSilent(ctx, limit, docs)
 	for {
 		l.mu.Lock()
 		event, done, rest := l.event, !l.busy(), time.Duration(0)
 		for _, d := range docs {
-			p := l.problems[d.at.Path]
-			done = done && p != nil &&
-				(p.version >= d.version || p.version == 0 && p.at.After(d.sent))
+			done = done && l.problems[d.at.Path].of(d)
 		}
 		if !l.guest.server.exact() {
 			rest = quiet - time.Since(l.heard)
@@ -158,6 +158,51 @@ func (l *link) checked(ctx context.Context, limit time.Duration, docs ...*docume
 			return false, context.Cause(ctx)
 		}
 	}
+}
+
+// of reports whether the problems are those of a document's text.
+func (p *published) of(d *document) bool {
+	return p != nil && (p.version >= d.version || p.version == 0 && p.at.After(d.sent))
+}
+
+// checkSilent asks typescript-language-server about documents that had no problems: it publishes
+// nothing if they still have none.
+func (l *link) checkSilent(ctx context.Context, limit time.Duration, docs []*document) {
+	if l.guest.server.Name != "typescript-language-server" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, d := range docs {
+		l.mu.Lock()
+		p := l.problems[d.at.Path]
+		silent := p != nil && len(p.items) == 0 && !p.of(d)
+		l.mu.Unlock()
+		if silent && l.hasNone(ctx, d, "syntacticDiagnosticsSync") &&
+			l.hasNone(ctx, d, "semanticDiagnosticsSync") {
+			l.mu.Lock()
+			l.problems[d.at.Path] = &published{path: d.at.Path, at: time.Now()}
+			l.changed()
+			l.mu.Unlock()
+		}
+	}
+}
+
+// hasNone reports whether TypeScript's own server finds no problems of a kind.
+func (l *link) hasNone(ctx context.Context, d *document, kind string) bool {
+	var answer struct {
+		Body []json.RawMessage `json:"body"`
+	}
+	err := l.call(ctx, "workspace/executeCommand", lsp.ExecuteCommandParams{
+		Command:   "typescript.tsserverRequest",
+		Arguments: []json.RawMessage{json.RawMessage(strconv.Quote(kind)), fileArgument(d.uri)},
+	}, &answer)
+	return err == nil && answer.Body != nil && len(answer.Body) == 0
+}
+
+func fileArgument(uri string) json.RawMessage {
+	data, _ := json.Marshal(map[string]string{"file": uri}) //nolint:errcheck // strings
+	return data
 }
 
 // known returns the problems that the server has published, by path. They must not be changed.

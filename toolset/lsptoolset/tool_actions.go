@@ -231,7 +231,9 @@ func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {
 	if chosen.Edit != nil {
 		edits = append(edits, *chosen.Edit)
 	} else if chosen.Command != nil {
-		if edits, err = c.execute(ctx, l, chosen.Command); err != nil {
+		// TypeScript's server creates the file that something is moved to.
+		creates := strings.HasPrefix(chosen.Kind, "refactor.move")
+		if edits, err = c.execute(ctx, l, chosen.Command, creates); err != nil {
 			return nil, err
 		}
 	}
@@ -301,16 +303,17 @@ func (l *link) format(ctx context.Context, d *document) ([]lsp.TextEdit, error) 
 
 const commandBasis = editBasis + "command "
 
-// execute runs a command of the server and returns the edits that it asks for. A command that may
-// do more than that is asked about first.
+// execute runs a command of the server and returns the edits that it asks for. A command that is
+// not known to do only that, or that does more, is asked about first.
 func (c *call) execute(
 	ctx context.Context,
 	l *link,
 	command *lsp.Command,
+	more bool,
 ) ([]lsp.WorkspaceEdit, error) {
 	name := shown(command.Command, 200)
-	if basis := commandBasis + name; !slices.Contains(l.guest.server.Edits, command.Command) &&
-		!c.past(basis) {
+	known := !more && slices.Contains(l.guest.server.Edits, command.Command)
+	if basis := commandBasis + name; !known && !c.past(basis) {
 		return nil, toolset.ApprovalRequired(toolset.Approval{
 			Title: "Run the command " + name + " of " + l.guest.server.Name, Basis: basis, Once: true,
 			Preview: []toolset.Preview{

@@ -5,14 +5,18 @@
 package languages_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/toolset/lsptoolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
@@ -87,4 +91,81 @@ func TestGoplsJoints(t *testing.T) {
 	require.Contains(t, b.file("use.go"), "\tℓ𝒳.Push(1) /* 😀𝒳 */; ℓ𝒳.Push(2)\n")
 	say("rename_symbol", `{"symbol":"use.go:5 ℓ𝒳","new_name":"l"}`)
 	require.Empty(t, difference(before, snapshot(t, b.dir)))
+}
+
+// Accessors, overloads, shorthand properties, CRLF, and a file with a byte order mark that the
+// server has not open.
+func TestTypeScriptJoints(t *testing.T) {
+	languages(t)
+	b := newBench(t, t.TempDir(), newNode(t), filepath.Join(npm(t, typescriptPin), "node_modules", ".bin"))
+	b.write(map[string]string{
+		"tsconfig.json": `{"compilerOptions":{"strict":true,"module":"esnext","target":"es2022"}}`,
+		"box.ts":        crlf("export class Box<T> {\n  constructor(private inner: T) {}\n  get value(): T { return this.inner; }\n  set value(v: T) { this.inner = v; }\n  static of<T>(x: T): Box<T> { return new Box(x); }\n}\n\nexport function area(side: number): number;\nexport function area(a: number, b: number): number;\nexport function area(a: number, b?: number): number { return a * (b ?? a); }\n"),
+		"use.ts":        "import { Box, area } from './box';\n\nconst b = Box.of('😀𝒳'); b.value = 'x';\nconst value = area(2) /* 😀 */ + area(2, 3);\nexport const all = { value, area };\n",
+		"bom.ts":        "\ufeffimport { area } from './box'; export const y = area(1);\n",
+	})
+	say := func(tool, args string) string {
+		text := b.call(tool, args)
+		t.Logf("%s %s\n%s", tool, args, text)
+		return text
+	}
+	say("find_symbols", `{"path":"box.ts"}`)
+	require.Contains(t, say("find_definition", `{"symbol":"Box.value","path":"box.ts","line":3}`), "box.ts:3: ")
+	require.Contains(t, say("find_references", `{"symbol":"Box.value","path":"box.ts"}`), "use.ts:3: ")
+	require.Contains(t, say("find_definition", `{"symbol":"Box<T>.of"}`), "box.ts:5: ")
+	require.Contains(t, say("find_references", `{"symbol":"area","path":"box.ts"}`), "bom.ts:1: ")
+	before := snapshot(t, b.dir)
+	say("rename_symbol", `{"symbol":"area","path":"box.ts","new_name":"size"}`)
+	require.Equal(t, strings.ReplaceAll(before["box.ts"], "area", "size"), b.file("box.ts"))
+	require.Contains(t, b.file("use.ts"), "size(2) /* 😀 */ + size(2, 3);\nexport const all = { value, area: size };")
+	require.Equal(t, strings.ReplaceAll(before["bom.ts"], "area", "size"), b.file("bom.ts"))
+	say("rename_symbol", `{"symbol":"Box.value","path":"box.ts","new_name":"content"}`)
+	require.Contains(t, b.file("use.ts"), "b.content = 'x';")
+	require.Contains(t, b.file("box.ts"), "  get content(): T { return this.inner; }\r\n  set content(v: T)")
+	require.Equal(t, "No problems.", say("get_diagnostics", `{}`))
+	say("code_actions", `{"path":"box.ts","apply":"Format the file"}`)
+	require.Equal(t, strings.Count(b.file("box.ts"), "\n"), strings.Count(b.file("box.ts"), "\r\n"))
+	_, err := b.recorder.Undo(t.Context(), checkpoint.Span{})
+	require.NoError(t, err)
+	require.Empty(t, difference(before, snapshot(t, b.dir)))
+}
+
+// The result of an edit has what is new, whichever the server is, and nothing is left open after an
+// edit that changes no problems: some servers publish nothing then.
+func TestEditsTellWithEveryServer(t *testing.T) {
+	languages(t)
+	for name, c := range map[string]struct {
+		path  func(t *testing.T) []string
+		file  string
+		texts [3]string // without problems, and with one
+		wrong string
+	}{
+		"gopls": {func(t *testing.T) []string { return []string{gopls(t)} }, "p.go", [3]string{"package p\n\nvar X = 1\n", "package p\n\nvar X = 2\n", "package p\n\nvar X int = \"\"\n"}, "p.go:3: error: "},
+		"typescript": {func(t *testing.T) []string {
+			return []string{newNode(t), filepath.Join(npm(t, typescriptPin), "node_modules", ".bin")}
+		}, "p.ts", [3]string{"export const x: number = 1;\n", "export const x: number = 2;\n", "export const x: number = '';\n"}, "p.ts:1: error: "},
+		"pyright": {func(t *testing.T) []string {
+			return []string{filepath.Join(npm(t, pyrightPin), "node_modules", ".bin")}
+		}, "p.py", [3]string{"x: int = 1\n", "x: int = 2\n", "x: int = ''\n"}, "p.py:1: error: "},
+		"clangd": {func(*testing.T) []string { return nil }, "p.c", [3]string{"int x = 1;\n", "int x = 2;\n", "int x = y;\n"}, "p.c:1: error: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := newBench(t, dir, c.path(t)...)
+			b.write(map[string]string{c.file: c.texts[0], "go.mod": "module example.com/p\n\ngo 1.26\n", "tsconfig.json": "{}"})
+			hook := lsptoolset.Capability(b.servers, func(s *workspace.Session) *workspace.Session { return s }, lsptoolset.Options{Trust: true, Budget: 20 * time.Second})
+			edits := workspace.Tools(func(s *workspace.Session) *workspace.Session { return s })
+			require.Equal(t, "No problems.", b.call("get_diagnostics", fmt.Sprintf(`{"path":%q}`, c.file)))
+			for round, i := range []int{1, 0, 1, 2, 2, 0, 1} {
+				began := time.Now()
+				args, err := json.Marshal(map[string]string{"path": c.file, "content": c.texts[i] + strings.Repeat("\n", round)})
+				require.NoError(t, err)
+				text := b.hooked(hook.Hooks[0].Call, edits, "write_file", string(args))
+				t.Log(time.Since(began), text)
+				require.NotContains(t, text, "still checking")
+				require.Equal(t, round == 3, strings.Contains(text, c.wrong), "round %d: %s", round, text)
+				require.Less(t, time.Since(began), 15*time.Second)
+			}
+		})
+	}
 }
