@@ -47,3 +47,11 @@ func TestStoresThatCanBeClosedAreClosed(t *testing.T) {
 	require.NoError(t, closeStore(struct{ sessions.Store }{&c}), "a store without Close has nothing to close")
 	require.Equal(t, 1, c.closed)
 }
+
+// The address of a database has a password and is no id: no message repeats it.
+func TestAddressesAreNotIDs(t *testing.T) {
+	for _, verb := range []string{"list", "show", "export", "import", "purge", "salvage"} {
+		err := (&sessionsFlags{ids: []string{"postgres://ann:secret@db/sessions"}}).check(verb)
+		require.EqualError(t, err, verb+": this is not the id of a session; the address of a database belongs after -store")
+	}
+}

@@ -54,3 +54,21 @@ func TestProxyThatDoesNotAnswerIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A gateway quotes the key that it refuses, and its answer may be cut off within the key.
+func TestKeysInHeadersAreHiddenAlsoInPart(t *testing.T) {
+	const key = "Bearer key-0123456789"
+	for said, want := range map[string]string{
+		"refused: key-0123456789":          "refused: [redacted]",
+		"refused: " + key + "!":            "refused: [redacted]!",
+		"refused: key-0123456…":            "refused: [redacted]",
+		"refused: key-…":                   "refused: [redacted]",
+		"refused: key…":                    "refused: key…",
+		"refused: key-0123456… and more":   "refused: key-0123456… and more",
+		"nothing of the kind is in this …": "nothing of the kind is in this …",
+	} {
+		err := &model.APIError{Message: said, Code: said, Type: said, RequestID: said}
+		adapter.HideHeaders(err, map[string]string{"X-Gateway-Key": key, "X-Beta": "refused"})
+		require.Equal(t, []string{want, want, want, want}, []string{err.Message, err.Code, err.Type, err.RequestID})
+	}
+}

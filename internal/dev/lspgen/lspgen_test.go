@@ -3,6 +3,9 @@
 package main
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,4 +70,27 @@ const (
 	require.EqualError(t, err, "the source has no type Thing")
 	_, err = generate([]byte("x"))
 	require.Error(t, err)
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("LSPGEN_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Types that are not those of the release are refused, and nothing is written.
+func TestOtherTypesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	types := filepath.Join(dir, "tsprotocol.go")
+	require.NoError(t, os.WriteFile(types, []byte("package protocol\n"), 0o644))
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-types", types, "-out", filepath.Join(dir, "out.go"))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LSPGEN_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "lspgen: "+types+" has SHA-256 ")
+	written, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	require.Equal(t, []string{types}, written)
 }

@@ -140,6 +140,20 @@ func TestResizeAsksTheTerminalAgain(t *testing.T) {
 	require.Len(t, d.done(), 1)
 }
 
+// What a question is about is broken into lines for the width that the terminal has now.
+func TestQuestionsFitTheNewWidth(t *testing.T) {
+	line := strings.Repeat("word ", 20) + "end"
+	for _, width := range []int{40, 80} {
+		d, fresh := newDesk(t, 120, 24), newDesk(t, width, 24)
+		for _, one := range []*desk{d, fresh} {
+			one.Ask(one.now, 1, question("Run", command(line)))
+			one.shown()
+		}
+		d.resize(width, 24)
+		require.Equal(t, fresh.shown(), d.shown())
+	}
+}
+
 func TestEachQuestionIsDrawnBeforeItIsAnswered(t *testing.T) {
 	d := newDesk(t, 80, 24)
 	d.Begin(d.now)
