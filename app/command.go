@@ -53,6 +53,8 @@ func (e *Env) command() *cobra.Command {
 	e.modelName = flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, …"+e.demoText())
 	e.configFile = flags.String("config", "", "configuration `file` (default: "+e.Name+"/config.json in your configuration directory, if it is there)")
 	e.storeAt = flags.String("store", "", "`directory` to keep sessions in, or the address of a database, if the program has one")
+	e.encrypt = flags.String("encrypt", "", "encrypt sessions with the key in the `place`: "+
+		"keyring, env:NAME or a file; see "+e.Name+" sessions key")
 	e.noStore = flags.Bool("no-store", false, "keep sessions in memory only")
 	e.logTo = flags.String("log", "", "`file` to append the log to (default: the standard error; for chat, "+e.Name+".log in the program's state directory)")
 	e.idle = flags.Duration("idle", 0, "after what time without a prompt a session gives its memory back (default 10m)")

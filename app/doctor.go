@@ -165,6 +165,11 @@ func (e *Env) checkStore(ctx context.Context) Check {
 	} else {
 		c.Found = "the program's own"
 	}
+	if ring, wrong := e.Keyring(ctx); ring != nil {
+		c.Found += fmt.Sprintf(", encrypted with %v", ring.Keys[0])
+	} else if wrong != nil {
+		c.Found += ", encrypted"
+	}
 	if lazy, ok := store.(*lazyStore); ok && err == nil {
 		store, err = lazy.open(ctx) // the memory that it falls back to is not meant
 	}
@@ -176,7 +181,7 @@ func (e *Env) checkStore(ctx context.Context) Check {
 	}
 	if err != nil {
 		c.Err = fmt.Errorf("%s: %w", c.Found, err)
-		c.Mend = "make the directory writable, free some space, or name another place with -store"
+		c.Mend = e.mendStore(err)
 	}
 	return c
 }

@@ -61,6 +61,7 @@ type Env struct {
 
 	// The common flags.
 	modelName, configFile, storeAt *string
+	encrypt                        *string // where the keys of the sessions are
 	noStore                        *bool
 	logTo                          *string
 	log                            *logFile

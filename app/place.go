@@ -38,6 +38,9 @@ func (e *Env) Store(ctx context.Context) (sessions.Store, error) {
 	if *e.noStore && *e.storeAt != "" {
 		return nil, Usage("-store and -no-store: use one of them")
 	}
+	if at, _ := e.encryption(); at != "" && e.openStore != nil {
+		return nil, Usage("-encrypt: the program has a store of its own")
+	}
 	switch {
 	case *e.noStore:
 	case e.openStore != nil:
@@ -57,7 +60,11 @@ func (e *Env) Store(ctx context.Context) (sessions.Store, error) {
 			break
 		}
 		e.place = &place
-		e.store = newStore(e.Name, place, e.localDir(place), func(err error) { e.Say("%s: %v", notKept, err) })
+		open := func(ctx context.Context) (sessions.Store, func() error, error) {
+			return e.openPlace(ctx, place)
+		}
+		tell := func(err error) { e.Say("%s: %v", notKept, err) }
+		e.store = newStore(e.Name, open, e.localDir(place), tell)
 	}
 	e.stored = true
 	return e.store, nil

@@ -37,10 +37,18 @@ func silent(t *testing.T) stores.Place {
 	return place
 }
 
+// opens opens a place without encryption.
+func opens(place stores.Place) func(context.Context) (sessions.Store, func() error, error) {
+	return func(ctx context.Context) (sessions.Store, func() error, error) {
+		store, err := openWithin(ctx, place)
+		return store, func() error { return closeStore(store) }, err
+	}
+}
+
 func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []error
-		s := newStore("ideagent", silent(t), t.TempDir(), func(err error) { told = append(told, err) })
+		s := newStore("ideagent", opens(silent(t)), t.TempDir(), func(err error) { told = append(told, err) })
 		begin := time.Now()
 		info, err := s.Create(t.Context(), sessions.New{})
 		require.NoError(t, err, "it is kept in memory")
@@ -138,7 +146,7 @@ func TestStoreOpensOnceItCan(t *testing.T) {
 	var told []error
 	place, err := stores.At(filepath.Join(file, "sessions"))
 	require.NoError(t, err)
-	s := newStore("ideagent", place, place.Dir(), func(err error) { told = append(told, err) })
+	s := newStore("ideagent", opens(place), place.Dir(), func(err error) { told = append(told, err) })
 	ctx := t.Context()
 	first, err := s.Create(ctx, sessions.New{})
 	require.NoError(t, err)

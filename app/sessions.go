@@ -46,7 +46,7 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		Use: "sessions", Short: "List, show, export, import or remove the sessions that are kept", GroupID: groupOther,
 		Long: "Shows the sessions that " + e.Name + " keeps, moves and removes them. Sessions that a program has open are not removed.",
 		RunE: func(*cobra.Command, []string) error {
-			return Usage("sessions: say what to do: list, show, export, import, salvage or purge")
+			return Usage("sessions: say what to do: list, show, export, import, salvage, purge or key")
 		},
 	}
 	for _, v := range []struct {
@@ -98,6 +98,7 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		}
 		all.AddCommand(c)
 	}
+	all.AddCommand(e.keyCommand())
 	return all
 }
 
@@ -155,14 +156,14 @@ func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool
 			return nil
 		}
 	}
-	store, err := openWithin(ctx, place)
+	store, done, err := f.e.openPlace(ctx, place)
 	if errors.Is(err, sessions.ErrBusy) {
 		return fmt.Errorf("%w: try again when the agents that use it are idle", err)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(store)) }()
+	defer func() { err = errors.Join(err, done()) }()
 	return do(ctx, store, f.e.Out, f)
 }
 

@@ -23,10 +23,10 @@ const patience = 10 * time.Second
 // lazyStore is the store of a place, which is opened when it is needed first. While it cannot be opened, new sessions are kept in memory
 // and everything else fails with the reason. Each request tries again.
 type lazyStore struct {
-	name  string // of the program
-	place stores.Place
-	local string      // the directory of what this machine keeps beside the sessions, empty if there is none
-	tell  func(error) // is called with the reason when a session is kept in memory
+	name    string // of the program
+	connect func(context.Context) (sessions.Store, func() error, error)
+	local   string      // of what this machine keeps beside the sessions, empty if there is none
+	tell    func(error) // is called with the reason when a session is kept in memory
 
 	background context.Context // of what goes on without a request
 	stop       func()          // ends it
@@ -34,7 +34,8 @@ type lazyStore struct {
 
 	mu      sync.Mutex
 	opened  sessions.Store
-	opening *opening // nil if nobody waits for the store
+	done    func() error // closes it
+	opening *opening     // nil if nobody waits for the store
 	closed  bool
 	memory  *sessions.Memory // nil until a session is kept there
 }
@@ -49,8 +50,12 @@ type opening struct {
 var _ sessions.Store = (*lazyStore)(nil)
 var _ sessions.Watcher = (*lazyStore)(nil)
 
-func newStore(name string, place stores.Place, local string, tell func(error)) *lazyStore {
-	s := &lazyStore{name: name, place: place, local: local, tell: tell}
+// newStore returns a store that is opened by a function, which also returns what closes it.
+func newStore(
+	name string, open func(context.Context) (sessions.Store, func() error, error),
+	local string, tell func(error),
+) *lazyStore {
+	s := &lazyStore{name: name, connect: open, local: local, tell: tell}
 	s.background, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -83,16 +88,16 @@ func (s *lazyStore) open(ctx context.Context) (sessions.Store, error) {
 
 // attempt opens the store.
 func (s *lazyStore) attempt(o *opening) {
-	store, err := openWithin(s.background, s.place)
+	store, done, err := s.connect(s.background)
 	s.mu.Lock()
 	closed := s.closed
 	if err == nil && !closed {
-		s.opened = store
+		s.opened, s.done = store, done
 	}
 	s.opening = nil
 	s.mu.Unlock()
 	if err == nil && closed {
-		_ = closeStore(store)
+		_ = done()
 		err = &sessions.Error{Op: "open", Err: sessions.ErrClosed}
 	}
 	o.store, o.err = store, err
@@ -139,7 +144,7 @@ func (s *lazyStore) Close() error {
 	if s.opened == nil {
 		return nil
 	}
-	return closeStore(s.opened)
+	return s.done()
 }
 
 // closeStore closes a store that can be closed.

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,20 @@ func Encrypted(s Store, keys Keyring) (Store, error) {
 type encrypted struct {
 	store Store
 	keys  *Keyring
+}
+
+// IsEncrypted reports whether a description, as the store itself has it, is one of an [Encrypted]
+// store. A session without a title, directory, owner and values cannot be told apart.
+func IsEncrypted(i *Info) bool {
+	if strings.HasPrefix(i.Title, sealed) {
+		return true
+	}
+	for _, v := range i.Values {
+		if bytes.HasPrefix(v, []byte(`"`+sealed)) {
+			return true
+		}
+	}
+	return false
 }
 
 // The names of the values that keep what Dir, Tenant and Owner are found by.

@@ -188,7 +188,11 @@ func (k *Keyring) index(name, purpose string) string {
 	if name == "" {
 		return ""
 	}
+	return base64.RawURLEncoding.EncodeToString(k.mac(name, purpose)[:16])
+}
+
+func (k *Keyring) mac(name, purpose string) []byte {
 	h := hmac.New(sha256.New, k.Index)
 	h.Write([]byte(purpose + "\x00" + name))
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
+	return h.Sum(nil)
 }

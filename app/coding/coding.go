@@ -53,7 +53,8 @@ type Kit struct {
 // [app.Env.Wrong].
 func New(e *app.Env) *Kit {
 	k := &Kit{e: e, unboxed: new(sync.Once), rules: &rules{program: e.Name, user: e.Config}}
-	k.undo = &undo{program: e.Name, dir: e.Beside, tell: func(err error) { e.Say("%v", err) }}
+	k.undo = &undo{program: e.Name, dir: e.Beside, keyring: e.Keyring}
+	k.undo.tell = func(err error) { e.Say("%v", err) }
 	k.servers = acpmcp.New(acpmcp.Config{Servers: servers(e)})
 	k.code = code(e)
 	return k

@@ -3,12 +3,14 @@
 package coding
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"sync"
 	"weak"
 
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
@@ -19,6 +21,8 @@ type undo struct {
 	program string
 	dir     func(id string) string // of a session; it returns "" for one that is kept in memory, and nil stands for all of them
 	tell    func(error)
+	// keyring returns what the files are encrypted with, nil if they are not.
+	keyring func(context.Context) (*session.Keyring, error)
 
 	mu sync.Mutex
 	// memory has the recorders that could not be kept in a directory, for when their sessions wake.
@@ -61,8 +65,11 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 			told.Do(func() { u.tell(err) })
 			u.remember(s, r)
 		}
-		var err error
-		if r, err = checkpoint.Keep(files, dir, o); err == nil {
+		err := u.encrypt(&o)
+		if err == nil {
+			r, err = checkpoint.Keep(files, dir, o)
+		}
+		if err == nil {
 			return r
 		}
 		u.tell(fmt.Errorf("/undo of this session forgets when %s ends: %w", u.program, err))
@@ -70,6 +77,18 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 	r := checkpoint.New(files, bounds)
 	u.remember(s, r)
 	return r
+}
+
+// encrypt sets the cipher, if sessions are encrypted.
+func (u *undo) encrypt(o *checkpoint.Options) error {
+	if u.keyring == nil {
+		return nil
+	}
+	ring, err := u.keyring(context.Background()) // which was read before, for the store
+	if ring != nil {
+		o.Cipher = &checkpoint.Cipher{Seal: ring.Seal, Open: ring.Open, Hide: ring.Hide}
+	}
+	return err
 }
 
 // remember keeps a recorder in memory until its session is closed.

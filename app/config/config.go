@@ -40,6 +40,7 @@ type User struct {
 	Env          []string // names of variables that commands get
 	Sandbox      *bool    // commands on this machine run in one; nil: where it is possible
 	Prompts      string   // absolute, unless it is empty
+	Encrypt      string   // where the key of sessions is: keyring, env:NAME or an absolute path
 	Bare         bool
 	Permissions  approval.Config
 	Always       []Always // what was answered with "always in this project"
@@ -96,6 +97,7 @@ func Keys() []Key {
 		{Name: "mcpServers", Want: "an object", set: (*decoder).servers},
 		{Name: "languageServers", Want: "an object", set: (*decoder).languageServers},
 		{Name: "prompts", Want: "a string", set: (*decoder).prompts},
+		{Name: "encrypt", Want: "a string", set: (*decoder).encrypt},
 		{Name: "bare", Want: "true or false", set: func(_ *decoder, u *User, v *strictjson.Value) { u.Bare = v.Text == "true" }},
 	}
 }
@@ -195,6 +197,15 @@ func (d *decoder) absolute(name string) string {
 		return filepath.Clean(name)
 	}
 	return filepath.Join(filepath.Dir(d.file), name)
+}
+
+func (d *decoder) encrypt(u *User, v *strictjson.Value) {
+	switch u.Encrypt = v.Text; {
+	case strings.TrimSpace(v.Text) == "" || v.Text == "env:":
+		d.bad(v.Start, "encrypt", `want keyring, env:NAME or a file`)
+	case v.Text != "keyring" && !strings.HasPrefix(v.Text, "env:"):
+		u.Encrypt = d.absolute(v.Text)
+	}
 }
 
 func (d *decoder) prompts(u *User, v *strictjson.Value) {

@@ -34,6 +34,7 @@ const whole = "\uFEFF" + `{
   "mcpServers": {"files": {"command": "npx"}},
   "languageServers": {"gopls": {"disabled": true}},
   "prompts": "my/prompts",
+  "encrypt": "my/key",
   "bare": true
 }`
 
@@ -52,6 +53,7 @@ func TestUserFileSetsEveryKey(t *testing.T) {
 	require.Equal(t, mcptoolset.Command{Path: "npx"}.Path, servers[0].Transport.(mcptoolset.Command).Path)
 	require.JSONEq(t, `{"gopls": {"disabled": true}}`, string(u.LanguageServers()))
 	require.Equal(t, filepath.Join(dir, "my", "prompts"), u.Prompts)
+	require.Equal(t, filepath.Join(dir, "my", "key"), u.Encrypt)
 	require.True(t, u.Bare && *u.Sandbox)
 	require.Equal(t, []string{"GH_TOKEN", "MY_*"}, u.Env)
 	for _, k := range config.Keys() {
@@ -76,6 +78,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		`{"files": "editor"}`:                   {`files: unknown value "editor"; want "client", "client-or-local" or "local"`},
 		`{"env": ["GH_TOKEN=x", "", 7]}`:        {`f:1:10: env[0]: "GH_TOKEN=x" is not the name of a variable`, "env[1]: ", "env[2]: want a string"},
 		`{"bare": "yes"}`:                       {"bare: want true or false, not a string"},
+		`{"encrypt": "env:"}`:                   {"encrypt: want keyring, env:NAME or a file"},
 		`{"prompts": " "}`:                      {"prompts: want a directory"},
 		`{"model": "offline", "model": "offline"}`: {`f:1:22: "model" is there twice`},
 		"{\"permissions\": {\"rules\": [\n  {\"decision\": \"allow\", \"toool\": \"x\"}]},\n \"x\": 1}": {

@@ -29,6 +29,7 @@ type userFile struct {
 	MCPServers      map[string]mcpServer      `json:"mcpServers,omitempty" jsonschema:"description=MCP servers by name"`
 	LanguageServers map[string]languageServer `json:"languageServers,omitempty" jsonschema:"description=Changes of language servers by name"`
 	Prompts         string                    `json:"prompts,omitempty" jsonschema:"description=The directory of your prompts\\, relative to this file,pattern=\\S"`
+	Encrypt         string                    `json:"encrypt,omitempty" jsonschema:"description=Where the key is that sessions are encrypted with: keyring\\, env:NAME or a file\\, relative to this file,pattern=\\S"`
 	Bare            bool                      `json:"bare,omitempty" jsonschema:"description=Offer only the tools for files\\, commands and MCP servers"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/proto"
@@ -28,6 +30,7 @@ import (
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/sealtest"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -91,8 +94,8 @@ func (r ring) Decode(payloads []*commonpb.Payload) (made []*commonpb.Payload, er
 
 const planted = "the-planted-secret"
 
-// TestNothingReadableIsLeft of runs that end in each of the ways, in their histories and in the
-// blobs. The key is rotated in the middle.
+// TestNothingReadableIsLeft of runs that end in each of the ways, in their histories, in the database of
+// the server and in the blobs. The key is rotated in the middle.
 func TestNothingReadableIsLeft(t *testing.T) {
 	dial(t, new(temporalengine.MemoryBlobs)) // skips
 	dir := temporalengine.DirBlobs{Dir: filepath.Join(t.TempDir(), "blobs")}
@@ -118,10 +121,17 @@ func TestNothingReadableIsLeft(t *testing.T) {
 			return c.TerminateWorkflow(t.Context(), run.ID(), "", "by the test")
 		},
 	}
-	for _, codec := range []ring{old, rotated} {
+	own := server{program: shared.server.program, database: filepath.Join(t.TempDir(), "temporal.db")}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	own.address = l.Addr().String()
+	require.NoError(t, l.Close())
+	require.NoError(t, own.start())
+	t.Cleanup(own.kill)
+	for _, codec := range []converter.PayloadCodec{old, rotated, temporalengine.Codec(sealtest.Ring())} {
 		blobs := temporalengine.Encrypted(dir, codec)
 		c, err := client.Dial(client.Options{
-			HostPort: shared.server.address, DataConverter: temporalengine.Converter(blobs), FailureConverter: temporalengine.FailureConverter(blobs),
+			HostPort: own.address, DataConverter: temporalengine.Converter(blobs), FailureConverter: temporalengine.FailureConverter(blobs),
 			Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 		})
 		require.NoError(t, err)
@@ -160,6 +170,17 @@ func TestNothingReadableIsLeft(t *testing.T) {
 			}
 		}
 	}
+	own.kill()
+	files, err := filepath.Glob(own.database + "*")
+	require.NoError(t, err)
+	var database []byte
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		database = append(database, data...)
+	}
+	require.True(t, bytes.Contains(database, []byte("reporter")), "names are readable")
+	require.False(t, bytes.Contains(database, []byte(planted)))
 	blobs := 0
 	require.NoError(t, filepath.WalkDir(dir.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -176,10 +197,11 @@ func TestNothingReadableIsLeft(t *testing.T) {
 // secretive is an agent that says the secret in all that it says.
 func secretive(t *testing.T, filler string) *agent.Agent[deps, report] {
 	t.Helper()
-	tool := func(context.Context, *toolset.RunContext[deps], struct{}) (string, error) {
+	type text struct{ Text string }
+	tool := func(context.Context, *toolset.RunContext[deps], text) (string, error) {
 		return planted + filler, nil
 	}
-	guard := toolset.Approve(func(context.Context, *toolset.RunContext[deps], struct{}) (*toolset.Approval, error) {
+	guard := toolset.Approve(func(context.Context, *toolset.RunContext[deps], text) (*toolset.Approval, error) {
 		return &toolset.Approval{Reason: planted}, nil
 	})
 	say := func(_ context.Context, req *model.Request) (*model.Message, error) {
@@ -188,7 +210,7 @@ func secretive(t *testing.T, filler string) *agent.Agent[deps, report] {
 		case strings.Contains(last.Text, "fail"):
 			return nil, errors.New(planted + " was too much")
 		case len(req.Messages) == 1:
-			return model.Response(model.Text(planted), model.ToolCall("a", "work", `{}`)), nil
+			return model.Response(model.Text(planted), model.ToolCall("a", "work", `{"Text":"`+planted+filler+`"}`)), nil
 		}
 		return model.Response(final(planted)), nil
 	}

@@ -966,6 +966,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p64.Change](),
 	reflect.TypeFor[p64.Changes](),
 	reflect.TypeFor[p64.Checkpoint](),
+	reflect.TypeFor[p64.Cipher](),
 	reflect.TypeFor[p64.Command](),
 	reflect.TypeFor[p64.Conflict](),
 	reflect.TypeFor[p64.Dropped](),

@@ -27,6 +27,9 @@ const logFile = "log.json"
 // contents are removed. A directory belongs to one recorder at a time. Nothing is synced to the
 // disk: a power failure may lose the last changes.
 //
+// With [Options.Cipher] the files are encrypted, and names do not reveal contents. Readable are
+// sizes and times. Files that were written without it, or with other keys, are [ErrLog].
+//
 // A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing
 // or damaged cannot be undone. Errors of writing go to [Options.Problem], and the change of the
 // file itself is kept.
@@ -37,7 +40,7 @@ func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
 	case dir == "":
 		return nil, errors.New("checkpoint: Keep: the directory is empty")
 	}
-	k := &keeper{dir: dir, saved: map[string]bool{}, problem: o.Problem}
+	k := &keeper{dir: dir, saved: map[string]bool{}, cipher: o.Cipher, problem: o.Problem}
 	data, err := os.ReadFile(filepath.Join(dir, logFile))
 	r := New(w, o)
 	switch {
@@ -46,7 +49,10 @@ func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	default:
 		var l Log
-		if err := json.Unmarshal(data, &l); err != nil {
+		if data, err = k.open(data, logFile); err == nil {
+			err = json.Unmarshal(data, &l)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrLog, filepath.Join(dir, logFile), err)
 		}
 		if r, err = Restore(w, l, k.content, o); err != nil {
@@ -61,19 +67,43 @@ func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
 // keeper keeps a recorder in a directory.
 type keeper struct {
 	dir     string
+	cipher  *Cipher // may be nil
 	problem func(error)
 
 	mu    sync.Mutex
-	saved map[string]bool // hashes of contents that are in the directory
+	saved map[string]bool // names of the files of contents that are in the directory
 }
 
-// name returns the file of contents. It is empty for what is not a hash.
+// name returns the name of the file of contents. It is empty for what is not a hash.
 func (k *keeper) name(hash string) string {
 	sum, ok := strings.CutPrefix(hash, "sha256:")
-	if !ok || len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+	if !ok || !isName(sum) {
 		return ""
 	}
-	return filepath.Join(k.dir, sum)
+	if k.cipher != nil {
+		return k.cipher.Hide(sum, "checkpoint")
+	}
+	return sum
+}
+
+// isName reports whether a file may have contents.
+func isName(name string) bool {
+	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// seal and open encrypt and decrypt a file, if there is a cipher.
+func (k *keeper) seal(data []byte, name string) ([]byte, error) {
+	if k.cipher == nil {
+		return data, nil
+	}
+	return k.cipher.Seal(data, "checkpoint "+name)
+}
+
+func (k *keeper) open(data []byte, name string) ([]byte, error) {
+	if k.cipher == nil {
+		return data, nil
+	}
+	return k.cipher.Open(data, "checkpoint "+name)
 }
 
 // content reads contents. Those that are damaged count as missing.
@@ -82,7 +112,10 @@ func (k *keeper) content(hash string) ([]byte, error) {
 	if name == "" {
 		return nil, fs.ErrNotExist
 	}
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(filepath.Join(k.dir, name))
+	if err == nil {
+		data, err = k.open(data, name)
+	}
 	if err == nil && hashOf(data) != hash {
 		err = fs.ErrNotExist
 	}
@@ -93,8 +126,8 @@ func (k *keeper) content(hash string) ([]byte, error) {
 func (k *keeper) known() {
 	files, _ := os.ReadDir(k.dir) // what is not found is written again
 	for _, f := range files {
-		if hash := "sha256:" + f.Name(); k.name(hash) != "" {
-			k.saved[hash] = true
+		if isName(f.Name()) {
+			k.saved[f.Name()] = true
 		}
 	}
 }
@@ -115,18 +148,22 @@ func (r *Recorder) save() {
 	data, err := json.Marshal(&l)
 	contents := make(map[string][]byte, len(r.contents.byHash))
 	for hash, c := range r.contents.byHash {
-		contents[hash] = c.data // which is never changed
+		contents[k.name(hash)] = c.data // which is never changed
 	}
 	r.mu.Unlock()
 	if err == nil {
 		err = os.MkdirAll(k.dir, 0o700)
 	}
-	for hash, data := range contents {
-		if err == nil && !k.saved[hash] {
-			if err = replace(k.name(hash), data); err == nil {
-				k.saved[hash] = true
+	for name, data := range contents {
+		if err == nil && !k.saved[name] {
+			if data, err = k.seal(data, name); err == nil {
+				err = replace(filepath.Join(k.dir, name), data)
 			}
+			k.saved[name] = err == nil
 		}
+	}
+	if err == nil {
+		data, err = k.seal(data, logFile)
 	}
 	if err == nil {
 		err = replace(filepath.Join(k.dir, logFile), data)
@@ -137,10 +174,10 @@ func (r *Recorder) save() {
 		}
 		return
 	}
-	for hash := range k.saved {
-		if _, used := contents[hash]; !used {
-			_ = os.Remove(k.name(hash)) // what stays is removed another time
-			delete(k.saved, hash)
+	for name := range k.saved {
+		if _, used := contents[name]; !used {
+			_ = os.Remove(filepath.Join(k.dir, name)) // what stays is removed another time
+			delete(k.saved, name)
 		}
 	}
 }

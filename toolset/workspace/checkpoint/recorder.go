@@ -24,9 +24,19 @@ type Options struct {
 	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default.
 	// Several writes to a file since one checkpoint are one change, unless others wrote in between.
 	MaxChanges int
+	// Cipher, if not nil, encrypts what [Keep] writes.
+	Cipher *Cipher
 	// Problem, if not nil, is told what a recorder of [Keep] could not write. It must not call
 	// methods of the recorder that change files or make checkpoints.
 	Problem func(error)
+}
+
+// Cipher encrypts files. Its functions are those of a session.Keyring, for example.
+type Cipher struct {
+	// Seal encrypts data. Open decrypts what Seal has made, under the same purpose.
+	Seal, Open func(data []byte, purpose string) ([]byte, error)
+	// Hide returns 64 hexadecimal digits that stand for a name and do not reveal it.
+	Hide func(name, purpose string) string
 }
 
 // Checkpoint is a moment to which files can be taken back.

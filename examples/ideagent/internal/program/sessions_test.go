@@ -139,7 +139,7 @@ func TestSessionsCommandLine(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{nil, "say what to do: list, show, export, import, salvage or purge"},
+		{nil, "say what to do: list, show, export, import, salvage, purge or key"},
 		{[]string{"import"}, "import: give one file, after the flags, or - for standard input"},
 		{[]string{"lst"}, `unknown command "lst"; did you mean list?`},
 		{[]string{"list", "x"}, `unknown argument "x"`},
