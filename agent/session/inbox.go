@@ -52,6 +52,9 @@ const (
 	ItemCancel ItemKind = "cancel"
 	// ItemSetting sets a setting of the session.
 	ItemSetting ItemKind = "setting"
+	// ItemContinue says that the turn without an end is to go on, in whichever process serves the
+	// store: the one that ran it has stopped.
+	ItemContinue ItemKind = "continue"
 	// ItemNote is data that is kept beside a session, such as a score or a mark. Notes are never
 	// consumed. They can be changed and removed.
 	ItemNote ItemKind = "note"

@@ -275,7 +275,9 @@ func (s *Session) look(ctx context.Context) (c *conversation, done func(), err e
 // lookNow is like look, and does not wait: it returns what feeds the conversation, nil if
 // nothing does,
 // and up to which entry.
-func (s *Session) lookNow(ctx context.Context) (c *conversation, done func(), f *feed, head int64, err error) {
+func (s *Session) lookNow(ctx context.Context) (
+	c *conversation, done func(), f *feed, head int64, err error,
+) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, nil, 0, err
 	}

@@ -133,6 +133,7 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	s.recording.Store(nil)
 	if err != nil && errors.Is(context.Cause(t.ctx), ErrMoved) {
 		o.Err, o.Reason = ErrMoved, transcript.Interrupted
+		s.passOn()
 		s.drop(c)
 		return
 	}

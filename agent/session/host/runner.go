@@ -50,7 +50,8 @@ var ErrMoved = errors.New("host: the turn continues in another process")
 // whose cause it returns: turns whose process was killed go on, up to [Config].Attempts times, and
 // prompts that wait in an inbox are run, without anybody typing. Calls of tools that may have run
 // are made again, with the same idempotency keys, if the tool is idempotent or only reads;
-// otherwise a person is asked. Of the sessions, it serves those for which each keep returns true,
+// otherwise a person is asked. Turns that Serve runs move when ctx ends: they have no end then, and
+// the next process that serves the store goes on with them, as if this one had been killed. Of the sessions, it serves those for which each keep returns true,
 // such as those of the program's directories. Run it once in each process that serves the store.
 // Sessions are opened at the place [Local], so a host whose sessions need an editor's files must
 // not call it.
@@ -115,6 +116,10 @@ func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	for i := range items {
+		if items[i].Kind == session.ItemContinue { // it went on, or has ended
+			_ = s.consume(ctx, &items[i], func() error { return nil })
+			continue
+		}
 		if items[i].Kind != session.ItemPrompt {
 			s.serve(ctx, &items[i])
 			if o := s.begun(ctx); o != nil { // the last answer to a pending run
@@ -140,6 +145,20 @@ func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 	return nil, fmt.Errorf("host: session %s: %w", s.id, ErrIdle)
 }
 
+// passOn has the next process that serves the store go on with the turn of a runner that stops. The
+// session is given back, so without an item nobody would find it.
+func (s *Session) passOn() {
+	if _, ok := s.host.runner.(native); !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	i := session.Item{Kind: session.ItemContinue, By: s.host.holder}
+	if _, err := s.host.store.Put(ctx, s.id, i); err != nil {
+		s.logError("a turn that stopped with its process is not passed on", err)
+	}
+}
+
 // native is the runner that runs turns in this process.
 type native struct{ store session.Store }
 
@@ -163,6 +182,8 @@ func (n native) Serve(ctx context.Context, t Turns) error {
 	var mu sync.Mutex
 	busy := map[string]bool{}
 	free := make(chan struct{}, maxAdvancing)
+	run, move := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer move(ErrMoved)
 	for ctx.Err() == nil {
 		for id, err := range w.Work(ctx) {
 			if err != nil {
@@ -188,7 +209,7 @@ func (n native) Serve(ctx context.Context, t Turns) error {
 					<-free
 				}()
 				for err := error(nil); err == nil && ctx.Err() == nil; {
-					_, err = t.Advance(ctx, id)
+					_, err = t.Advance(run, id)
 				}
 			})
 		}
