@@ -166,9 +166,28 @@ func (c *call) apply(ctx context.Context, b *batch) ([]done, error) {
 		if ctx.Err() != nil || errors.Is(err, workspace.ErrLost) {
 			return nil, c.failed(ctx, err)
 		}
+		if saved := c.savedBy(made); len(saved) > 0 {
+			return nil, toolset.Failed(
+				"Could not change %s: %s. No text was changed, but the editor's unsaved text of "+
+					"these files is saved now: %s",
+				name,
+				why,
+				strings.Join(saved, ", "),
+			)
+		}
 		return nil, toolset.Failed("Nothing was changed. Could not change %s: %s.", name, why)
 	}
 	return made, nil
+}
+
+// savedBy names the files whose text was not on disk before they were changed, and changed back.
+func (c *call) savedBy(made []done) (names []string) {
+	for _, d := range made {
+		if doc := d.file.doc; doc.Unsaved && doc.Disk != nil {
+			names = append(names, c.view.short(d.file.at.Path))
+		}
+	}
+	return names
 }
 
 func (c *call) whyNot(err error) string {

@@ -79,6 +79,20 @@ func TestEditsFitTheText(t *testing.T) {
 	require.Equal(t, "\ufeffx walk\n", b.read("b.toy"))
 }
 
+// A server that dies while it works out a rename changes nothing, and the next call has a new one.
+func TestServersThatDieInRenames(t *testing.T) {
+	o := lsptoolset.Options{Trust: true}
+	b := newBench(t, fakeConfig(t, "exits when it renames"), o, project)
+	res := b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
+	require.Equal(t, model.OutcomeFailed, res.Outcome)
+	require.Contains(t, res.Text, "fake: it exited with code 9")
+	for name, text := range project {
+		require.Equal(t, text, b.read(name))
+	}
+	require.Empty(t, b.asks())
+	require.Contains(t, b.call("find_definition", `{"symbol":"run"}`).Text, "a.toy:4: def run")
+}
+
 func TestDeniedEditsChangeNothing(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
 	b.deny = func(*toolsetApproval) bool { return true }

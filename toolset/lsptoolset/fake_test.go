@@ -159,6 +159,10 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 	switch f.mode {
 	case "exits when asked":
 		os.Exit(7)
+	case "exits when it renames":
+		if method == "textDocument/rename" {
+			os.Exit(9)
+		}
 	case "hangs when asked":
 		select {}
 	case "answers with errors":

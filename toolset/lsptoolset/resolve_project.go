@@ -145,9 +145,13 @@ func (c *call) searchProject(
 		if err := c.awake(ctx, l); err != nil {
 			return nil, nil, err
 		}
-		found, err := l.find(ctx, path)
+		var found []symbol
+		err = c.repeat(ctx, l, false, func() (err error) {
+			found, err = l.find(ctx, path)
+			return err
+		}, func() []place { return namesakes(found, path) })
 		if err != nil {
-			return nil, nil, c.failed(ctx, err)
+			return nil, nil, err
 		}
 		for i := range found {
 			path := found[i].at.Path
@@ -160,6 +164,16 @@ func (c *call) searchProject(
 		}
 	}
 	return all, links, nil
+}
+
+// namesakes returns the places of symbols whose names fit, as many as a server has files open.
+func namesakes(found []symbol, path []string) (all []place) {
+	for i := range found {
+		if len(found[i].path) > 0 && contains(found[i].path, path) && len(all) < maxOpen {
+			all = append(all, place{path: found[i].at.Path, inside: true, at: found[i].at})
+		}
+	}
+	return all
 }
 
 // young is how long a server that was just started may not know of symbols yet.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -190,6 +191,14 @@ func TestUnsavedText(t *testing.T) {
 	}
 	require.Len(t, b.servers.Status(), 4, "the sessions of one editor share a server")
 
+	b.session = one
+	list := b.call("find_symbols", `{"query":"other"}`).Text
+	require.Equal(t, "other (function) sub/b.toy:1", list)
+	moved := map[string]string{"sub/c.toy": "\n\ndef run2\n"}
+	b.session = b.editor("three", moved)
+	list = b.call("find_symbols", `{"query":"run2"}`).Text
+	require.Equal(t, "run2 (function) sub/c.toy:3", list, "of unsaved text")
+	require.Contains(t, b.call("find_definition", `{"symbol":"run2"}`).Text, "sub/c.toy:3: def run2")
 	b.session, b.asked = one, nil
 	b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
 	require.Equal(t, "def other\n\n\nfirst walk\n", b.read("sub/b.toy"))
@@ -199,6 +208,42 @@ func TestUnsavedText(t *testing.T) {
 		a.Preview[2].Text,
 		"The editor has text of sub/b.toy that is not on disk. It is saved with this change:\n--- a/sub/b.toy",
 	)
+}
+
+// A file that changes while a rename is made, over open buffers, is not overwritten, and the others
+// have the text that they had.
+func TestRenameOverBuffersThatChange(t *testing.T) {
+	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true, Budget: -1}, project)
+	buffers := map[string]string{"a.toy": "def start\ndef run\n  run typed\n"}
+	editor := &unsaved{Workspace: b.session.Workspace(), text: buffers, view: "editor"}
+	b.session = workspace.NewSession(&typing{editor, b, filepath.Join(b.dir, "sub", "b.toy")})
+	res := b.call("rename_symbol", `{"symbol":"run","path":"a.toy","new_name":"walk"}`)
+	require.Equal(
+		t,
+		"Could not change sub/b.toy: it has changed meanwhile. Try again. No text was changed, "+
+			"but the editor's unsaved text of these files is saved now: a.toy",
+		res.Text,
+	)
+	require.Equal(t, "def start\ndef run\n  run typed\n", b.read("a.toy"))
+	require.Equal(t, "def other\n  run, as somebody types\n", b.read("sub/b.toy"))
+}
+
+// typing is an editor in which somebody changes a file at the last moment.
+type typing struct {
+	*unsaved
+	b    *bench
+	path string
+}
+
+func (w *typing) ApplyChange(
+	ctx context.Context,
+	path string,
+	c workspace.Change,
+) (*workspace.Document, error) {
+	if path == w.path {
+		w.b.write("sub/b.toy", "def other\n  run, as somebody types\n")
+	}
+	return w.unsaved.ApplyChange(ctx, path, c)
 }
 
 // What others change is noticed, also in files that the server has not open, and removed files are

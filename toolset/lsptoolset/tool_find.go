@@ -262,7 +262,8 @@ func (c *call) repeat(
 				continue
 			}
 			seen[p.path] = true
-			if d, err := l.opened(ctx, p.path); err != nil || d != nil {
+			if d, err := l.opened(ctx, p.path); err != nil || d != nil ||
+				c.session.CheckRead(ctx, p.path) != nil {
 				continue
 			}
 			if f, err := load(ctx, c.ws, p.path, l.guest.server.ends); err == nil &&
