@@ -175,7 +175,8 @@ func readLine(ctx context.Context, config *Config) (string, error) {
 	}
 }
 
-// waiting shows on a terminal that something is in progress, until it is stopped.
+// waiting shows on a terminal that something is in progress, until it is stopped. The line does not
+// wrap: the next one could not take its place.
 func waiting(out io.Writer, what string) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	begin := time.Now()
@@ -187,7 +188,7 @@ func waiting(out io.Writer, what string) (stop func()) {
 			select {
 			case <-tick.C:
 				if i >= 2 { // what is over at once is not worth a line
-					fmt.Fprintf(out, "\r\x1b[K%c %ds %s", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[i%10], int(time.Since(begin).Seconds()), what)
+					fmt.Fprintf(out, "\r\x1b[?7l\x1b[K%c %ds %s\x1b[?7h", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[i%10], int(time.Since(begin).Seconds()), what)
 				}
 			case <-end:
 				fmt.Fprint(out, "\r\x1b[K")

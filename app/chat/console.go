@@ -74,7 +74,7 @@ func runConsole(ctx context.Context, config *Config) error {
 	}
 	defer files.Close()
 	if why := files.Unsandboxed(); why != nil {
-		fmt.Fprintf(config.Err, "ideagent: commands run without the sandbox: %s\n", explain(why))
+		fmt.Fprintf(config.Err, "%s: commands run without the sandbox: %s\n", config.Program, explain(why))
 	}
 	c := &console{
 		config: config, files: files, dropped: map[string]string{},

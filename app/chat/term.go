@@ -171,7 +171,7 @@ func run(ctx context.Context, config *Config, out front) error {
 	}
 	defer files.Close()
 	if why := files.Unsandboxed(); why != nil {
-		fmt.Fprintf(config.Err, "ideagent: commands run without the sandbox: %s\n", explain(why))
+		fmt.Fprintf(config.Err, "%s: commands run without the sandbox: %s\n", config.Program, explain(why))
 	}
 	t := &talk{config: config, out: out, lines: newLines(config.In)}
 	// Until the session is open, an interrupt ends everything.

@@ -88,10 +88,10 @@ type buildah struct {
 
 func (b buildah) do(args ...string) (stdout string) {
 	b.t.Helper()
-	storage := []string{"--root", filepath.Join(b.dir, "root"), "--runroot", filepath.Join(b.dir, "run")}
-	cmd := exec.CommandContext(b.t.Context(), "buildah", append(storage, args...)...)
+	storage := []string{"--storage-driver", "vfs", "--root", filepath.Join(b.dir, "root"), "--runroot", filepath.Join(b.dir, "run")}
+	cmd := exec.Command("buildah", append(storage, args...)...) // the test's context has ended when it cleans up
 	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "STORAGE_DRIVER=vfs", "BUILDAH_ISOLATION=chroot")
+	cmd.Env = append(os.Environ(), "BUILDAH_ISOLATION=chroot")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(b.t, cmd.Run(), "buildah %v: %s%s", args, &out, &errs)

@@ -279,3 +279,15 @@ func (s *goldenScreens) write() {
 		s.t.Fatal(err)
 	}
 }
+
+// While an agent with a long command starts, one line says so.
+func TestStartOfAnAgentTakesOneLine(t *testing.T) {
+	t.Parallel()
+	g := startInTerminal(t, 40, 10, binary, "chat", "-agent", "sh -c 'sleep 2' "+strings.Repeat("long ", 30), "-dir", demo(t))
+	g.waitForText("* 0s Starting")
+	time.Sleep(500 * time.Millisecond)
+	if screen := g.screen(); strings.Count(screen, "Starting") != 1 {
+		t.Errorf("the screen:\n%s", screen)
+	}
+	_ = g.cmd.Wait()
+}
