@@ -258,6 +258,8 @@ func TestEditSymbol(t *testing.T) {
 		{"def a\n# about b\ndef b\n", "b", "before", "def c", "def a\ndef c\n\n# about b\ndef b\n"},
 		{"def a\ndef b\n", "a", "after", "def c", "def a\n\ndef c\ndef b\n"},
 		{"def a", "a", "after", "def c", "def a\n\ndef c\n"},
+		{"# about b\ndef b\n", "b", "replace", "def c", "# about b\ndef c\n"},
+		{"def a\n# about\n# b\ndef b\n", "b", "replace", "# new\ndef c", "def a\n# new\ndef c\n"},
 	} {
 		b := newBench(
 			t,
@@ -273,6 +275,18 @@ func TestEditSymbol(t *testing.T) {
 		)
 		require.Equal(t, c.after, b.read("x.toy"), "%+v", c)
 	}
+}
+
+// What begins with # is no comment in C.
+func TestEditSymbolKeepsDirectives(t *testing.T) {
+	c := fakeConfig(t, "good")
+	c.Servers[0].Files[".toy"] = "c"
+	o := lsptoolset.Options{Trust: true, Budget: -1}
+	b := newBench(t, c, o, files{"x.toy": "#include <x>\ndef a\n"})
+	b.call("edit_symbol", `{"path":"x.toy","symbol":"a","where":"before","text":"def b"}`)
+	require.Equal(t, "#include <x>\ndef b\n\ndef a\n", b.read("x.toy"))
+	b.call("edit_symbol", `{"path":"x.toy","symbol":"b","where":"replace","text":"#if 1\ndef b"}`)
+	require.Equal(t, "#include <x>\n#if 1\ndef b\n\ndef a\n", b.read("x.toy"))
 }
 
 // A file that changes between the question and the change is asked about anew, with what it is now.

@@ -118,12 +118,18 @@ func (in editSymbolArgs) edit(l *link, d *document, s *symbol) (lsp.TextEdit, er
 			insert += newline
 		}
 	}
+	above := first // the first line of the comment above it
+	for above > 0 && l.comment(d, d.text.Line(above-1)) {
+		above--
+	}
 	switch in.Where {
-	case "before":
-		for first > 0 && comment(d.text.Line(first-1)) {
-			first--
+	case "replace":
+		begin, _, _ := strings.Cut(strings.TrimLeft(in.Text, " \t\r\n"), "\n")
+		if from == d.text.Start(first) && l.comment(d, begin) {
+			from = d.text.Start(above) // the new code has a comment of its own
 		}
-		to = d.text.Start(first)
+	case "before":
+		to = d.text.Start(above)
 		from = to
 		insert += newline
 	case "after":
@@ -143,14 +149,20 @@ func (in editSymbolArgs) edit(l *link, d *document, s *symbol) (lsp.TextEdit, er
 }
 
 // comment reports whether a line is a comment, or belongs to what follows, in most languages.
-func comment(line string) bool {
+func (l *link) comment(d *document, line string) bool {
 	line = strings.TrimSpace(line)
 	for _, begin := range []string{"//", "#", "/*", "*", "@"} {
 		if strings.HasPrefix(line, begin) {
-			return true
+			return begin != "#" || !preprocessed[l.guest.server.Files[extension(d.at.Path)]]
 		}
 	}
 	return false
+}
+
+// preprocessed are languages in which # begins a directive.
+var preprocessed = map[string]bool{
+	"c": true, "cpp": true, "objective-c": true, "objective-cpp": true, "cuda-cpp": true,
+	"csharp": true,
 }
 
 // changedLines shows the lines around a change.
