@@ -223,6 +223,11 @@ func (c *Config[D, O]) host(ctx context.Context, e *Env) (*host.Config[D, O], er
 	if h.Logger == nil {
 		h.Logger = e.Logger
 	}
+	if h.Runner == nil {
+		if h.Runner, err = e.runner(ctx, h.Store); err != nil {
+			return nil, err
+		}
+	}
 	if c.Setup != nil {
 		err = c.Setup(e, &h)
 	}

@@ -56,6 +56,7 @@ func (e *Env) command() *cobra.Command {
 	e.encrypt = flags.String("encrypt", "", "encrypt sessions with the key in the `place`: "+
 		"keyring, env:NAME or a file; see "+e.Name+" sessions key")
 	e.noStore = flags.Bool("no-store", false, "keep sessions in memory only")
+	e.runnerFlag(flags)
 	e.logTo = flags.String("log", "", "`file` to append the log to (default: the standard error; for chat, "+e.Name+".log in the program's state directory)")
 	e.idle = flags.Duration("idle", 0, "after what time without a prompt a session gives its memory back (default 10m)")
 	e.pace = flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
@@ -78,6 +79,9 @@ func (e *Env) command() *cobra.Command {
 			c.GroupID = groupOther
 		}
 		root.AddCommand(c)
+	}
+	if len(runnerKinds()) > 0 {
+		root.AddCommand(e.workerCommand())
 	}
 	if linked.Evals != nil {
 		root.AddCommand(e.evalCommand())

@@ -57,10 +57,11 @@ func (e *Env) doctor(ctx context.Context, ask bool) error {
 	if e.misused != nil {
 		return e.misused
 	}
-	if err != nil {
+	if _, runner := errors.AsType[*runnerError](err); err != nil && !runner {
 		all = append(all, Check{Name: "agent", Err: err, Mend: "this is a mistake in the program: tell its author"})
 	}
 	all = append(all, e.checkModel(ctx, ask), e.checkStore(ctx))
+	all = append(all, e.checkRunner(err)...)
 	for _, s := range e.surfaces {
 		if c, ok := s.(Checker); ok {
 			all = append(all, c.Check(ctx, e)...)

@@ -62,6 +62,8 @@ type Env struct {
 	// The common flags.
 	modelName, configFile, storeAt *string
 	encrypt                        *string // where the keys of the sessions are
+	runnerAt                       *string
+	runnerFound                    string // what doctor says of the runner
 	noStore                        *bool
 	logTo                          *string
 	log                            *logFile

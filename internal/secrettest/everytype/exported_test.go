@@ -816,6 +816,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p49.ExitError](),
 	reflect.TypeFor[p49.Login](),
 	reflect.TypeFor[p49.Process](),
+	reflect.TypeFor[p49.RunnerFunc](),
 	reflect.TypeFor[p49.Surface](),
 	reflect.TypeFor[p49.Telemetry](),
 	reflect.TypeFor[p50.Terminal](),
