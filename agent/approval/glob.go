@@ -48,7 +48,7 @@ func contains(c *call, pattern, name string) bool {
 				pattern = append(slices.Clone(pattern[:i]), "*")
 			}
 		}
-		return globbed(pattern, name, true, matches)
+		return globbed(pattern, name, true, mayMatch)
 	})
 }
 
@@ -58,16 +58,19 @@ func expands(pattern, name []string) bool {
 	if !slices.ContainsFunc(name, hasGlob) {
 		return glob(pattern, name)
 	}
-	return globbed(pattern, name, false, func(p, n string) bool {
-		if !hasGlob(n) {
-			return matches(p, n)
-		}
-		if strings.HasPrefix(p, ".") && !strings.HasPrefix(n, ".") { // which no glob matches
-			return false
-		}
-		ok, err := path.Match(n, p)
-		return ok || err != nil || hasGlob(p)
-	})
+	return globbed(pattern, name, false, mayMatch)
+}
+
+// mayMatch compares an element of a pattern with one of a path, in which a shell may find a glob.
+func mayMatch(p, n string) bool {
+	if !hasGlob(n) {
+		return matches(p, n)
+	}
+	if strings.HasPrefix(p, ".") && !strings.HasPrefix(n, ".") { // which no glob matches
+		return false
+	}
+	ok, err := path.Match(n, p)
+	return ok || err != nil || hasGlob(p)
 }
 
 func hasGlob(name string) bool { return strings.ContainsAny(name, "*?[") }

@@ -35,6 +35,7 @@ var groups = []group{
 	{"code that runs later", runsLater, 500},
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
+	{"tables", tables, 590},
 	{"races", races, 15},
 	{"argv", arguments, 40},
 	{"leaks", leaks, 60},

@@ -326,10 +326,17 @@ func (r *effectReader) redirect(n *syntax.Redirect) {
 		}
 	}
 	for _, name := range names {
-		if n.Op == syntax.RdrIn {
+		if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
 			r.file(model.EffectRead, name)
-		} else {
+		}
+		if n.Op != syntax.RdrIn {
 			r.file(model.EffectWrite, name)
+		}
+		for _, device := range []string{"/dev/tcp/", "/dev/udp/"} { // which bash connects to
+			if rest, ok := strings.CutPrefix(name, device); ok {
+				host, _, _ := strings.Cut(rest, "/")
+				r.add(model.Effect{Kind: model.EffectHost, Host: strings.ToLower(host)})
+			}
 		}
 	}
 }

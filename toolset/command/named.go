@@ -17,6 +17,9 @@ func Named(e model.Effect) (paths []string) {
 		for _, part := range partsOf(word) {
 			paths = append(paths, place(e.Dir, part))
 		}
+		if len(word) > 2 && word[0] == '-' && word[1] != '-' { // the value of an option of a letter
+			paths = append(paths, place(e.Dir, word[2:]))
+		}
 	}
 	return paths
 }

@@ -50,9 +50,37 @@ func partSeemings(parts []syntax.WordPart) []string {
 				next = append(next, partSeemings(p.Exp.Word.Parts)...)
 			}
 		}
+		if i == 0 && computed(part) && i+1 < len(parts) && goesBelow(parts[i+1]) {
+			next = append(next, ".") // such as $PWD/FILE
+		}
 		all = joined(all, next)
 	}
 	return all
+}
+
+// computed reports whether a shell works out a part of a word.
+func computed(part syntax.WordPart) bool {
+	switch part.(type) {
+	case *syntax.ParamExp, *syntax.CmdSubst:
+		return true
+	case *syntax.Lit, *syntax.SglQuoted, *syntax.BraceExp:
+		return false
+	}
+	q, ok := part.(*syntax.DblQuoted)
+	return ok && len(q.Parts) == 1 && computed(q.Parts[0])
+}
+
+// goesBelow reports whether a part of a word begins with a slash.
+func goesBelow(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		return strings.HasPrefix(p.Value, "/")
+	case *syntax.SglQuoted:
+		return strings.HasPrefix(p.Value, "/")
+	case *syntax.DblQuoted:
+		return len(p.Parts) > 0 && goesBelow(p.Parts[0])
+	}
+	return false
 }
 
 // joined puts each of the ends behind each of the beginnings, up to a bound.
