@@ -21,6 +21,8 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p0.MemoryBlobs](),
 	reflect.TypeFor[p0.Question](),
 	reflect.TypeFor[p0.Run[any]](),
+	reflect.TypeFor[p0.Runner](),
+	reflect.TypeFor[p0.RunnerConfig](),
 	reflect.TypeFor[p0.State](),
 	reflect.TypeFor[p0.Waiting](),
 }
