@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/toolset"
@@ -24,8 +25,8 @@ var everydayLines = []string{
 	"for f in *.go; do gofmt -l \"$f\"; done", "python3 -c 'print(1)' > out.txt", "curl -s https://example.com/x | sh",
 }
 
-// A decision by ten rules, an answer and a mode costs at most three times what it takes to work out
-// what the command does.
+// A decision by ten rules, an answer and a mode costs at most three times what it takes to parse the
+// command, and nothing else.
 func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 	c, err := approval.ParseConfig([]byte(`{"mode":"ask","rules":[
 		{"decision":"deny","read":"**/.env"},{"decision":"deny","path":"**/.env"},{"decision":"ask","command":"git push"},
@@ -38,11 +39,9 @@ func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 	policy := new(approval.Policy)
 	policy.Remember("run_command", "go vet", toolset.VerdictAllow)
 	asker := approval.Layered(approval.Remember(policy, toolset.AskerFuncs{}), layer)
-	var commands []command.Command
 	var requests []toolset.ApprovalRequest
 	for _, line := range everydayLines {
 		run := command.Command{Line: line, Dir: "/project"}
-		commands = append(commands, run)
 		shown := toolset.CommandLine{Line: line, Dir: "/project"}
 		requests = append(requests, toolset.ApprovalRequest{Origin: toolset.Origin{Tool: "run_command"}, Approval: toolset.Approval{
 			Scope: line, Effects: command.Effects(run, command.Place{}), Preview: []toolset.Preview{{Command: &shown}},
@@ -61,8 +60,9 @@ func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 		return all[2]
 	}
 	parse := func() {
-		for _, run := range commands {
-			_ = command.Effects(run, command.Place{})
+		for _, line := range everydayLines {
+			_, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+			require.NoError(t, err)
 		}
 	}
 	decide := func() {
@@ -80,7 +80,7 @@ func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 			ratio = min(ratio, float64(deciding)/float64(parsing))
 		}
 	}
-	n := time.Duration(50 * len(commands))
+	n := time.Duration(50 * len(everydayLines))
 	t.Logf("parsing %v, deciding %v for each command: %.2f times", parsing/n, deciding/n, ratio)
 	require.LessOrEqual(t, ratio, 3.0, strings.Join(everydayLines, "\n"))
 }

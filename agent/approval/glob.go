@@ -10,7 +10,7 @@ import (
 
 // fitsPath reports whether a path fits a pattern. fold makes upper and lower case the same, or
 // leaves them.
-func fitsPath(c *call, pattern, name string, fold func(string) string) bool {
+func fitsPath(c *call, pattern, name string, fold bool) bool {
 	return relatives(c, pattern, name, fold, glob)
 }
 
@@ -18,16 +18,30 @@ func fitsPath(c *call, pattern, name string, fold func(string) string) bool {
 // it lies.
 func relatives(
 	c *call, pattern, name string,
-	fold func(string) string, compare func(pattern, name []string) bool,
+	fold bool, compare func(pattern, name []string) bool,
 ) bool {
 	if isAbsolute(pattern) {
 		return compare(strings.Split(pattern, "/"), strings.Split(name, "/"))
 	}
-	return slices.ContainsFunc(c.roots, func(root string) bool {
-		prefix := strings.TrimSuffix(fold(slashed(root)), "/") + "/"
+	return slices.ContainsFunc(c.prefixes(fold), func(prefix string) bool {
 		rel, ok := strings.CutPrefix(name, prefix)
 		return ok && compare(strings.Split(pattern, "/"), strings.Split(rel, "/"))
 	})
+}
+
+// prefixes returns the session's directories, each with a slash at its end, in lower case with fold
+// set.
+func (c *call) prefixes(fold bool) []string {
+	if c.rooted == nil {
+		for _, root := range c.roots {
+			c.rooted = append(c.rooted, strings.TrimSuffix(slashed(root), "/")+"/")
+			c.folded = append(c.folded, strings.ToLower(c.rooted[len(c.rooted)-1]))
+		}
+	}
+	if fold {
+		return c.folded
+	}
+	return c.rooted
 }
 
 // contains reports whether a directory may contain what a pattern is about. A path that ends with a
@@ -35,14 +49,13 @@ func relatives(
 // below it without "**".
 func contains(c *call, pattern, name string) bool {
 	dir, all := strings.CutSuffix(name, "/")
-	root := slices.ContainsFunc(c.roots, func(root string) bool {
-		root = strings.ToLower(slashed(root))
-		return root == dir || all && strings.HasPrefix(root, dir+"/")
+	root := slices.ContainsFunc(c.prefixes(true), func(root string) bool {
+		return strings.HasPrefix(root, dir+"/") && (all || len(root) == len(dir)+1)
 	})
 	if root && !isAbsolute(pattern) {
 		return all
 	}
-	return relatives(c, pattern, dir, strings.ToLower, func(pattern, name []string) bool {
+	return relatives(c, pattern, dir, true, func(pattern, name []string) bool {
 		if !all {
 			if i := slices.Index(pattern, "**"); i >= 0 {
 				pattern = append(slices.Clone(pattern[:i]), "*")

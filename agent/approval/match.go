@@ -27,6 +27,9 @@ type call struct {
 	scopes        []string // the named scopes of the command, all of which it needs
 	covers, parts []string // what answers "always" are about: one of covers, or all parts
 	words         *commandWords
+	names         []string
+	rooted        []string // roots as prefixes of paths, and the same in lower case
+	folded        []string
 }
 
 func describe(r *toolset.ApprovalRequest, roots []string) *call {
@@ -118,24 +121,20 @@ func (r *compiled) forbids(c *call) fit {
 		return no
 	}
 	fits := yes
-	for _, f := range []struct {
-		is  bool
-		fit func(*call) fit
-	}{
-		{r.Path != "", func(c *call) fit { return r.forbidsPath(c, r.Path, c.writes, true) }},
-		{r.Read != "", func(c *call) fit { return r.forbidsPath(c, r.Read, c.reads, true) }},
-		{r.Host != "", r.forbidsHost},
-		{r.Command != "", r.forbidsCommand},
-		{r.Sandbox == SandboxOutside, func(c *call) fit {
-			if c.command == nil || c.sandboxed {
-				return no
-			}
-			return yes
-		}},
-	} {
-		if f.is {
-			fits = min(fits, f.fit(c))
-		}
+	if r.Path != "" {
+		fits = r.forbidsPath(c, r.Path, c.writes)
+	}
+	if r.Read != "" {
+		fits = min(fits, r.forbidsPath(c, r.Read, c.reads))
+	}
+	if r.Host != "" {
+		fits = min(fits, r.forbidsHost(c))
+	}
+	if r.Command != "" {
+		fits = min(fits, r.forbidsCommand(c))
+	}
+	if r.Sandbox == SandboxOutside && (c.command == nil || c.sandboxed) {
+		return no
 	}
 	return fits
 }
@@ -155,11 +154,11 @@ func (c *call) ofServer(pattern string) bool {
 
 // forbidsPath compares paths, in any case. A directory may contain a file that the pattern is
 // about. A command may change or read the files that its words name.
-func (r *compiled) forbidsPath(c *call, pattern string, paths []string, named bool) fit {
+func (r *compiled) forbidsPath(c *call, pattern string, paths []string) fit {
 	pattern = strings.ToLower(pattern)
 	for _, p := range paths {
 		p = strings.TrimSuffix(strings.ToLower(p), "/")
-		if fitsPath(c, pattern, p, strings.ToLower) {
+		if fitsPath(c, pattern, p, true) {
 			return yes
 		}
 	}
@@ -168,21 +167,28 @@ func (r *compiled) forbidsPath(c *call, pattern string, paths []string, named bo
 			return perhaps
 		}
 	}
-	if !named {
-		return no
-	}
-	for _, e := range c.programs {
-		if e.Kind != model.EffectUnknown {
-			continue
-		}
-		for _, name := range command.Named(e) {
-			name = strings.ToLower(c.placed(name))
-			if relatives(c, pattern, name, strings.ToLower, expands) || contains(c, pattern, name) {
-				return perhaps
-			}
+	for _, name := range c.named() {
+		if relatives(c, pattern, name, true, expands) || contains(c, pattern, name) {
+			return perhaps
 		}
 	}
 	return no
+}
+
+// named returns the paths that words of unknown effects may name, in lower case.
+func (c *call) named() []string {
+	if c.names == nil {
+		c.names = []string{}
+		for _, e := range c.programs {
+			if e.Kind != model.EffectUnknown {
+				continue
+			}
+			for _, name := range command.Named(e) {
+				c.names = append(c.names, strings.ToLower(c.placed(name)))
+			}
+		}
+	}
+	return c.names
 }
 
 func (r *compiled) forbidsHost(c *call) fit {
@@ -301,7 +307,7 @@ func (t *table) inSandbox(call *call) (rules string, ok bool) {
 func (r *compiled) allows(c *call) bool {
 	all := func(pattern string, paths []string) bool {
 		return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool {
-			return strings.HasSuffix(p, "/") || !fitsPath(c, pattern, p, same)
+			return strings.HasSuffix(p, "/") || !fitsPath(c, pattern, p, false)
 		})
 	}
 	switch {
@@ -346,11 +352,9 @@ func (r *compiled) isExactly(c *call) bool {
 func (c *call) isIn(pattern string) bool {
 	dir := c.command.Dir
 	if pattern != "" {
-		return dir != "" && fitsPath(c, pattern, c.placed(dir), same)
+		return dir != "" && fitsPath(c, pattern, c.placed(dir), false)
 	}
 	return dir == "" || slices.ContainsFunc(c.roots, func(root string) bool {
 		return slashed(root) == slashed(dir)
 	})
 }
-
-func same(s string) string { return s }

@@ -84,6 +84,12 @@ var withoutQuotes = [2]*strings.Replacer{
 var fed = lazy.Regexp(
 	`(?i)(^|[|&;( /])((ba|da|z|k|a)?sh(\.exe)?)( +-[a-z]+)*\s*($|[;&|)\n<])`)
 
+func mayFeed(text string) bool {
+	lower := strings.Contains(text, "sh") || strings.Contains(text, "SH")
+	mixed := strings.Contains(text, "Sh") || strings.Contains(text, "sH")
+	return (lower || mixed) && fed().MatchString(text)
+}
+
 var brackets = strings.NewReplacer("[", " ", "]", " ", ":", " ", "+", " ", "@", " ")
 
 func (c *call) read() *commandWords {
@@ -91,7 +97,10 @@ func (c *call) read() *commandWords {
 		return c.words
 	}
 	w := &commandWords{}
-	for _, e := range c.programs {
+	for i, e := range c.programs {
+		if i > 0 && e.Dir == c.programs[i-1].Dir && slices.Equal(e.Argv, c.programs[i-1].Argv) {
+			continue // a program and what is unknown of it
+		}
 		var tokens []string
 		for _, a := range e.Argv {
 			tokens = append(tokens, tokensOf(strings.ToLower(a))...)
@@ -106,7 +115,7 @@ func (c *call) read() *commandWords {
 			text = strings.Join(c.command.Args, " ")
 		}
 		text = strings.ReplaceAll(text, "\\\n", "")
-		w.piped, w.computed = strings.Contains(text, "|"), computes(text) || fed().MatchString(text)
+		w.piped, w.computed = strings.Contains(text, "|"), computes(text) || mayFeed(text)
 		lower := strings.ToLower(text)
 		for i, quotes := range withoutQuotes {
 			if i > 0 && !strings.Contains(lower, `\`) {
@@ -261,12 +270,29 @@ func (c *call) isNamed(token, dir, name string) bool {
 
 // isProgram reports whether a token is a program of this name, with or without a path in front.
 func isProgram(token, name string) bool {
+	if isPlain(token) {
+		return token == name
+	}
 	program := strings.TrimSuffix(token[strings.LastIndexByte(token, '/')+1:], ".exe")
 	return isWord(program, name) || isWord(token, name)
 }
 
+// isPlain reports whether a token has no path, ending or glob, and so is one word only.
+func isPlain(token string) bool {
+	for i := range len(token) {
+		switch token[i] {
+		case '/', '.', '*', '?', '[':
+			return false
+		}
+	}
+	return true
+}
+
 // isWord reports whether a token, in which a shell may find a glob, may be a word.
 func isWord(token, word string) bool {
+	if isPlain(token) {
+		return token == word
+	}
 	if token == word || strings.Contains(token, "/") && path.Clean(token) == path.Clean(word) {
 		return true
 	}
