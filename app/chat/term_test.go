@@ -412,3 +412,12 @@ func TestCommandsDoNotGetModelKeys(t *testing.T) {
 	require.Equal(t, chat.ExitOK, p.start(t)())
 	require.Contains(t, p.out.String(), "[exit 0: keys=. hi]")
 }
+
+func TestScreensAreOnTerminals(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	_, err = chat.Screen(r, w)()
+	require.Error(t, err, "a pipe is no terminal")
+}

@@ -60,7 +60,7 @@ func TestRebindingNameGainsNothing(t *testing.T) {
 
 func TestEveryResolvedAddressIsChecked(t *testing.T) {
 	_, port := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("connected") })
-	for _, ip := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "169.254.169.254", "fd00::1", "0.0.0.0"} {
+	for _, ip := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "169.254.169.254", "fd00::1", "2606:4700::5efe:a00:1", "2606:4700::200:5efe:a00:1", "0.0.0.0"} {
 		p := fetch.Policy{MaxBytes: 1000, Timeout: time.Minute, Resolver: fetchtest.Resolver(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(ip)} })}
 		_, err := fetch.New(p).Get(t.Context(), "http://name.test:"+port)
 		require.Error(t, err, ip)

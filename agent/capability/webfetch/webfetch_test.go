@@ -3,6 +3,7 @@
 package webfetch_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -429,4 +430,43 @@ func TestInvalidOptionsAreReported(t *testing.T) {
 		_, err := agent.New(agent.Config[struct{}, string]{Model: calls(), Capabilities: []agent.Capability[struct{}]{webfetch.New[struct{}](o)}})
 		require.ErrorContains(t, err, "webfetch: Options."+name)
 	}
+}
+
+// The limits themselves are allowed, and nothing beyond them.
+func TestLimitsOfOptionsAreExact(t *testing.T) {
+	for _, c := range []struct {
+		o     webfetch.Options
+		valid bool
+	}{
+		{webfetch.Options{MaxBytes: 1}, true},
+		{webfetch.Options{MaxBytes: 64 << 20}, true},
+		{webfetch.Options{MaxBytes: 64<<20 + 1}, false},
+		{webfetch.Options{PartBytes: 1 << 10}, true},
+		{webfetch.Options{PartBytes: 1<<10 - 1}, false},
+		{webfetch.Options{PartBytes: 1 << 20}, true},
+		{webfetch.Options{PartBytes: 1<<20 + 1}, false},
+	} {
+		_, err := agent.New(agent.Config[struct{}, string]{Model: calls(), Capabilities: []agent.Capability[struct{}]{webfetch.New[struct{}](c.o)}})
+		require.Equal(t, c.valid, err == nil, "%+v: %v", c.o, err)
+	}
+}
+
+// Without MaxBytes, the first 4 MiB of a page are read.
+func TestDefaultOfMaxBytes(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = w.Write(bytes.Repeat([]byte("abc def\n"), 5<<17))
+	})
+	o, asked := s.options(), false
+	o.MaxBytes = 0
+	c := &caller{next: func(string) string {
+		if asked {
+			return ""
+		}
+		asked = true
+		return argsOf(s.url("long.test", "/"), webfetch.DefaultMaxBytes-8)
+	}}
+	c.run(t, o, nil)
+	require.Contains(t, c.results[0].Text, "The page is longer than what can be read. The rest is missing.")
+	require.Equal(t, 4<<20, webfetch.DefaultMaxBytes)
 }

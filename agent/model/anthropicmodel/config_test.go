@@ -153,6 +153,8 @@ func TestProfileForNamesOfAllPlatforms(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Positive(t, p.MaxTokens)
 	}
+	require.True(t, anthropicmodel.ProfileFor("claude-opus-5").SystemMessages)
+	require.False(t, anthropicmodel.ProfileFor("claude-sonnet-5").SystemMessages, "its documentation is not clear about them")
 	a, b := anthropicmodel.ProfileFor("claude-opus-5-5"), anthropicmodel.ProfileFor("claude-opus-5-5")
 	a.Thinking["low"], a.Media[0] = anthropicmodel.Thinking{}, "x"
 	require.NotEqual(t, a.Thinking["low"], b.Thinking["low"])

@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,4 +135,16 @@ func TestFailuresAreCountedAndCanBeRepeated(t *testing.T) {
 
 	p.names, p.took = []string{"TestNobody"}, map[string]time.Duration{}
 	require.ErrorContains(t, r.measure(t.Context(), []*testPackage{p}), "the binary has ended early")
+}
+
+func TestEndOfTheTimeIsTold(t *testing.T) {
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("out of time")
+	cancel(late)
+	p := &testPackage{ImportPath: "example.com/p", Dir: t.TempDir(), names: []string{"TestFlaky"}, binary: binary, took: map[string]time.Duration{}, counts: map[string]int{}}
+	r := &runner{options: options{workers: 1, seed: 5}, out: new(bytes.Buffer), failures: map[string]int{}}
+	require.ErrorIs(t, r.repeat(ctx, []round{{pkg: p, names: p.names, count: 1, processors: 1, seed: 5}}), late)
+	require.Empty(t, r.failures)
 }

@@ -86,6 +86,7 @@ var moreTests = map[string][]string{
 	"agent/session/transcript": {"agent/session/host", "acpbridge"},
 	"agent/view":               {"agent/session/transcript", "webbridge"},
 	"deps":                     {"acpbridge"},
+	"internal/fetch":           {"agent/model/modelwrap"},
 	"toolset":                  {"toolset/toolsettest", "agent", "acpbridge"},
 	"toolset/workspace":        {"toolset/workspace/local"},
 	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},

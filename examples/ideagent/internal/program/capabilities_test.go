@@ -81,3 +81,28 @@ func TestUndoLeavesNotes(t *testing.T) {
 	require.Contains(t, e.file(note), "Use tabs.")
 	require.Empty(t, e.Violations())
 }
+
+// The explorer can look at everything and change nothing.
+func TestExplorerOnlyReads(t *testing.T) {
+	dir := workDir(t)
+	m := modeltest.Script(
+		modeltest.Say(model.ToolCall("call1", "delegate", `{"agent":"explorer","task":"look"}`)),
+		modeltest.SayText("seen"), modeltest.SayText("done"),
+	)
+	client := acptest.New(acptest.Options{})
+	t.Cleanup(client.Close)
+	conn := acptest.Connect(t, client, serve(m, nil))
+	id, err := conn.Start(t.Context(), dir)
+	require.NoError(t, err)
+	_, err = conn.Say(t.Context(), id, "hello")
+	require.NoError(t, err)
+	require.Len(t, m.Requests(), 3)
+	var tools []string
+	for _, tool := range m.Requests()[1].Tools {
+		tools = append(tools, tool.Name)
+	}
+	require.Subset(t, tools, []string{"read_file", "search_files", "list_files"})
+	for _, name := range []string{"write_file", "edit_file", "run_command", "rename_symbol", "edit_symbol", "code_actions"} {
+		require.NotContains(t, tools, name)
+	}
+}
