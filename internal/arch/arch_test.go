@@ -152,6 +152,7 @@ var thirdParty = map[string][]string{
 	"internal/adaptertest":            {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/sealtest":               {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/crowdtest":              {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/fleettest":              {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/inboxtest":              {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/adaptertest/endingtest": {"github.com/stretchr/testify/require"},
 	// The terminal.
@@ -292,8 +293,8 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	}
 }
 
-// keepers are the packages that fold entities: of a session, and of a peer's session.
-var keepers = []string{"agent/view", "agent/session/transcript", "deps", "acpbridge/acpclient"}
+// keepers are the packages that fold entities: of a session, of a peer's session, and of the pages of a test.
+var keepers = []string{"agent/view", "agent/session/transcript", "deps", "acpbridge/acpclient", "internal/fleettest"}
 
 // TestSurfacesChangeNoEntities keeps surfaces to what they may do: they read what a session shows, and report to it.
 func TestSurfacesChangeNoEntities(t *testing.T) {

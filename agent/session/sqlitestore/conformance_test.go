@@ -14,12 +14,13 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/sessiontest"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+	"github.com/ponte-go/ponte/internal/fleettest"
 	"github.com/ponte-go/ponte/internal/inboxtest"
 	"github.com/ponte-go/ponte/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
-	if inboxtest.Child(openInbox) {
+	if fleettest.Child(openFleet) || inboxtest.Child(openInbox) {
 		return
 	}
 	if spec := os.Getenv(childEnv); spec != "" {

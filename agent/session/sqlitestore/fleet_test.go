@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+	"github.com/ponte-go/ponte/internal/fleettest"
+)
+
+var turns = flag.Int("turns", 0, "how many turns people take on pages and in editors whose processes are killed with kill -9")
+
+func openFleet(dir string) (session.Store, error) {
+	return sqlitestore.Open(dir, sqlitestore.Options{})
+}
+
+// TestTurnsEndWhateverIsKilled has people talk through pages and editors.
+func TestTurnsEndWhateverIsKilled(t *testing.T) {
+	if *turns == 0 {
+		t.Skip("takes minutes: use -turns")
+	}
+	fleettest.Run(t, t.TempDir(), *turns, nil)
+}
