@@ -31,6 +31,8 @@ func TestSubjectOfCalls(t *testing.T) {
 	}{
 		{"read_file", args{"path": "a/../b"}, workspace.Subject{Title: "Read b", Path: "/project/b"}},
 		{"read_file", args{"path": "b", "line": 2, "limit": 3}, workspace.Subject{Title: "Read b (lines 2 to 4)", Path: "/project/b", Line: 2}},
+		{"read_file", args{"path": "b", "limit": 3}, workspace.Subject{Title: "Read b (lines 1 to 3)", Path: "/project/b"}},
+		{"read_file", args{"path": "b", "line": 1}, workspace.Subject{Title: "Read b (from line 1)", Path: "/project/b", Line: 1}},
 		{"read_file", args{"path": "b", "line": 2}, workspace.Subject{Title: "Read b (from line 2)", Path: "/project/b", Line: 2}},
 		{"read_file", args{"path": "../b"}, workspace.Subject{Title: "Read /b", Path: "/b"}},
 		{"read_file", args{"path": "a\x00b"}, workspace.Subject{Title: `Read "a\x00b"`, Path: "a\x00b"}},

@@ -153,6 +153,7 @@ func TestProfileForNamesOfAllPlatforms(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Positive(t, p.MaxTokens)
 	}
+	require.Equal(t, 4096, anthropicmodel.ProfileFor("claude-3-haiku-20240307").MaxTokens)
 	require.True(t, anthropicmodel.ProfileFor("claude-opus-5").SystemMessages)
 	require.False(t, anthropicmodel.ProfileFor("claude-sonnet-5").SystemMessages, "its documentation is not clear about them")
 	a, b := anthropicmodel.ProfileFor("claude-opus-5-5"), anthropicmodel.ProfileFor("claude-opus-5-5")
