@@ -83,7 +83,7 @@ func serve(role, marks string, open func() (session.Store, error)) error {
 	return http.Serve(l, h)
 }
 
-// in is what the tools get.
+// in has the arguments of the tools.
 type in struct {
 	To string `json:"to"`
 }
@@ -126,7 +126,7 @@ func newAgent(marks string) *agent.Agent[deps.ACPDeps, string] {
 	}))
 }
 
-// steps is a model that calls tools one after the other, and then says that it is done.
+// steps is a model that calls tools one after the other, and then ends.
 func steps(tools ...string) model.Model {
 	return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		name, n := "", 0

@@ -33,7 +33,7 @@ import (
 // patience is how long a turn may take.
 const patience = 2 * time.Minute
 
-// fleet is two servers of pages, which are killed now and then, and editors with agents of their own.
+// fleet has two servers of pages, which are killed now and then, and editors with one agent each.
 type fleet struct {
 	t     *testing.T
 	dir   string
@@ -49,8 +49,7 @@ type fleet struct {
 }
 
 // Run has people take so many turns, half of them on a page and half in an editor. Meanwhile servers
-// and agents are killed, and disturb is called again and again. spec is what processes open the store
-// by.
+// and agents are killed, and disturb is called again and again. spec tells processes how to open the store.
 func Run(t *testing.T, spec string, turns int, disturb func()) {
 	f := &fleet{t: t, dir: t.TempDir(), spec: spec}
 	f.start(0)
@@ -176,7 +175,7 @@ func (f *fleet) call(method, path string, body any) (status int, answer []byte) 
 	return res.StatusCode, answer
 }
 
-// shown is what a page shows of a session.
+// shown holds the part of a session that a page shows.
 type shown struct {
 	fold    *view.Fold
 	running bool
