@@ -244,7 +244,7 @@ func TestSoundStoreBreaksNoRule(t *testing.T) {
 
 // TestSuiteFindsEveryFault runs the suite on stores that do one thing wrong.
 func TestSuiteFindsEveryFault(t *testing.T) {
-	sessiontest.HurryUp()
+	sessiontest.HurryUp(t)
 	found := map[string]bool{}
 	for _, b := range faults() {
 		t.Run(b.name, func(t *testing.T) {

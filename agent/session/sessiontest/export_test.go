@@ -5,11 +5,16 @@ package sessiontest
 import (
 	"context"
 	"slices"
+	"testing"
 	"time"
 )
 
-// HurryUp makes the suite wait for a short time only.
-func HurryUp() { patience = time.Second }
+// HurryUp makes the suite wait for a short time only, until the test ends.
+func HurryUp(t testing.TB) {
+	old := patience
+	patience = time.Second
+	t.Cleanup(func() { patience = old })
+}
 
 // Broken returns which of the rules a store breaks, of all rules if none are named.
 func Broken(ctx context.Context, newTarget func() *Target, names ...string) map[string]string {
