@@ -26,7 +26,7 @@ import (
 
 // built returns the program, built once for all tests.
 var built = sync.OnceValues(func() (string, error) {
-	binary := filepath.Join(scratch, "desk")
+	binary := filepath.Join(scratch, "program")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -104,6 +104,14 @@ var promised = map[string]func(v visitor){
 		require.Equal(v, 1, code)
 		require.Contains(v, stderr, "did you mean model?")
 	},
+	"-encrypt": func(v visitor) {
+		key := filepath.Join(v.dir, "key")
+		v.does("sessions", "key", "-encrypt", key)
+		v.does("chat", "-yes", "-store", v.store(), "-encrypt", key, hello)
+		_, stderr, code := v.tries("", "sessions", "list", "-store", v.store())
+		require.Equal(v, 1, code)
+		require.Contains(v, stderr, "are encrypted")
+	},
 	"-idle": func(v visitor) {
 		_, stderr, code := v.tries("", "chat", "-idle", "-1s", "hi")
 		require.Equal(v, 2, code)
@@ -292,7 +300,26 @@ var promised = map[string]func(v visitor){
 	"sessions": func(v visitor) {
 		_, stderr, code := v.tries("", "sessions")
 		require.Equal(v, 2, code)
-		require.Contains(v, stderr, "list, show, export, import, salvage or purge")
+		require.Contains(v, stderr, "list, show, export, import, salvage, purge or key")
+	},
+	"sessions key": func(v visitor) {
+		key := filepath.Join(v.dir, "key")
+		require.Contains(v, v.does("sessions", "key", "-encrypt", key), "Keep a copy")
+		_, stderr, code := v.tries("", "sessions", "key", "-encrypt", key)
+		require.Equal(v, 1, code)
+		require.Contains(v, stderr, "-rotate adds a new one")
+	},
+	"sessions key -rotate": func(v visitor) {
+		key := filepath.Join(v.dir, "key")
+		v.does("sessions", "key", "-encrypt", key)
+		v.does("chat", "-yes", "-store", v.store(), "-encrypt", key, hello)
+		before, err := os.ReadFile(key)
+		require.NoError(v, err)
+		v.does("sessions", "key", "-rotate", "-encrypt", key)
+		after, err := os.ReadFile(key)
+		require.NoError(v, err)
+		require.NotEqual(v, string(before), string(after))
+		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store(), "-encrypt", key))
 	},
 	"sessions list": func(v visitor) {
 		require.Len(v, strings.Fields(v.asked(hello)), 1)
