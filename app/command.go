@@ -102,7 +102,7 @@ func (e *Env) command() *cobra.Command {
 	return root
 }
 
-// evalCommand is "eval", which has a command line of its own.
+// evalCommand is "eval", which parses its own command line.
 func (e *Env) evalCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "eval", Short: "Show, compare or check reports of evals", GroupID: groupOther, DisableFlagParsing: true,

@@ -60,7 +60,7 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	return &ring, nil
 }
 
-// errNoRing means that there are no keys yet.
+// errNoRing means that a key has yet to be made.
 var errNoRing = errors.New("there is no key")
 
 func (e *Env) readRing(ctx context.Context, at string) (text string, err error) {
@@ -216,7 +216,7 @@ func replaceFile(name, text string) error {
 	return nil
 }
 
-// mendStore says what to do about a store that does not open.
+// mendStore tells the user how to mend a store that does not open.
 func (e *Env) mendStore(err error) string {
 	switch {
 	case errors.Is(err, errNoRing):

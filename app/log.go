@@ -12,7 +12,7 @@ import (
 // maxLog is the size at which a log file is set aside when a program begins to write to it.
 const maxLog = 4 << 20
 
-// logFile is what the log is written to. A file is opened with the first line.
+// logFile is where the log is written. A file is opened with the first line.
 type logFile struct {
 	mu     sync.Mutex
 	to     io.Writer // nil once name is to be opened
