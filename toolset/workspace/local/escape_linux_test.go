@@ -402,6 +402,9 @@ func TestNothingEscapesFromASandboxOfOthers(t *testing.T) {
 	if os.Getuid() != 0 || os.Getenv(escapeUser) != "" {
 		t.Skip("only root can become others")
 	}
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed (package bubblewrap)")
+	}
 	nobody := func(self string) []string {
 		return []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", self}
 	}

@@ -18,7 +18,8 @@ import (
 // TestNothingReadableIsKept looks at all files that an agent with -encrypt keeps, while it runs and after it was killed: sessions, and what
 // /undo needs.
 func TestNothingReadableIsKept(t *testing.T) {
-	state, work := t.TempDir(), workDir(t)
+	state, work := t.TempDir(), filepath.Join(workDir(t), "planted-directory")
+	require.NoError(t, os.Mkdir(work, 0o755))
 	at, key := filepath.Join(state, "sessions"), filepath.Join(t.TempDir(), "key")
 	run := func(args ...string) (stdout string, code int) {
 		t.Helper()
