@@ -53,8 +53,7 @@ func (e *Env) command() *cobra.Command {
 	e.modelName = flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, …"+e.demoText())
 	e.configFile = flags.String("config", "", "configuration `file` (default: "+e.Name+"/config.json in your configuration directory, if it is there)")
 	e.storeAt = flags.String("store", "", "`directory` to keep sessions in, or the address of a database, if the program has one")
-	e.encrypt = flags.String("encrypt", "", "encrypt sessions with the key in the `place`: "+
-		"keyring, env:NAME or a file; see "+e.Name+" sessions key")
+	e.encryptFlag(flags)
 	e.noStore = flags.Bool("no-store", false, "keep sessions in memory only")
 	e.runnerFlag(flags)
 	e.logTo = flags.String("log", "", "`file` to append the log to (default: the standard error; for chat, "+e.Name+".log in the program's state directory)")
@@ -80,8 +79,8 @@ func (e *Env) command() *cobra.Command {
 		}
 		root.AddCommand(c)
 	}
-	if len(runnerKinds()) > 0 {
-		root.AddCommand(e.workerCommand())
+	if make := workerMaker(); make != nil {
+		root.AddCommand(make(e))
 	}
 	if linked.Evals != nil {
 		root.AddCommand(e.evalCommand())

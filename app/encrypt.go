@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/app/internal/keys"
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/stores"
 )
 
@@ -28,6 +30,19 @@ const (
 
 // ringName is the name of the keyring where API keys are kept.
 const ringName = "SESSION_KEYS"
+
+// errCannot means that a program does not link what encrypts.
+var errCannot = errors.New("this program cannot encrypt sessions: its source has to import " +
+	"github.com/ponte-go/ponte/app/encryption")
+
+// encryptFlag adds -encrypt, which the help has if it works.
+func (e *Env) encryptFlag(flags *pflag.FlagSet) {
+	e.encrypt = flags.String("encrypt", "", "encrypt sessions with the key in the `place`: "+
+		"keyring, env:NAME or a file; see "+e.Name+" sessions key")
+	if linked.Encryption == nil {
+		_ = flags.MarkHidden("encrypt")
+	}
+}
 
 // encryption returns where the keys of the sessions are, "" if they are not encrypted. A mistake in
 // the configuration is an error, because it may be about this.
@@ -49,11 +64,14 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	if err != nil || at == "" {
 		return nil, err
 	}
+	if linked.Encryption == nil {
+		return nil, fmt.Errorf("-encrypt %s: %w", at, errCannot)
+	}
 	text, err := e.readRing(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("-encrypt %s: %w", at, err)
 	}
-	ring, err := sessions.ParseKeyring(text)
+	ring, err := linked.Encryption.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("-encrypt %s: %w", at, err)
 	}
@@ -116,6 +134,8 @@ func sealed(
 	}
 	for _, info := range page.Sessions {
 		switch is := sessions.IsEncrypted(&info); {
+		case is && linked.Encryption == nil:
+			return nil, fmt.Errorf("%w: %w", errSealed, errCannot)
 		case ring == nil && is:
 			return nil, fmt.Errorf("%w: say with -encrypt where the key is", errSealed)
 		case ring != nil && !is && (info.Dir != "" || info.Title != ""):
@@ -126,7 +146,7 @@ func sealed(
 	if ring == nil {
 		return inner, nil
 	}
-	store, err := sessions.Encrypted(inner, *ring)
+	store, err := linked.Encryption.Encrypted(inner, *ring)
 	if err != nil {
 		return nil, err
 	}
@@ -173,12 +193,13 @@ func (e *Env) makeKey(ctx context.Context, at string, rotate bool) error {
 	case err == nil && !rotate:
 		return fmt.Errorf("there is a key in %s already: -rotate adds a new one", at)
 	case err == nil:
-		ring, err = sessions.ParseKeyring(old)
+		ring, err = linked.Encryption.Parse(old)
 	case errors.Is(err, errNoRing) && !rotate:
 		err = nil
 	}
 	if err == nil {
-		ring, err = ring.Rotated(time.Now().UTC().Format("2006-01-02T150405.000000000"))
+		id := time.Now().UTC().Format("2006-01-02T150405.000000000")
+		ring, err = linked.Encryption.Rotated(ring, id)
 	}
 	if err != nil {
 		return err
@@ -219,6 +240,8 @@ func replaceFile(name, text string) error {
 // mendStore tells the user how to mend a store that does not open.
 func (e *Env) mendStore(err error) string {
 	switch {
+	case errors.Is(err, errCannot):
+		return "use a program that can, or name another place with -store"
 	case errors.Is(err, errNoRing):
 		return fmt.Sprintf("run %q, with the same -encrypt", e.Name+" sessions key")
 	case errors.Is(err, sessions.ErrKey):

@@ -24,6 +24,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app/config"
 	"github.com/ponte-go/ponte/app/internal/keys"
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/out"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -232,6 +233,13 @@ func (e *Env) choose(ctx context.Context) {
 	if *e.idle < 0 {
 		e.misused = Usage("-idle: use a positive duration, such as 10m")
 		return
+	}
+	if *e.encrypt != "" && linked.Encryption == nil {
+		e.misused = Usage("-encrypt: %w", errCannot)
+		return
+	}
+	if wrong == nil && user.Encrypt != "" && linked.Encryption == nil {
+		wrong = user.Wrong("encrypt", errCannot)
 	}
 	choose := chooser{env: e.Getenv, stored: e.stores(), pace: *e.pace, demo: e.demo, program: e.Name, tell: func(c choice) {
 		e.say(true, "model %s: %s", c.name, c.why)

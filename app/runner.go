@@ -33,7 +33,8 @@ type RunnerFunc func(
 // runners make runners by the scheme of their addresses.
 var runners = struct {
 	sync.Mutex
-	kinds map[string]RunnerFunc
+	kinds  map[string]RunnerFunc
+	worker func(*Env) *cobra.Command // makes the command "worker", nil without a runner
 }{kinds: map[string]RunnerFunc{}}
 
 // RegisterRunner has programs accept -runner with addresses of a scheme, such as "temporal", and
@@ -46,6 +47,7 @@ func RegisterRunner(scheme string, open RunnerFunc) {
 		panic(fmt.Sprintf("app: the runner %q is registered twice", scheme))
 	}
 	runners.kinds[scheme] = open
+	runners.worker = (*Env).workerCommand // elsewhere, it would link a server into each program
 }
 
 // runnerKinds returns the schemes of the runners that are linked.
@@ -57,6 +59,13 @@ func runnerKinds() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// workerMaker returns what makes the command "worker", nil if no runner is linked.
+func workerMaker() func(*Env) *cobra.Command {
+	runners.Lock()
+	defer runners.Unlock()
+	return runners.worker
 }
 
 // runnerFlag adds -runner, if the program has a runner.

@@ -46,7 +46,11 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		Use: "sessions", Short: "List, show, export, import or remove the sessions that are kept", GroupID: groupOther,
 		Long: "Shows the sessions that " + e.Name + " keeps, moves and removes them. Sessions that a program has open are not removed.",
 		RunE: func(*cobra.Command, []string) error {
-			return Usage("sessions: say what to do: list, show, export, import, salvage, purge or key")
+			what := "list, show, export, import, salvage or purge"
+			if linked.Encryption != nil {
+				what = "list, show, export, import, salvage, purge or key"
+			}
+			return Usage("sessions: say what to do: %s", what)
 		},
 	}
 	for _, v := range []struct {
@@ -98,7 +102,9 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		}
 		all.AddCommand(c)
 	}
-	all.AddCommand(e.keyCommand())
+	if linked.Encryption != nil {
+		all.AddCommand(e.keyCommand())
+	}
 	return all
 }
 

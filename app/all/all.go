@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package all makes a program of an agent with all surfaces of package app: [Main] is app.Main
-// with them, and with evals. Sessions are kept in SQLite, and keys in the keyring. It links most of
-// this module; a program that needs less calls app.Main and names what it needs.
+// with them, and with evals. Sessions are kept in SQLite and can be encrypted, and keys are in the
+// keyring. It links most of this module; a program that needs less calls app.Main and names what it
+// needs.
 package all
 
 import (
@@ -12,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
 	"github.com/ponte-go/ponte/app/editor"
+	_ "github.com/ponte-go/ponte/app/encryption"
 	_ "github.com/ponte-go/ponte/app/evals"
 	_ "github.com/ponte-go/ponte/app/keyring"
 	"github.com/ponte-go/ponte/app/mcp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package linked has what programs of package app can do with evals, if they link package evals of
-// app. A program that does not is a quarter smaller: evals need packages that keep the linker from
-// dropping methods.
+// Package linked has what programs of package app can do only if they link a package below it:
+// evals and encryption. A program without evals is a quarter smaller: they need packages that keep the
+// linker from dropping methods.
 package linked
 
 import (
@@ -23,6 +23,16 @@ type WithEvals struct {
 	Export func(ctx context.Context, store session.Store, out io.Writer, e Export) error
 	// Scores says on a line how a session was scored. It is empty if it was not.
 	Scores func(ctx context.Context, store session.Store, id string) (string, error)
+}
+
+// Encryption is set by package encryption of app when it is initialized.
+var Encryption *WithEncryption
+
+// WithEncryption is what programs do with the keys of sessions: see package session.
+type WithEncryption struct {
+	Encrypted func(session.Store, session.Keyring) (session.Store, error)
+	Parse     func(text string) (session.Keyring, error)
+	Rotated   func(k session.Keyring, id string) (session.Keyring, error)
 }
 
 // Export says what becomes of a session.

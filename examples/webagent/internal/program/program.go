@@ -19,6 +19,7 @@ import (
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
+	_ "github.com/ponte-go/ponte/app/encryption"
 	_ "github.com/ponte-go/ponte/app/evals"
 	_ "github.com/ponte-go/ponte/app/keyring"
 	"github.com/ponte-go/ponte/app/offline"
