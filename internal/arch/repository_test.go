@@ -82,6 +82,27 @@ func TestNestedModulesUseTheWorkTree(t *testing.T) {
 	require.NotZero(t, found)
 }
 
+// TestNestedModulesAreTestedByTheScript finds tests that nobody runs: go test ./... leaves nested modules out.
+func TestNestedModulesAreTestedByTheScript(t *testing.T) {
+	script := read(t, ".ci/run")
+	var modules, tests []string
+	files(t, func(path string) {
+		switch {
+		case strings.HasPrefix(path, "internal/bench/"), strings.HasPrefix(path, "examples/demo/"): // benchmarks; fails on purpose
+		case strings.HasSuffix(path, "/go.mod") && !strings.Contains(path, "testdata/"):
+			modules = append(modules, filepath.ToSlash(filepath.Dir(path)))
+		case strings.HasSuffix(path, "_test.go"):
+			tests = append(tests, path)
+		}
+	})
+	require.NotEmpty(t, modules)
+	for _, m := range modules {
+		if slices.ContainsFunc(tests, func(test string) bool { return strings.HasPrefix(test, m+"/") }) {
+			require.True(t, strings.Contains(script, "(cd "+m+" && "), "no stage of .ci/run tests %s: add (cd %[1]s && go test ./...)", m)
+		}
+	}
+}
+
 // TestNoBuiltProgramsAreCommitted keeps programs that somebody built in the clone, and other large files, out of the repository.
 func TestNoBuiltProgramsAreCommitted(t *testing.T) {
 	root := filepath.Join("..", "..")

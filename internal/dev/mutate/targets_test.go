@@ -42,7 +42,7 @@ func TestEveryPackageIsCovered(t *testing.T) {
 		}
 	}
 	for _, g := range groups {
-		require.True(t, slices.ContainsFunc(all, func(t target) bool { return groupOf(t.dir) == g.name }), "the group %s is empty", g.name)
+		require.True(t, slices.ContainsFunc(all, func(t target) bool { return groupOf(t.dir) == g.name }), "the group %s is empty: is its module in modules?", g.name)
 	}
 }
 
