@@ -4,11 +4,15 @@ package openaimodel_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +162,30 @@ func TestProfileForProviderOrAddress(t *testing.T) {
 	require.Equal(t, "mine", newModel(t, "http://127.0.0.1:11434", "mine").Info().Provider)
 	require.Equal(t, "127.0.0.1:8080", newModel(t, "http://127.0.0.1:8080", "").Info().Provider)
 	require.Equal(t, "openai", newModel(t, "", "").Info().Provider)
+}
+
+// row is a row of the table in the package documentation: name, output by schema, named tools, levels of thinking, media.
+var row = regexp.MustCompile(`(?m)^//\t([a-z]+) .* (yes|no) +(yes|no) +\S+(?: \S+)* {2,}(\S+(?: \S+)*) {2,}(\S.*)$`)
+
+func TestDocumentationListsEveryProvider(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	var listed, want []string
+	for _, m := range row.FindAllStringSubmatch(strings.ReplaceAll(string(doc), "\r\n", "\n"), -1) {
+		listed = append(listed, strings.Join(m[1:], "; "))
+	}
+	answer := map[bool]string{true: "yes", false: "no"}
+	for name := range model.Providers() {
+		if name == "openai-responses" { // another protocol
+			continue
+		}
+		p := openaimodel.ProfileFor(name, "")
+		levels := slices.DeleteFunc([]string{"off", "minimal", "low", "medium", "high"}, func(l string) bool { return p.Thinking[l] == nil })
+		thinking := strings.ReplaceAll(cmp.Or(strings.Join(levels, ", "), "none"), "minimal, low, medium, high", "minimal … high")
+		media := strings.ReplaceAll(cmp.Or(strings.Join(p.Media, ", "), "none"), "application/pdf", "PDF")
+		want = append(want, strings.Join([]string{name, answer[p.NativeOutput], answer[p.NamedToolChoice], thinking, media}, "; "))
+	}
+	require.ElementsMatch(t, want, listed, "the table in doc.go")
 }
 
 func TestProfileCanBeChanged(t *testing.T) {

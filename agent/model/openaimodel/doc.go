@@ -26,7 +26,7 @@
 //	lmstudio     local port 1234             yes     no     no                  none                    image
 //	mistral      *.mistral.ai                yes     no     no                  off, high               image
 //	nvidia       *.api.nvidia.com            yes     yes    no                  none                    image
-//	ollama       port 11434, its cloud       yes     yes    no                  off, low, medium, high  image
+//	ollama       port 11434, its cloud       yes     no     no                  off, low, medium, high  image
 //	openrouter   openrouter.ai               yes     yes    reasoning_details   off, minimal … high     image, audio, PDF
 //	together     *.together.xyz, .ai         yes     yes    no                  off, low, medium, high  image
 //	vllm         host "vllm"                 yes     yes    no                  off, low, medium, high  image, audio
