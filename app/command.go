@@ -235,6 +235,9 @@ func (e *Env) words(args []string) ([]string, error) {
 			return nil, Usage("%sunknown command %q%s", prefix, show.Line(stores.Mask(args[0])), meant)
 		}
 	}
+	if at.DisableFlagParsing {
+		return append(words, args...), nil // it reads its flags itself
+	}
 	at.InitDefaultHelpFlag()
 	of := at.Flags()
 	of.AddFlagSet(at.InheritedFlags())

@@ -3,7 +3,10 @@
 package app
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,4 +36,29 @@ func TestProgramsLinkWhatTheyName(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPackagesHaveExamples looks at the packages below this one, those in modules of their own
+// included.
+func TestPackagesHaveExamples(t *testing.T) {
+	with := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "internal" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		_, example, _ := strings.Cut(string(text), "\nfunc Example")
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		with[pkg] = with[pkg] || strings.Contains(example, "\n\t// Output:")
+		return err
+	}))
+	for pkg, has := range with {
+		require.True(t, has, "app/%s has no example that runs", pkg)
+	}
+	require.Greater(t, len(with), 15)
 }

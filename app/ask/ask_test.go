@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/app/ask"
 	"github.com/ponte-go/ponte/toolset"
@@ -27,6 +28,31 @@ func Example() {
 	// > Hello, Ada.
 	//
 	// > 2 messages
+}
+
+// A person is asked before the tool is called.
+func ExampleTurn() {
+	type order struct {
+		Number string `json:"number"`
+	}
+	refund := toolset.Func("refund", "Refund an order.", func(_ context.Context, _ *toolset.RunContext[any], o order) (string, error) {
+		return "refunded " + o.Number, nil
+	}, toolset.Approve(func(_ context.Context, _ *toolset.RunContext[any], o order) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Refund order " + o.Number}, nil
+	}))
+	call := model.ToolCall("1", "refund", `{"number": "17"}`)
+	says := modeltest.Script(modeltest.Say(call), modeltest.SayText("You get your money."))
+	a := agent.Must(agent.New(agent.Config[any, string]{Model: says, Tools: []*toolset.Tool[any]{refund}}))
+	var out strings.Builder
+	t := ask.New(strings.NewReader("y\n"), &out)
+	_, err := ask.Turn(context.Background(), t, a, nil, "Refund order 17.", nil)
+	fmt.Println(strings.ReplaceAll(out.String(), " \n", "\n"), err)
+	// Output:
+	// Refund order 17
+	// Allow? [y/N]
+	// [refund {"number": "17"}]
+	// You get your money.
+	//  <nil>
 }
 
 func TestOnlyYAllows(t *testing.T) {

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/ponte-go/ponte v0.0.0
 	github.com/ponte-go/ponte/agent/session/pgstore v0.0.0
+	github.com/spf13/cobra v1.10.2
 )
 
 require (
@@ -23,7 +24,6 @@ require (
 	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
 	github.com/leodido/go-urn v1.5.0 // indirect
 	github.com/mailru/easyjson v0.9.0 // indirect
-	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
