@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -27,6 +28,28 @@ func TestStopIsNotHeldUpByOtherTabs(t *testing.T) {
 	s.start(t)
 	defer s.kill()
 	driveAt(t, "thirty", "http://"+s.addr+"/", nil)
+}
+
+// TestStopIsNotHeldUpByOtherTabsInFirefox does the same in another browser, where only the tab in
+// front is in sight.
+func TestStopIsNotHeldUpByOtherTabsInFirefox(t *testing.T) {
+	deep(t)
+	firefox := executable(t, "FIREFOX", "firefox-esr", "firefox-esr", "firefox")
+	dir, err := install()
+	if err != nil {
+		missing(t, err)
+	}
+	s := server{mode: "real"}
+	s.start(t)
+	defer s.kill()
+	cmd := exec.CommandContext(t.Context(), "node", "firefox.mjs", "http://"+s.addr+"/")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "FIREFOX="+firefox)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // talker is a model that talks until it is stopped.

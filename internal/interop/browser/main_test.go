@@ -57,7 +57,13 @@ func deep(t *testing.T) {
 // chromium returns the browser's executable.
 func chromium(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+	return executable(t, "CHROMIUM", "chromium", "chromium", "chromium-browser", "google-chrome")
+}
+
+// executable returns the first of some programs that is there. A variable of the environment may name another.
+func executable(t *testing.T, variable, debian string, names ...string) string {
+	t.Helper()
+	for _, name := range append([]string{os.Getenv(variable)}, names...) {
 		if name == "" {
 			continue
 		}
@@ -65,7 +71,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	missing(t, errors.New("chromium is missing: install it (Debian: apt-get install chromium), or name its executable in CHROMIUM"))
+	missing(t, fmt.Errorf("%s is missing: install it (Debian: apt-get install %[1]s), or name its executable in %s", debian, variable))
 	return ""
 }
 

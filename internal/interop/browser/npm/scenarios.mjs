@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { thirty } from "./thirty.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -507,51 +508,17 @@ export const scenarios = {
 
   // 30 tabs, 12 of which stream: Stop in the last one takes at most twice the time of one tab alone.
   async thirty(h) {
-    const newTab = async (context) => {
-      const page = context ? await context.newPage() : await h.open();
-      if (context) await page.goto(h.url);
-      await page.locator(".sidebar .new").click();
-      await page.getByLabel("Message", { exact: true }).waitFor();
+    let context;
+    await thirty(async () => {
+      if (!context) {
+        const first = await h.open();
+        context = first.context();
+        return first;
+      }
+      const page = await context.newPage();
+      await page.goto(h.url);
       return page;
-    };
-    const talk = async (page) => {
-      await h.send(page, "talk");
-      await page.getByRole("button", { name: "Stop" }).waitFor();
-      await page.getByText(/word\d+/).last().waitFor();
-    };
-    const stop = async (page) => {
-      await talk(page);
-      const ms = await page.evaluate(() => new Promise((resolve) => {
-        const button = document.querySelector("button[aria-label=Stop]");
-        const began = performance.now();
-        const seen = new MutationObserver(() => {
-          if (document.contains(button)) return;
-          seen.disconnect();
-          resolve(performance.now() - began);
-        });
-        seen.observe(document.body, { childList: true, subtree: true });
-        button.click();
-      }));
-      return ms;
-    };
-    const median = async (page) => {
-      const all = [];
-      for (let i = 0; i < 5; i++) all.push(await stop(page));
-      return all.sort((a, b) => a - b)[2];
-    };
-    const first = await newTab();
-    await stop(first);
-    const alone = await median(first);
-    const pages = [first];
-    while (pages.length < 30) pages.push(await newTab(first.context()));
-    for (const page of pages.slice(0, 12)) await talk(page);
-    let among = await median(pages[29]);
-    for (let i = 0; i < 9 && among > 2 * alone; i++) { // others may load the machine
-      await new Promise((r) => setTimeout(r, 3000));
-      among = Math.min(among, await median(pages[29]));
-    }
-    console.log(`Stop takes ${alone.toFixed(1)} ms alone, ${among.toFixed(1)} ms among 30 tabs: ${(among / alone).toFixed(2)} times`);
-    if (!(among <= 2 * alone)) h.assert.fail(`${among} ms among 30 tabs, ${alone} ms alone`);
+    });
   },
 
   // The question changes while a tab in the background shows what it was. Its answer is about that, and is refused.
