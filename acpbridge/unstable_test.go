@@ -6,6 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +243,33 @@ func TestStatusOfSessions(t *testing.T) {
 	unknown := e.about(unstable.MethodSessionStatus, "unknown", "")
 	requireError(t, acp.CodeResourceNotFound, acpbridge.KindSession, unknown)
 	require.Equal(t, "unknown", unknown.Error.Data["sessionId"])
+}
+
+// TestUnstableMethodsAreListed finds handlers that are not in unstableMethods: they would be answered as unknown methods.
+func TestUnstableMethodsAreListed(t *testing.T) {
+	var listed, handlers []string
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil && types.ExprString(n.Recv.List[0].Type) == "*unstableAgent" && n.Type.Results.NumFields() == 2 { // a request
+					handlers = append(handlers, "unstable.Method"+n.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if n.Names[0].Name == "unstableMethods" {
+					for _, element := range n.Values[0].(*ast.CompositeLit).Elts {
+						listed = append(listed, types.ExprString(element))
+					}
+				}
+			}
+			return true
+		})
+	}
+	require.ElementsMatch(t, handlers, listed, "unstableMethods in unstable.go")
 }
 
 func TestUnstableIsOptIn(t *testing.T) {

@@ -11,7 +11,8 @@
 //
 //   - Lines are all lines, including blank ones and comments. Generated files have the line
 //     "Code generated … DO NOT EDIT."
-//   - Long lines have more than 100 columns. A tab counts as four.
+//   - Long lines have more than 100 columns. A tab counts as four. Those of generated files do not
+//     count: nobody can break them.
 //   - Public packages can be imported by other modules: they are not programs, and not below a
 //     directory "internal" or "examples".
 //   - Exported symbols are the exported constants, variables, functions and types of public

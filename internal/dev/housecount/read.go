@@ -114,6 +114,9 @@ func (h *house) count(name string, text []byte, generated bool) {
 			long++
 		}
 	}
+	if generated {
+		long = 0
+	}
 	r := h.room(name)
 	r.lines, r.long = r.lines+lines, r.long+long
 	h.lines, h.long = h.lines+lines, h.long+long
