@@ -38,13 +38,13 @@ type prepaying struct {
 
 // prepayer is implemented by prepaying.
 type prepayer interface {
-	// prepay counts ahead what runs inside a call have recorded. The returned function takes back what they do not use.
-	prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func())
+	// prepay counts ahead what runs inside a call have recorded. The returned function settles what they do not use.
+	prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (settle func(keep bool))
 	// insideID returns the id of the n-th run in a call.
 	insideID(run string, step int, call string, n int) string
 }
 
-func (p prepaying) prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
+func (p prepaying) prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (settle func(keep bool)) {
 	return native.Prepay(ctx, p.Journal, m, run, step, call)
 }
 

@@ -117,12 +117,12 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 	info.Meter = t.Info.Meter.Sub()
 	own := *t
 	own.Info = &info
-	takeBack := prepay(ctx, r.options.journal, &own)
+	settle := prepay(ctx, r.options.journal, &own)
 	err := r.enter(&own, w.remote)
 	if err == nil {
 		err = w.withTools(ctx, r, &own, func() { r.Do(ctx, &own, l, done) })
 	}
-	takeBack()
+	settle(err == nil && done.Err == nil && done.Return.Approval == nil)
 	if err != nil {
 		*done = engine.Done{Err: err}
 	}
@@ -138,12 +138,12 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 }
 
 // prepay counts ahead what runs inside a task have recorded, in case the task was executed before.
-// The returned function takes back what they do not use. It has no type parameters, because the
-// code of a generic run is in every program.
-func prepay(ctx context.Context, j journal.Journal, t *engine.Task) (takeBack func()) {
+// The returned function settles what they do not use: it stays counted if the task has its result.
+// It has no type parameters, because the code of a generic run is in every program.
+func prepay(ctx context.Context, j journal.Journal, t *engine.Task) (settle func(keep bool)) {
 	p, ok := j.(prepayer)
 	if !ok || t.Op != engine.OpTool && t.Op != engine.OpOutput {
-		return func() {}
+		return func(bool) {}
 	}
 	call := ""
 	if t.Call != nil {

@@ -23,7 +23,7 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	case engine.OpModel:
 		// Runs spend their time in here, so this stack is what a waiting run costs.
 		if r.options.runOn != nil {
-			r.meteredRequest(ctx, t, l, done)
+			r.metered(ctx, t, l, done)
 			return
 		}
 		done.Response, done.Err = r.request(ctx, t, l)
@@ -32,6 +32,10 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	case engine.OpStep:
 		r.step(ctx, t, l, done)
 	case engine.OpCheck:
+		if r.options.runOn != nil {
+			r.metered(ctx, t, l, done)
+			return
+		}
 		done.Checked = r.check(ctx, t.Checks)
 	case engine.OpInbox:
 		if done.Inbox = r.options.inbox.take(t.AtEnd); len(r.hooks) > 0 {
@@ -102,14 +106,18 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	}
 }
 
-// meteredRequest is a request with its usage, which a record of the task must have.
+// metered does a request or checks with their usage, which a record of the task must have.
 //
 //go:noinline
-func (r *agentRun[D, O]) meteredRequest(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+func (r *agentRun[D, O]) metered(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	meter := r.context.Meter
 	defer func() { r.context.Meter = meter }()
 	r.context.Meter = meter.Sub()
-	done.Response, done.Err = r.request(ctx, t, l)
+	if t.Op == engine.OpModel {
+		done.Response, done.Err = r.request(ctx, t, l)
+	} else {
+		done.Checked = r.check(ctx, t.Checks)
+	}
 	done.Used = new(r.context.Meter.Own())
 }
 

@@ -10,10 +10,11 @@ import (
 
 // Prepay counts on m, before a recorded run inside it resumes, what the run's records say it has used. Without that, runs that resume
 // side by side could together use more than the limits of m allow, because each would count its own records only as it replays them.
-// [Replay] passes the amount on to the run. The returned function takes back what no run has asked for.
+// [Replay] passes the amount on to the run. The returned function settles what no run has asked for, and returns it: it is taken back,
+// or stays counted if keep is set, because the run is not resumed any more.
 //
 // Package agent does this for runs with a journal. Engines that record runs in another way can do the same.
-func Prepay(m *Meter, runID string, recorded Usage) (takeBack func()) {
+func Prepay(m *Meter, runID string, recorded Usage) (settle func(keep bool) (left Usage)) {
 	m.Add(recorded)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,10 +23,12 @@ func Prepay(m *Meter, runID string, recorded Usage) (takeBack func()) {
 		notes.prepaid = map[string]any{}
 	}
 	notes.prepaid[runID] = recorded
-	return func() {
-		if left, ok := m.claim(runID); ok {
+	return func(keep bool) Usage {
+		left, _ := m.claim(runID)
+		if !keep {
 			m.Add(left.negative())
 		}
+		return left
 	}
 }
 

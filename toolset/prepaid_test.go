@@ -17,7 +17,7 @@ var two = toolset.Usage{Requests: 2, ToolCalls: 1, Usage: model.Usage{InputToken
 func TestPrepaidUsageCountsOnce(t *testing.T) {
 	user := toolset.NewMeter(toolset.Limits{})
 	outer := user.Child(toolset.Limits{})
-	takeBack := toolset.Prepay(outer, "inner", two)
+	settle := toolset.Prepay(outer, "inner", two)
 	require.Equal(t, two, outer.Usage())
 	require.Equal(t, two, user.Usage())
 
@@ -40,16 +40,23 @@ func TestPrepaidUsageCountsOnce(t *testing.T) {
 	require.Equal(t, 3, user.Usage().Requests)
 	require.Equal(t, 3, call.Own().Requests)
 	end()
-	takeBack()
+	require.Zero(t, settle(true), "all of it was asked for")
+	require.Zero(t, settle(false))
 	require.Equal(t, 3, user.Usage().Requests)
 }
 
-func TestPrepaidUsageIsTakenBack(t *testing.T) {
+func TestPrepaidUsageIsTakenBackOrKept(t *testing.T) {
 	outer := toolset.NewMeter(toolset.Limits{})
-	takeBack := toolset.Prepay(outer, "never", two)
-	takeBack()
-	takeBack()
+	settle := toolset.Prepay(outer, "never", two)
+	require.Equal(t, two, settle(false))
+	require.Zero(t, settle(false))
 	require.Zero(t, outer.Usage())
+	require.Equal(t, two, toolset.Prepay(outer, "kept", two)(true))
+	require.Equal(t, two, outer.Usage())
+	outer.Add(toolset.Usage{
+		Requests: -2, ToolCalls: -1, Cost: -2, Unpriced: -1,
+		Usage: model.Usage{InputTokens: -20, OutputTokens: -4, CacheReadTokens: -3, CacheWriteTokens: -2, ReasoningTokens: -1},
+	})
 
 	toolset.Prepay(outer, "inner", two)
 	call := outer.Sub()

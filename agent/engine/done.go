@@ -30,7 +30,8 @@ type Done struct {
 	// Inbox is the result of an OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part `json:"inbox,omitempty"`
 	// Used is the task's usage on the run's meter. For an OpModel or OpStep, it counts the requests
-	// sent, including those sent by hooks. For an OpPrepare, it counts the usage of history
+	// sent, including those sent by hooks, and for an OpCheck or OpStep those of the tools' own
+	// checks. For an OpPrepare, it counts the usage of history
 	// processors. Nil does not mean zero.
 	Used *toolset.Usage `json:"used,omitempty"`
 	// At is when the result was there, in UTC. The engine sets it where the task is executed, and
@@ -63,8 +64,15 @@ func (d *Done) Settle(ctx context.Context, t *Task) (record bool) {
 // whole reports whether the end of a context has not shaped the result.
 func (d *Done) whole(t *Task) bool {
 	switch t.Op {
-	case OpModel, OpStep:
+	case OpModel:
 		return d.Response != nil && !d.Response.Interrupted
+	case OpStep, OpCheck:
+		for i := range d.Checked {
+			if d.Checked[i].Own {
+				return false
+			}
+		}
+		return t.Op == OpCheck || d.Response != nil && !d.Response.Interrupted
 	case OpApprove:
 		return d.Decision != nil && d.Decision.Verdict == toolset.VerdictAllow
 	case OpInbox:

@@ -31,12 +31,18 @@ func TestSettledResultsAreWorthRecording(t *testing.T) {
 		"a response that was cut": {engine.OpModel, engine.Done{Response: cut}, true},
 		"a step":                  {engine.OpStep, engine.Done{Response: model.Response(model.Text("whole"))}, false},
 		"a step without response": {engine.OpStep, engine.Done{Offer: new(engine.Offer)}, true},
-		"a result":                {engine.OpTool, engine.Done{Return: engine.Return{Result: toolset.Result{Text: "done"}}}, false},
-		"a failure":               {engine.OpTool, engine.Done{Return: failed}, true},
-		"a retry":                 {engine.OpOutput, engine.Done{Return: engine.Return{Retry: true}}, true},
-		"a denial":                {engine.OpApprove, engine.Done{Decision: &denied}, true},
-		"an approval":             {engine.OpApprove, engine.Done{Decision: &allowed}, false},
-		"messages":                {engine.OpInbox, engine.Done{Inbox: [][]model.Part{{model.User("Stop.")}}}, false},
+		"a step with a wrong call": {engine.OpStep, engine.Done{
+			Response: model.Response(model.Text("whole")), Checked: []engine.Checked{{Return: &failed, Own: true}},
+		}, true},
+		"arguments that are wrong":  {engine.OpCheck, engine.Done{Checked: []engine.Checked{{Return: &failed}}}, false},
+		"a tool's own check":        {engine.OpCheck, engine.Done{Checked: []engine.Checked{{}, {Return: &failed, Own: true}}}, true},
+		"own checks without errors": {engine.OpCheck, engine.Done{}, false},
+		"a result":                  {engine.OpTool, engine.Done{Return: engine.Return{Result: toolset.Result{Text: "done"}}}, false},
+		"a failure":                 {engine.OpTool, engine.Done{Return: failed}, true},
+		"a retry":                   {engine.OpOutput, engine.Done{Return: engine.Return{Retry: true}}, true},
+		"a denial":                  {engine.OpApprove, engine.Done{Decision: &denied}, true},
+		"an approval":               {engine.OpApprove, engine.Done{Decision: &allowed}, false},
+		"messages":                  {engine.OpInbox, engine.Done{Inbox: [][]model.Part{{model.User("Stop.")}}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			task := &engine.Task{Op: c.op}

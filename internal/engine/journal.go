@@ -116,7 +116,7 @@ func (j *Journal) KeepLost() { j.keepLost = true }
 // Close waits for the goroutines of abandoned tasks. See [Native.Close].
 func (j *Journal) Close() {
 	j.native.Close()
-	j.prepaid.takeAllBack()
+	j.prepaid.settle(false, func(place) bool { return true })
 	if j.endReplay != nil {
 		j.endReplay()
 	}
@@ -229,9 +229,8 @@ func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 			j.caughtUp(live.ctx, j.step, true)
 		}
 		first = j.native.WaitAny(j.inner, l)
-		if r := &futures[first].(*journaled).record; len(j.prepaid) > 0 {
-			j.prepaid.takeBack(place{r.Step, r.Call})
-		}
+		r := &futures[first].(*journaled).record
+		j.takeBack(place{r.Step, r.Call})
 	} else if used := futures[first].(*journaled).record.Used; used != nil {
 		j.meter.Add(*used)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -202,46 +203,59 @@ func read(ctx context.Context, j journal.Journal, run string) (s *recorded) {
 	return s
 }
 
-// Prepay counts ahead what the runs inside a call have recorded. The returned function takes back what they do not use.
-func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
+// Prepay counts ahead what the runs inside a call have recorded. The returned function settles what
+// they do not use: it stays counted if the call has its result.
+func Prepay(
+	ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string,
+) (settle func(keep bool)) {
 	var p prepaid
 	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}))
-	return p.takeAllBack
+	return func(keep bool) { p.settle(keep, func(place) bool { return true }) }
 }
 
-// prepaid is usage that was counted ahead and may have to be taken back.
-type prepaid []struct {
+// prepaid is usage that was counted ahead, by the places of the runs that it belongs to.
+type prepaid []paid
+
+type paid struct {
 	place
-	takeBack func()
+	settle func(keep bool) toolset.Usage
 }
 
 func (p *prepaid) pay(m *toolset.Meter, all []ahead) {
 	for _, a := range all {
-		*p = append(*p, struct {
-			place
-			takeBack func()
-		}{a.place, toolset.Prepay(m, a.runID, a.used)})
+		*p = append(*p, paid{a.place, toolset.Prepay(m, a.runID, a.used)})
 	}
 }
 
-// takeBack takes back what was counted for a place that is over.
-func (p *prepaid) takeBack(over place) {
-	*p = slices.DeleteFunc(*p, func(paid struct {
-		place
-		takeBack func()
-	}) bool {
-		if paid.place == over {
-			paid.takeBack()
+// settle settles what was counted for places that are over, and returns what no run has used.
+func (p *prepaid) settle(keep bool, over func(place) bool) (left toolset.Usage) {
+	*p = slices.DeleteFunc(*p, func(paid paid) bool {
+		if !over(paid.place) {
+			return false
 		}
-		return paid.place == over
+		addUsage(&left, paid.settle(keep))
+		return true
 	})
+	return left
 }
 
-func (p *prepaid) takeAllBack() {
-	for _, paid := range *p {
-		paid.takeBack()
+// takeBack takes back what was counted ahead for a place that is over.
+func (j *Journal) takeBack(over place) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.prepaid.settle(false, func(p place) bool { return p == over })
+}
+
+// keepPrepaid makes what runs inside a call had recorded, and did not resume, a part of what the call
+// has used: it has been asked for, and the call is over.
+func (j *Journal) keepPrepaid(r *record, done *engine.Done) {
+	if r.Op != opTool || done.Return.Approval != nil || done.Used == nil {
+		return
 	}
-	*p = nil
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	over := place{r.Step, r.Call}
+	addUsage(done.Used, j.prepaid.settle(true, func(p place) bool { return p == over }))
 }
 
 // caughtUp ends the replay once all records have been replayed, and counts ahead the recorded usage
@@ -259,7 +273,9 @@ func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 	if begun && !live {
 		return
 	}
+	j.mu.Lock()
 	j.prepaid.pay(j.meter, j.ahead)
+	j.mu.Unlock()
 	j.endReplay()
 	j.endReplay, j.ahead = nil, nil
 }

@@ -243,23 +243,27 @@ func TestLimitsThatARunKeepsNeverEndItsRepetition(t *testing.T) {
 	}
 }
 
-// TestRunsInsideACallThatAreNotResumedAreNotPrepaid: what they had recorded is given back when the call ends.
-func TestRunsInsideACallThatAreNotResumedAreNotPrepaid(t *testing.T) {
+// TestRunsInsideACallThatAreNotResumedAreCounted: what they had recorded has been asked for, and
+// belongs to the call when it ends, also in a process that repeats the run.
+func TestRunsInsideACallThatAreNotResumedAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		// second is what the call does in the second process.
 		second func(ctx context.Context, run *runContext, inner *agent.Agent[none, string]) error
-		made   int
+		// made is how many requests the second process makes of the inner agent. left is how many the first one made that no
+		// run continues.
+		made, left int
 	}{
-		"not run":    {func(context.Context, *runContext, *agent.Agent[none, string]) error { return nil }, 0},
-		"no journal": {again(agent.WithJournal(nil)), 3},
-		"another id": {again(agent.WithRunID("other")), 3},
-		"resumed":    {again(), 1},
+		"refused":    {nil, 0, 2},
+		"not run":    {func(context.Context, *runContext, *agent.Agent[none, string]) error { return nil }, 0, 2},
+		"no journal": {again(agent.WithJournal(nil)), 3, 2},
+		"another id": {again(agent.WithRunID("other")), 3, 2},
+		"resumed":    {again(), 1, 0},
 		"as the third": {func(ctx context.Context, run *runContext, inner *agent.Agent[none, string]) error {
 			agent.Within(run)
 			agent.Within(run)
 			_, err := inner.Run(ctx, none{}, "go", agent.Within(run))
 			return err
-		}, 3},
+		}, 3, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var j journal.Memory
@@ -288,7 +292,13 @@ func TestRunsInsideACallThatAreNotResumedAreNotPrepaid(t *testing.T) {
 				if !killed {
 					script = modeltest.Script(modeltest.SayText("done"))
 				}
-				a := newAgent(t, config{}, script, tool)
+				var hooks []agent.Hooks[none]
+				if call == nil {
+					hooks = []agent.Hooks[none]{{Call: func(context.Context, *runContext, any, toolset.CallFunc) (toolset.Result, error) {
+						return toolset.Result{}, toolset.Failed("not any more")
+					}}}
+				}
+				a := newAgent(t, config{Hooks: hooks}, script, tool)
 				meter := toolset.NewMeter(toolset.Limits{})
 				res, err := a.Run(t.Context(), none{}, "go", agent.WithJournal(&j), agent.WithRunID("r"), agent.WithMeter(meter))
 				atEnd = meter.Usage()
@@ -301,11 +311,16 @@ func TestRunsInsideACallThatAreNotResumedAreNotPrepaid(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.made, made)
 			inner := 0
-			if name != "not run" {
+			if c.made > 0 {
 				inner = 3
+				require.Equal(t, inner, used.Requests, "of the call")
 			}
-			require.Equal(t, inner, used.Requests, "of the call")
-			require.Equal(t, inner+2, res.Usage.Requests)
+			require.Equal(t, inner+c.left+2, res.Usage.Requests)
+			require.Equal(t, res.Usage, atEnd)
+			again, err := process(false, c.second)
+			require.NoError(t, err)
+			require.Zero(t, made)
+			require.Equal(t, res.Usage, again.Usage)
 			require.Equal(t, res.Usage, atEnd)
 		})
 	}

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects.
-// Errors of the tool's own check are recorded. Its success follows from the execution or the
-// approval request of the call, unless the call was checked before.
+// What the tool's own check says is recorded. Its success follows from the execution or the
+// approval request of the call, unless the call was checked before, or the check took requests.
 func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.caughtUp(ctx, t.Info.Step, false)
 	task := *t
@@ -20,8 +21,12 @@ func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Tas
 		c := &task.Checks[i]
 		c.Own = c.Own && j.ownCheck(c.Call) == nil && !j.isValid(c.Call)
 	}
-	if worker.Do(ctx, &task, l, done); done.Err != nil {
+	if worker.Do(ctx, &task, l, done); !done.Settle(ctx, &task) {
 		return
+	}
+	var used *toolset.Usage // by all of the checks
+	if done.Used != nil {
+		used = usedOf(done.Used)
 	}
 	for i := range t.Checks {
 		if !t.Checks[i].Own || done.Checked != nil && done.Checked[i].Return != nil && !done.Checked[i].Own {
@@ -32,7 +37,9 @@ func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Tas
 		}
 		known := j.ownCheck(t.Checks[i].Call)
 		k := j.numbered(key{op: opCheck, step: j.step, call: t.Checks[i].Call.ID})
-		j.past.take(k)
+		if j.past.take(k); known != nil && known.Used != nil {
+			j.meter.Add(*known.Used)
+		}
 		switch {
 		case known != nil && known.Return != nil:
 			if done.Checked == nil {
@@ -40,10 +47,13 @@ func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Tas
 			}
 			done.Checked[i].Return = new(known.Return.loop())
 		case known == nil && task.Checks[i].Own:
-			if err := j.checked(ctx, k, t.Checks[i].Call, done.Checked, i); err != nil {
+			// The first record has the usage of all: if the process dies before the next one, its check
+			// is made again.
+			if err := j.checked(ctx, k, t.Checks[i].Call, done.Checked, i, used); err != nil {
 				*done = engine.Done{Err: err}
 				return
 			}
+			used = nil
 		}
 	}
 }
@@ -62,9 +72,11 @@ func (j *Journal) isValid(call *engine.Call) bool {
 }
 
 // checked records the result of a check that has just been made.
-func (j *Journal) checked(ctx context.Context, k key, call *engine.Call, results []engine.Checked, i int) error {
-	r := record{Op: opCheck, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), None: results == nil || results[i].Return == nil}
-	if r.None && k.n == 0 {
+func (j *Journal) checked(
+	ctx context.Context, k key, call *engine.Call, results []engine.Checked, i int, used *toolset.Usage,
+) error {
+	r := record{Op: opCheck, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Used: used}
+	if r.None = results == nil || results[i].Return == nil; r.None && k.n == 0 && used == nil {
 		return nil
 	}
 	if !r.None {

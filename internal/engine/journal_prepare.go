@@ -17,7 +17,7 @@ import (
 func (j *Journal) prepare(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.enter(t.Info.Step)
 	j.caughtUp(ctx, t.Info.Step, false)
-	defer j.prepaid.takeBack(place{step: t.Info.Step})
+	defer j.takeBack(place{step: t.Info.Step})
 	task := *t
 	var history []*model.Message
 	if t.Process {

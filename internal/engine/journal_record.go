@@ -23,7 +23,7 @@ const (
 	opInboxAt = "inbox_at_end"
 	opModel   = "model"
 	opTool    = "tool"
-	opCheck   = "check" // that a call is invalid
+	opCheck   = "check" // what a tool's own check says of a call
 	opAsk     = "ask"   // that a call needs approval
 	opApprove = "approve"
 	opOutput  = "output"
@@ -100,8 +100,8 @@ type record struct {
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
 	HandOver     *engine.HandOver  `json:"hand_over,omitempty"`
-	// None means that a call that was previewed or checked before needs no approval now, or is
-	// valid.
+	// None means that a call needs no approval, or is valid. It is recorded if the call was
+	// previewed or checked before, or if that took requests.
 	None bool `json:"none,omitempty"`
 	// Again means that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`

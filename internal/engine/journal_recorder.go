@@ -48,6 +48,7 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	}
 	f.record.At = done.At.Time()
 	b.take(&f.record)
+	j.keepPrepaid(&f.record, done)
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == engine.OpInbox {

@@ -86,7 +86,7 @@ func TestKilledTreesCountWhatTheProviderWasAsked(t *testing.T) {
 		killed(t, seed, counts)
 	}
 	t.Log(counts)
-	for _, what := range []string{"killed", "done", "exact", "background", "inside"} {
+	for _, what := range []string{"killed", "done", "exact", "background", "inside", "check"} {
 		require.Positive(t, counts[what], what)
 	}
 }
@@ -124,7 +124,8 @@ func killed(t *testing.T, seed uint64, counts map[string]int) {
 				counts["background"]++
 			}
 			// Of a call, the runs inside have records of their own.
-			exact = exact && l.at == "r" && (l.writes || l.op == "model")
+			exact = exact && l.at == "r" && (l.writes || l.op == "model" || l.op == "check")
+			counts[l.op]++
 			recorded = less(recorded, less(ledgertest.Of(l.refused), done))
 			before, requests = sent, requests+l.requests
 			continue

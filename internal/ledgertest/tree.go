@@ -51,6 +51,8 @@ func New(seed uint64, o Options) *Tree {
 	return t
 }
 
+type runContext = toolset.RunContext[struct{}]
+
 // Policy returns the window of the tree and its prices, for runs that another process starts.
 func (t *Tree) Policy() *agent.Policy { return t.Book.policy() }
 
@@ -64,16 +66,16 @@ func (t *Tree) agent(name string, level int) *agent.Agent[struct{}, string] {
 	if level == 0 || t.provider.n(2) == 0 { // it works once
 		c.Policies = []*agent.Policy{t.Book.policy()}
 	}
-	approve := toolset.Approve(func(context.Context, *toolset.RunContext[struct{}], struct{}) (*toolset.Approval, error) {
+	approve := toolset.Approve(func(context.Context, *runContext, struct{}) (*toolset.Approval, error) {
 		return &toolset.Approval{Reason: "guarded"}, nil
 	})
 	c.Tools = []*toolset.Tool[struct{}]{
-		toolset.Func("note", "Note.", func(context.Context, *toolset.RunContext[struct{}], struct{}) (string, error) { return "noted", nil }),
-		toolset.Func("guarded", "Guarded.", func(context.Context, *toolset.RunContext[struct{}], struct{}) (string, error) { return "done", nil }, approve),
-		toolset.Func("ask", "Ask.", func(ctx context.Context, run *toolset.RunContext[struct{}], _ struct{}) (string, error) {
+		toolset.Func("note", "Note.", func(context.Context, *runContext, struct{}) (string, error) { return "noted", nil }),
+		toolset.Func("guarded", "Guarded.", func(context.Context, *runContext, struct{}) (string, error) { return "done", nil }, approve),
+		toolset.Func("ask", "Ask.", func(ctx context.Context, run *runContext, _ struct{}) (string, error) {
 			return told(run.Generate(ctx, &model.Request{Messages: []*model.Message{model.UserText("what?")}}))
 		}),
-		t.other(),
+		t.other(), t.judged(),
 	}
 	if t.provider.n(2) == 0 {
 		c.Hooks = append(c.Hooks, t.hooks())
@@ -96,7 +98,7 @@ func (t *Tree) agent(name string, level int) *agent.Agent[struct{}, string] {
 		}
 		c.Tools = append(c.Tools, agent.AsTool("inner", "Inner.", first, same))
 		if t.provider.n(2) == 0 {
-			text := agent.Text(func(_ context.Context, _ *toolset.RunContext[struct{}], text string) (string, error) {
+			text := agent.Text(func(_ context.Context, _ *runContext, text string) (string, error) {
 				return text, nil
 			})
 			c.Alternatives = []agent.Alternative[struct{}, string]{text, agent.HandOver("over", "Hand over.", inner(2), same)}
@@ -118,9 +120,25 @@ func told(resp *model.Message, err error) (string, error) {
 // other returns a tool that has its own model.
 func (t *Tree) other() *toolset.Tool[struct{}] {
 	m := t.model(say("other"))
-	return toolset.Func("other", "Other.", func(ctx context.Context, run *toolset.RunContext[struct{}], _ struct{}) (string, error) {
+	return toolset.Func("other", "Other.", func(ctx context.Context, run *runContext, _ struct{}) (string, error) {
 		return told(run.Meter.Generate(ctx, m, &model.Request{Messages: []*model.Message{model.UserText("what?")}}, nil))
 	})
+}
+
+// judged returns a tool whose own check asks a model, which refuses some calls.
+func (t *Tree) judged() *toolset.Tool[struct{}] {
+	m := t.model(say("judged"))
+	may := &model.Request{Messages: []*model.Message{model.UserText("may it?")}}
+	check := toolset.Check(func(ctx context.Context, run *runContext, _ struct{}) error {
+		_, err := told(run.Meter.Generate(ctx, m, may, nil))
+		if err == nil && t.provider.n(3) == 0 {
+			err = toolset.Retry("not like this")
+		}
+		return err
+	})
+	return toolset.Plain[struct{}]("judged", "Judged.", func(context.Context, struct{}) (string, error) {
+		return "done", nil
+	}, check)
 }
 
 func say(text string) func(*model.Request) *model.Message {
@@ -158,7 +176,7 @@ func (t *Tree) decide(req *model.Request) *model.Message {
 
 // hooks returns hooks that send a request twice, or not at all.
 func (t *Tree) hooks() agent.Hooks[struct{}] {
-	return agent.Hooks[struct{}]{Request: func(ctx context.Context, _ *toolset.RunContext[struct{}], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
+	return agent.Hooks[struct{}]{Request: func(ctx context.Context, _ *runContext, req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 		switch t.provider.n(6) {
 		case 0:
 			t.provider.count(func(l *Ledger) { l.Happened["not sent"]++ })
