@@ -31,7 +31,10 @@ type target struct {
 }
 
 // modules are the directories of the modules that users import.
-var modules = []string{".", "agent/session/pgstore", "agent/engine/temporalengine"}
+var modules = []string{
+	".", "agent/session/pgstore", "agent/engine/temporalengine", "agent/engine/dbosengine",
+	"app/postgres", "app/telemetry", "app/temporal",
+}
 
 // leftOut are packages that have nothing to test.
 var leftOut = []string{
@@ -50,6 +53,7 @@ var groups = []struct {
 }{
 	{"postgres", []string{"agent/session/pgstore/..."}},
 	{"temporal", []string{"agent/engine/temporalengine/..."}},
+	{"dbos", []string{"agent/engine/dbosengine/..."}},
 	{"core", []string{
 		"agent", "agent/approval", "agent/engine/...", "agent/history", "agent/journal/...", "agent/model", "toolset", "toolset/toolsettest", "deps",
 		"internal/loop", "internal/engine", "internal/schema", "internal/partial", "internal/plainjson", "internal/strictjson",
