@@ -31,7 +31,8 @@ type RunnerConfig struct {
 	// Name is the type of the workflows, and begins their ids. Empty means "ponte.session".
 	Name string
 	// Heartbeat is after how long without a sign of life a worker counts as lost, and another one
-	// continues the turn. Zero means 5 seconds.
+	// continues the turn. If the store sees that it has died, that takes half the time. Zero means
+	// 5 seconds.
 	Heartbeat time.Duration
 	// Timeout bounds how long a worker works on a session without a pause, with the time that turns
 	// wait for people. After it, another attempt continues the turn. Zero means 7 days.
@@ -93,9 +94,6 @@ func (r *Runner) Wake(ctx context.Context, id string) error {
 	return nil
 }
 
-// patrol is how often workers look for sessions whose runner was not told.
-const patrol = 5 * time.Second
-
 // Serve implements [host.Runner]: it is a worker until ctx ends.
 func (r *Runner) Serve(ctx context.Context, turns host.Turns) error {
 	o := r.config.Worker
@@ -111,29 +109,11 @@ func (r *Runner) Serve(ctx context.Context, turns host.Turns) error {
 		return fmt.Errorf("temporalengine: serve sessions: %w", err)
 	}
 	defer w.Stop()
-	for ctx.Err() == nil {
-		r.find(ctx)
-		select {
-		case <-ctx.Done():
-		case <-time.After(patrol):
-		}
-	}
+	(&patrol{runner: r, spared: map[string]time.Time{}}).walk(ctx)
 	return context.Cause(ctx)
 }
 
 func (r *Runner) activity() string { return r.config.Name + ".turns" }
-
-// find starts the workflows of sessions that have work, and nobody who does it.
-func (r *Runner) find(ctx context.Context) {
-	for id, err := range r.config.Store.(session.Watcher).Work(ctx) {
-		if err != nil {
-			return // the next patrol tries again
-		}
-		if _, err := r.config.Client.ExecuteWorkflow(ctx, r.options(id), r.config.Name, id); err != nil {
-			return
-		}
-	}
-}
 
 // run is the workflow of a session. It ends when the session has no more work.
 func (r *Runner) run(ctx workflow.Context, id string) error {
@@ -186,8 +166,9 @@ func (a *advancing) advance(ctx context.Context, id string) error {
 	}
 }
 
-// moving returns a context that ends with that of the activity. If the worker stops, its cause is
-// [host.ErrMoved], and another worker continues the turn.
+// moving returns a context that ends with that of the activity. Its cause is [host.ErrMoved], and
+// another attempt continues the turn, unless the workflow was cancelled: if the worker stops, does
+// not reach the server, or is not the one that has the turn any more.
 func moving(ctx context.Context) (moved context.Context, stop func()) {
 	moved, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stops, ended := activity.GetWorkerStopChannel(ctx), make(chan struct{})
@@ -195,16 +176,18 @@ func moving(ctx context.Context) (moved context.Context, stop func()) {
 		defer close(ended)
 		select {
 		case <-stops:
-			cancel(host.ErrMoved)
 		case <-ctx.Done():
-			select {
-			case <-stops:
-				cancel(host.ErrMoved)
-			default:
-				cancel(context.Cause(ctx))
-			}
 		case <-moved.Done():
+			return
 		}
+		select {
+		case <-stops:
+		default:
+			if cause := context.Cause(ctx); temporal.IsCanceledError(cause) {
+				cancel(cause)
+			}
+		}
+		cancel(host.ErrMoved)
 	}()
 	return moved, func() {
 		cancel(nil)

@@ -4,6 +4,7 @@ package temporalengine_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,11 @@ var kills = flag.Int("kills", 3, "how many workers of sessions are killed with k
 const runnerEnv = "PONTE_TEMPORALENGINE_RUNNER"
 
 // sessionWorker is what a child process is told that runs the turns of sessions.
-type sessionWorker struct{ Address, Queue, Dir, Log string }
+type sessionWorker struct {
+	Address, Queue, Dir, Log string
+	// Heartbeat is a second if it is zero.
+	Heartbeat time.Duration
+}
 
 // heartbeat is how long a session's worker may be silent in these tests.
 const heartbeat = time.Second
@@ -98,7 +103,9 @@ func sessions(c client.Client, w sessionWorker) (*host.Host, *sqlitestore.Store,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r, err := temporalengine.NewRunner(temporalengine.RunnerConfig{Client: c, TaskQueue: w.Queue, Store: store, Heartbeat: heartbeat})
+	r, err := temporalengine.NewRunner(temporalengine.RunnerConfig{
+		Client: c, TaskQueue: w.Queue, Store: store, Heartbeat: cmp.Or(w.Heartbeat, heartbeat),
+	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, store.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +23,14 @@ import (
 )
 
 // TestTurnsAreTakenUpWithinTheHeartbeat kills the worker that runs a turn. The other one continues
-// it soon after the heartbeat, within five of them on a busy machine. The log has the times.
-func TestTurnsAreTakenUpAfterTheHeartbeat(t *testing.T) {
+// it within the heartbeat, plus what a turn takes to begin on this machine. The log has the times.
+func TestTurnsAreTakenUpWithinTheHeartbeat(t *testing.T) {
 	c := dial(t, new(temporalengine.MemoryBlobs))
 	dir := t.TempDir()
 	w := sessionWorker{
 		Address: shared.server.address, Queue: t.Name() + fmt.Sprint(time.Now().UnixNano()),
 		Dir: filepath.Join(dir, "store"), Log: filepath.Join(dir, "log"),
+		Heartbeat: 3 * time.Second,
 	}
 	h, store, _, err := sessions(c, w)
 	require.NoError(t, err)
@@ -41,17 +43,19 @@ func TestTurnsAreTakenUpAfterTheHeartbeat(t *testing.T) {
 		return strings.Count(string(data), "\n")
 	}
 	workers := []*exec.Cmd{startSessionWorker(t, w), startSessionWorker(t, w)}
-	var times []time.Duration
+	var times, begins []time.Duration
 	for range *kills {
 		s, err := h.Create(t.Context(), session.New{}, nil)
 		require.NoError(t, err)
 		before := calls()
 		ended := make(chan *host.Outcome, 1)
+		prompted := time.Now()
 		go func() {
 			o, _ := s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("act")}})
 			ended <- o
 		}()
 		require.Eventually(t, func() bool { return calls() > before }, time.Minute, time.Millisecond)
+		begins = append(begins, time.Since(prompted))
 		info, err := store.Get(t.Context(), s.ID())
 		require.NoError(t, err)
 		for i, worker := range workers {
@@ -68,9 +72,8 @@ func TestTurnsAreTakenUpAfterTheHeartbeat(t *testing.T) {
 		require.Equal(t, transcript.Done, (<-ended).Reason)
 		require.NoError(t, s.Close(t.Context()))
 	}
-	t.Logf("with a heartbeat of %v, others continued after %v", heartbeat, times)
+	t.Logf("heartbeat %v: continued after %v; turns began after %v", w.Heartbeat, times, begins)
 	require.NotEmpty(t, times)
-	for _, d := range times {
-		require.Less(t, d, 5*heartbeat)
-	}
+	slices.Sort(times)
+	require.Less(t, times[len(times)/2], w.Heartbeat+slices.Max(begins))
 }
