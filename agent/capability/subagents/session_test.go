@@ -3,6 +3,7 @@
 package subagents_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -134,4 +135,79 @@ func cutOff(t *testing.T, store session.Store) *transcript.Conversation {
 	c.Hold(w)
 	require.NotEmpty(t, c.Interrupted())
 	return c
+}
+
+// TestAskedBackgroundGoesOn: an agent in the background that was asked about when the process ended asks again. With a
+// decision to allow, the call may have run.
+func TestAskedBackgroundGoesOn(t *testing.T) {
+	ctx := t.Context()
+	store, disk := new(session.Memory), new(session.Memory)
+	_, err := store.Create(ctx, session.New{ID: "s"})
+	require.NoError(t, err)
+	w, err := session.Open(ctx, store, "s", session.Claim{Holder: "test"})
+	require.NoError(t, err)
+	c, err := transcript.Open(ctx, w, transcript.Options{})
+	require.NoError(t, err)
+	turn, err := c.Begin(ctx, model.User("go"))
+	require.NoError(t, err)
+	var decided session.Store // what is there when the call runs
+	keep := func(to *session.Memory) {
+		var file bytes.Buffer
+		require.NoError(t, session.Export(ctx, store, &file))
+		_, err := session.Import(ctx, to, &file, session.ImportOptions{})
+		require.NoError(t, err)
+	}
+	dug := 0
+	dig := toolset.Func("dig", "Dig.", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		if dug++; decided == nil {
+			memory := new(session.Memory)
+			keep(memory)
+			decided = memory
+		}
+		return "dug", nil
+	}, toolset.Approve(func(context.Context, *toolset.RunContext[none], none) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Dig"}, nil
+	}))
+	newAgent := func(outer ...modeltest.Step) *agent.Agent[none, string] {
+		scout := agent.Must(agent.New(agent.Config[none, string]{
+			Name: "scout", Tools: []*toolset.Tool[none]{dig},
+			Model: modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+				if len(req.Messages) == 1 {
+					return model.Response(model.ToolCall("x", "dig", `{}`)), nil
+				}
+				return model.Response(model.Text("found")), nil
+			}),
+		}))
+		return agent.Must(agent.New(agent.Config[none, string]{Model: modeltest.Script(outer...), Capabilities: []agent.Capability[none]{
+			subagents.New(subagents.Options[none]{Agents: []sub{subagents.Of("scout", "Scouts.", scout, func(n none) none { return n })}}),
+		}}))
+	}
+	wait := modeltest.Say(model.ToolCall("2", "wait_for_agents", `{}`))
+	allow := func(before func()) agent.RunOption {
+		return agent.WithAsker(toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+			before()
+			return toolset.Allow(), nil
+		}})
+	}
+	outer := newAgent(modeltest.Say(model.ToolCall("1", "delegate", `{"agent":"scout","task":"look","background":true}`)), wait, modeltest.SayText("done"))
+	_, err = outer.Run(ctx, none{}, "go", append(turn.Options(), allow(func() { keep(disk) }))...)
+	require.NoError(t, err)
+
+	_, whole := cutOff(t, decided).Unknown()
+	require.False(t, whole, "it may have run")
+	_, whole = cutOff(t, disk).Unknown()
+	require.True(t, whole)
+	w, err = session.Open(ctx, disk, "s", session.Claim{Holder: "test", Force: true})
+	require.NoError(t, err)
+	c, err = transcript.Open(ctx, w, transcript.Options{})
+	require.NoError(t, err)
+	turn, err = c.Resume(ctx)
+	require.NoError(t, err)
+	asked := 0
+	res, err := newAgent(modeltest.SayText("done")).Run(ctx, none{}, "go", append(turn.Options(), allow(func() { asked++ }))...)
+	require.NoError(t, transcript.End(ctx, turn, res, err))
+	texts := told(res.Messages)
+	require.Equal(t, "# scout-1 (scout)\nfound", texts[len(texts)-1])
+	require.Equal(t, 1, asked)
+	require.Equal(t, 2, dug, "once by each process")
 }

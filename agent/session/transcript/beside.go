@@ -15,13 +15,13 @@ import (
 // agents in the background.
 type beside struct {
 	runs []string
-	// open are the calls without a result, by the ids of the runs that made them.
-	open map[string][]string
+	// calls are those of the last response of each run, by the ids of the runs.
+	calls map[string][]*left
 }
 
 // besideOf finds them among the entries of a turn.
 func besideOf(turn string, entries []session.Entry) *beside {
-	b := &beside{open: map[string][]string{}}
+	b := &beside{calls: map[string][]*left{}}
 	for i := range entries {
 		e := &entries[i]
 		if e.Kind != session.KindStep || e.Run != turn {
@@ -47,28 +47,36 @@ func (b *beside) has(e *session.Entry) bool {
 	if r == nil {
 		return true
 	}
-	switch {
-	case r.Op == engine.RecordModel && r.Response != nil:
-		var calls []string
-		for i := range r.Response.Parts {
-			if p := &r.Response.Parts[i]; p.Kind == model.PartToolCall {
-				calls = append(calls, p.CallID)
-			}
+	if r.Op == engine.RecordModel {
+		if r.Response != nil {
+			b.calls[e.Run] = callsIn(r.Response)
 		}
-		b.open[e.Run] = calls
-	case r.Op == engine.RecordTool && r.Return != nil && r.Return.Approval == nil,
-		r.Op == engine.RecordCheck && !r.None:
-		over := func(call string) bool { return call == r.Call }
-		b.open[e.Run] = slices.DeleteFunc(b.open[e.Run], over)
+		return true
+	}
+	for _, c := range b.calls[e.Run] {
+		if c.part.CallID == r.Call {
+			c.take(r)
+		}
 	}
 	return true
 }
 
-// cutOff reports whether a call of the runs may have run.
+func callsIn(response *model.Message) (calls []*left) {
+	for i := range response.Parts {
+		if p := &response.Parts[i]; p.Kind == model.PartToolCall {
+			calls = append(calls, &left{part: p})
+		}
+	}
+	return calls
+}
+
+// cutOff reports whether a call of the runs may have run. One that is asked about has not.
 func (b *beside) cutOff() bool {
-	for _, calls := range b.open {
-		if len(calls) > 0 {
-			return true
+	for _, calls := range b.calls {
+		for _, c := range calls {
+			if c.answer == nil && !c.asked && !c.deferred && c.suspended == nil {
+				return true
+			}
 		}
 	}
 	return false
