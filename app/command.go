@@ -167,7 +167,9 @@ func (e *Env) execute(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "__complete") {
+		e.completions(e.root)
 		plainFlags(e.root)
+		twoDashes(e.root, words)
 	}
 	e.root.SetArgs(words)
 	err = e.root.ExecuteContext(ctx)

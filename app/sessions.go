@@ -79,11 +79,19 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		}
 		if strings.Contains(v.flags, "x") && linked.Evals != nil {
 			c.Flags().StringVar(&f.as, "as", "", "`test` writes a Go test that plays the session, case a case of a dataset")
+			forms := cobra.FixedCompletions([]string{"test", "case"}, cobra.ShellCompDirectiveNoFileComp)
+			_ = c.RegisterFlagCompletionFunc("as", forms)
 			c.Flags().StringVar(&f.out, "out", ".", "the `directory` of the test")
 			c.Flags().StringVar(&f.pkg, "package", "main_test", "the `package` of the test")
 			c.Flags().StringVar(&f.setup, "setup", "setup", "the `function` that returns the agent to the test")
 		}
 		verb := c.Name()
+		switch verb {
+		case "show", "export", "salvage", "purge":
+			c.ValidArgsFunction = e.CompleteSessions
+		case "list":
+			c.ValidArgsFunction = cobra.NoFileCompletions
+		}
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			f.ids = args
 			if err := f.check(verb); err != nil {

@@ -24,7 +24,8 @@ func (manual) Name() string { return "man" }
 func (manual) Command(e *app.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "man [COMMAND]", GroupID: "other",
-		Short: "Write the manual page of the program, or of a command",
+		Short:             "Write the manual page of the program, or of a command",
+		ValidArgsFunction: completeCommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -36,6 +37,22 @@ func (manual) Command(e *app.Env) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// completeCommands returns the commands below the one that the arguments name.
+func completeCommands(
+	c *cobra.Command, args []string, word string,
+) (all []cobra.Completion, d cobra.ShellCompDirective) {
+	of, rest, err := c.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, sub := range of.Commands() {
+		if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), word) {
+			all = append(all, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // page returns the manual page of a command in the format of man(7). The package doc of cobra makes

@@ -79,6 +79,7 @@ Exit codes: 0 done, 1 error, 2 mistake in the command line, 5 something was not 
 	f.BoolVarP(&s.last, "continue", "c", false, "continue the last session of the directory")
 	f.StringVarP(&s.resume, "resume", "r", "", "continue the session of an `id`; \"sessions list\" has them")
 	f.StringVar(&s.agent, "agent", "", "another ACP `agent`: a name that -agents lists, or a command with quotes as a shell has them")
+	_ = c.RegisterFlagCompletionFunc("agent", completeAgents)
 	f.BoolVar(&s.agents, "agents", false, "list the agents that have names, and how to install them")
 	f.BoolVar(&s.json, "json", false, "write events as JSON, one per line, and ask no questions")
 	f.BoolVar(&s.plain, "plain", false, "append text instead of drawing a screen")
@@ -253,6 +254,20 @@ func otherAgent(line string) (acpclient.Command, error) {
 		}
 	}
 	return named, err
+}
+
+// completeAgents returns the names of agents.
+func completeAgents(
+	*cobra.Command, []string, string,
+) (names []cobra.Completion, d cobra.ShellCompDirective) {
+	all, err := acpclient.LoadRegistry()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, a := range all.Agents() {
+		names = append(names, cobra.CompletionWithDesc(a.ID, a.Name))
+	}
+	return names, cobra.ShellCompDirectiveDefault
 }
 
 // listAgents lists the agents that have names.

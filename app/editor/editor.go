@@ -60,6 +60,7 @@ func (s surface) Command(e *app.Env) *cobra.Command {
 		Short: "Be an agent for editors: speak ACP on standard input and output",
 		Long: `Speaks the Agent Client Protocol (ACP) on standard input and output. Editors start it: add the
 command to the agents in the editor's settings.`,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && (args[0] == "login" || args[0] == "logout") { // an editor has put it behind its own arguments
 				return e.KeepKey(cmd.Context(), args[0] == "logout", Provider(cmd.Context(), e))

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,7 +23,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/app/all"
 )
 
 // visitor uses the program with a state of their own.
@@ -116,7 +119,12 @@ var promised = map[string]func(v visitor){
 		_, stderr, code := v.tries("", "chat", "-idle", "-1s", "hi")
 		require.Equal(v, 2, code)
 		require.Contains(v, stderr, "use a positive duration")
-		v.does("chat", "-model", "offline", "-idle", "1m", "hi")
+		var idle time.Duration
+		c := program()
+		c.Setup = func(_ *app.Env, h *host.Config[any, string]) error { idle = h.Idle; return nil }
+		p := app.Process{Args: []string{"-idle", "17m", "hi"}, In: strings.NewReader(""), Out: io.Discard}
+		require.Zero(v, all.Run(v.Context(), c, p))
+		require.Equal(v, 17*time.Minute, idle)
 	},
 	"-log": func(v visitor) {
 		at := filepath.Join(v.dir, "log")
@@ -135,7 +143,11 @@ var promised = map[string]func(v visitor){
 		require.Contains(v, stderr, "did you mean offline?")
 	},
 	"-no-store": func(v visitor) {
-		v.does("chat", "-no-store", "hi")
+		v.Setenv("XDG_STATE_HOME", v.dir)
+		v.callsAsk(hello, "mcp", "-no-store")
+		require.Empty(v, v.does("sessions", "list"))
+		v.callsAsk(hello, "mcp")
+		require.NotEmpty(v, v.does("sessions", "list"))
 		_, stderr, code := v.tries("", "chat", "-no-store", "-store", v.store(), "hi")
 		require.Equal(v, 2, code)
 		require.Contains(v, stderr, "use one of them")
@@ -166,7 +178,12 @@ var promised = map[string]func(v visitor){
 		require.Equal(v, 1, code)
 	},
 	"chat -scratch": func(v visitor) {
-		require.Contains(v, v.does("chat", "-no-store", "-scratch", "-dir", v.dir, hello), "Working on a copy: ")
+		v.file("a.txt", "")
+		_, rest, _ := strings.Cut(v.does("chat", "-no-store", "-scratch", "-dir", v.dir, hello), "Working on a copy: ")
+		copied, _, _ := strings.Cut(rest, "\n")
+		require.NotEqual(v, v.dir, copied)
+		require.FileExists(v, filepath.Join(copied, "a.txt"))
+		require.NoError(v, os.RemoveAll(filepath.Dir(copied)))
 	},
 	"chat -yes": func(v visitor) {
 		const refund = `use refund {"number":"18","amount":1}`
@@ -189,6 +206,10 @@ var promised = map[string]func(v visitor){
 		_, stderr, code := v.tries("", "chat", "-agent", "false", "hi")
 		require.Equal(v, 1, code)
 		require.Contains(v, stderr, "false")
+		self, err := os.Executable()
+		require.NoError(v, err)
+		line := asProgram + "=1 '" + self + "' acp -no-store -model offline"
+		require.Contains(v, v.does("chat", "-agent", line, hello), "a lamp, delivered")
 	},
 	"chat -agents": func(v visitor) { require.Contains(v, v.does("chat", "-agents"), "claude-code") },
 	"chat -json": func(v visitor) {
@@ -198,6 +219,10 @@ var promised = map[string]func(v visitor){
 	},
 	"chat -plain": func(v visitor) {
 		require.Contains(v, v.does("chat", "-no-store", "-plain", hello), "a lamp, delivered")
+		if runtime.GOOS == "linux" {
+			require.True(v, v.draws())
+			require.False(v, v.draws("-plain"))
+		}
 	},
 	"chat -verbose": func(v visitor) {
 		_, stderr, code := v.tries("", "chat", "-no-store", "-verbose", "-model", "offline", hello)
@@ -206,24 +231,31 @@ var promised = map[string]func(v visitor){
 		require.Greater(v, len(stderr), len(quiet), "it names the model")
 	},
 	"mcp": func(v visitor) {
-		require.Contains(v, v.callsAsk("mcp", "-no-store"), "delivered")
+		require.Contains(v, v.callsAsk(hello, "mcp", "-no-store"), "delivered")
 	},
 	"mcp -addr": func(v visitor) {
-		v.serves(func(at *url.URL) { require.Equal(v, "/mcp", at.Path) }, "mcp", "-no-store", "-addr", "127.0.0.1:0")
+		free := freeAddress(v.T)
+		v.serves(func(at *url.URL) {
+			require.Equal(v, "http://"+free+"/mcp", at.String())
+			require.Equal(v, 400, v.status(at.String(), ""), "a GET without a session")
+		}, "mcp", "-no-store", "-addr", free)
 	},
 	"mcp -dir": func(v visitor) {
-		out := v.callsAsk("mcp", "-store", v.store(), "-dir", v.dir)
+		out := v.callsAsk(hello, "mcp", "-store", v.store(), "-dir", v.dir)
 		require.Contains(v, out, "delivered")
 		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store(), "-dir", v.dir))
 	},
 	"mcp -yes": func(v visitor) {
-		require.Contains(v, v.callsAsk("mcp", "-no-store", "-yes"), "delivered")
+		const refund = `use refund {"number":"18","amount":1}`
+		require.NotContains(v, v.callsAsk(refund, "mcp", "-no-store"), "Refunded 1.")
+		require.Contains(v, v.callsAsk(refund, "mcp", "-no-store", "-yes"), "Refunded 1.")
 	},
 	"web": func(v visitor) {
 		v.serves(func(at *url.URL) { require.Equal(v, 200, v.status(at.String(), "")) }, "web", "-no-store", "-open=false")
 	},
 	"web -addr": func(v visitor) {
-		v.serves(func(at *url.URL) { require.Equal(v, "127.0.0.1", at.Hostname()) }, "web", "-no-store", "-open=false", "-addr", "127.0.0.1:0")
+		free := freeAddress(v.T)
+		v.serves(func(at *url.URL) { require.Equal(v, free, at.Host) }, "web", "-no-store", "-open=false", "-addr", free)
 	},
 	"web -admin": func(v visitor) {
 		at := freeAddress(v.T)
@@ -237,6 +269,14 @@ var promised = map[string]func(v visitor){
 		_, stderr, code := v.tries("", "web", "-open=false", "-dir", filepath.Join(v.dir, "none"))
 		require.Equal(v, 1, code)
 		require.Contains(v, stderr, "-dir: ")
+		dir, err := filepath.EvalSymlinks(v.dir)
+		require.NoError(v, err)
+		v.serves(func(at *url.URL) {
+			at.Path = "/api/sessions"
+			v.posts(at, `{"title":"here"}`, 201)
+			v.posts(at, `{"title":"elsewhere","dir":"/"}`, 403)
+		}, "web", "-store", v.store(), "-open=false", "-dir", v.dir)
+		require.Contains(v, v.does("sessions", "list", "-store", v.store(), "-dir", dir), "here")
 	},
 	"web -host": func(v visitor) {
 		v.serves(func(at *url.URL) {
@@ -256,144 +296,85 @@ var promised = map[string]func(v visitor){
 		v.serves(func(*url.URL) {
 			require.Eventually(v, func() bool { _, err := os.Stat(seen); return err == nil }, time.Minute, 10*time.Millisecond)
 		}, "web", "-no-store")
+		require.NoError(v, os.Remove(seen))
+		v.serves(func(*url.URL) {}, "web", "-no-store", "-open=false")
+		require.NoFileExists(v, seen)
 	},
 	"completion": func(v visitor) {
 		_, stderr, code := v.tries("", "completion", "bsh")
 		require.Equal(v, 2, code)
 		require.Contains(v, stderr, "did you mean bash?")
 	},
-	"completion bash":       func(v visitor) { require.Contains(v, v.does("completion", "bash"), "complete -o default") },
-	"completion fish":       func(v visitor) { require.Contains(v, v.does("completion", "fish"), "complete -c desk") },
+	"completion bash": func(v visitor) {
+		require.Contains(v, v.does("completion", "bash"), "complete -o default")
+		v.completes("bash")
+	},
+	"completion fish": func(v visitor) {
+		require.Contains(v, v.does("completion", "fish"), "complete -c desk")
+		v.completes("fish")
+	},
 	"completion powershell": func(v visitor) { require.Contains(v, v.does("completion", "powershell"), "Register-ArgumentCompleter") },
-	"completion zsh":        func(v visitor) { require.Contains(v, v.does("completion", "zsh"), "#compdef desk") },
-	"config":                func(v visitor) { require.Contains(v, v.does("config"), "schema") },
+	"completion zsh": func(v visitor) {
+		require.Contains(v, v.does("completion", "zsh"), "#compdef desk")
+		v.completes("zsh")
+	},
+	"config": func(v visitor) { require.Contains(v, v.does("config"), "schema") },
 	"config path": func(v visitor) {
 		require.Equal(v, "x.json\n", v.does("config", "path", "-config", "x.json"))
+		dir, err := os.UserConfigDir()
+		require.NoError(v, err)
+		require.Equal(v, filepath.Join(dir, "desk", "config.json")+"\n", v.does("config", "path"))
 	},
 	"config schema": func(v visitor) { require.Contains(v, v.does("config", "schema"), `"mcpServers"`) },
 	"config schema -project": func(v visitor) {
-		require.NotContains(v, v.does("config", "schema", "-project"), `"mcpServers"`)
+		schema := v.does("config", "schema", "-project")
+		require.NotContains(v, schema, `"mcpServers"`)
+		require.Contains(v, schema, `"permissions"`)
 	},
 	"doctor": func(v visitor) {
 		require.Contains(v, v.does("doctor", "-model", "offline", "-store", v.store()), "answers after")
+		out, _, code := v.tries("", "doctor", "-model", "offline", "-store", v.file("no-directory", ""))
+		require.Equal(v, 1, code)
+		require.Contains(v, out, "wrong  store: ")
+		require.Contains(v, out, "       make the directory writable")
 	},
 	"doctor -no-request": func(v visitor) {
 		require.Contains(v, v.does("doctor", "-model", "offline", "-no-request"), "not asked")
 	},
 	"eval": func(v visitor) {
 		_, stderr, code := v.tries("", "eval", "show", filepath.Join(v.dir, "none.json"))
-		require.NotZero(v, code)
+		require.Equal(v, 3, code)
 		require.Contains(v, stderr, "none.json")
+		_, stderr, code = v.tries("", "eval", "check", "-least", "equal=0.5", filepath.Join(v.dir, "none.json"))
+		require.Equal(v, 3, code)
+		require.Contains(v, stderr, "none.json", "its flags are its own")
 	},
 	"help": func(v visitor) { require.Contains(v, v.does("help", "chat"), "-scratch") },
 	"login": func(v visitor) {
 		_, stderr, code := v.tries("", "login", "nobody")
-		require.NotZero(v, code)
+		require.Equal(v, 2, code)
 		require.Contains(v, stderr, "nobody")
+		v.logsIn()
 	},
 	"logout": func(v visitor) {
 		_, stderr, code := v.tries("", "logout", "nobody")
-		require.NotZero(v, code)
-		require.Contains(v, stderr, "nobody")
-	},
-	"man": func(v visitor) { require.Contains(v, v.does("man", "chat"), `desk\-chat \- Talk to`) },
-	"sessions": func(v visitor) {
-		_, stderr, code := v.tries("", "sessions")
 		require.Equal(v, 2, code)
-		require.Contains(v, stderr, "list, show, export, import, salvage, purge or key")
-	},
-	"sessions key": func(v visitor) {
-		key := filepath.Join(v.dir, "key")
-		require.Contains(v, v.does("sessions", "key", "-encrypt", key), "Keep a copy")
-		_, stderr, code := v.tries("", "sessions", "key", "-encrypt", key)
-		require.Equal(v, 1, code)
-		require.Contains(v, stderr, "-rotate adds a new one")
-	},
-	"sessions key -rotate": func(v visitor) {
-		key := filepath.Join(v.dir, "key")
-		v.does("sessions", "key", "-encrypt", key)
-		v.does("chat", "-yes", "-store", v.store(), "-encrypt", key, hello)
-		before, err := os.ReadFile(key)
+		require.Contains(v, stderr, "nobody")
+		file := v.logsIn()
+		v.does("logout", "mistral")
+		kept, err := os.ReadFile(file)
 		require.NoError(v, err)
-		v.does("sessions", "key", "-rotate", "-encrypt", key)
-		after, err := os.ReadFile(key)
-		require.NoError(v, err)
-		require.NotEqual(v, string(before), string(after))
-		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store(), "-encrypt", key))
+		require.NotContains(v, string(kept), "the-key")
 	},
-	"sessions list": func(v visitor) {
-		require.Len(v, strings.Fields(v.asked(hello)), 1)
-	},
-	"sessions list -dir": func(v visitor) {
-		v.asked(hello, "-dir", v.dir)
-		require.Empty(v, v.does("sessions", "list", "-store", v.store(), "-dir", v.Name()))
-	},
-	"sessions list -json": func(v visitor) {
-		v.asked(hello)
-		require.True(v, json.Valid([]byte(v.does("sessions", "list", "-json", "-store", v.store()))))
-	},
-	"sessions show": func(v visitor) {
-		require.Contains(v, v.does("sessions", "show", v.asked(hello), "-store", v.store()), "a lamp")
-	},
-	"sessions show -json": func(v visitor) {
-		require.True(v, json.Valid([]byte(v.does("sessions", "show", "-json", v.asked(hello), "-store", v.store()))))
-	},
-	"sessions export": func(v visitor) {
-		require.Contains(v, v.does("sessions", "export", v.asked(hello), "-store", v.store()), "a lamp")
-	},
-	"sessions export -as": func(v visitor) {
-		require.NotEmpty(v, v.does("sessions", "export", "-as", "case", v.asked(hello), "-store", v.store()))
-	},
-	"sessions export -dir": func(v visitor) {
-		v.asked(hello, "-dir", v.dir)
-		require.Contains(v, v.does("sessions", "export", "-dir", v.dir, "-store", v.store()), "a lamp")
-	},
-	"sessions export -out": func(v visitor) {
-		v.exportsTest()
-	},
-	"sessions export -package": func(v visitor) {
-		require.Contains(v, v.exportsTest("-package", "shop_test"), "package shop_test")
-	},
-	"sessions export -setup": func(v visitor) {
-		require.Contains(v, v.exportsTest("-setup", "makeDesk"), "makeDesk")
-	},
-	"sessions import": func(v visitor) {
-		file := v.file("export", v.does("sessions", "export", v.asked(hello), "-store", v.store()))
-		other := filepath.Join(v.dir, "other")
-		v.does("sessions", "import", file, "-store", other)
-		require.NotEmpty(v, v.does("sessions", "list", "-store", other))
-	},
-	"sessions salvage": func(v visitor) {
-		_, stderr, code := v.tries("", "sessions", "salvage", v.asked(hello), "-store", v.store())
-		require.True(v, code == 0 || strings.Contains(stderr, "damage"), stderr)
-	},
-	"sessions purge": func(v visitor) {
-		v.does("sessions", "purge", v.asked(hello), "-store", v.store())
-		require.Empty(v, v.does("sessions", "list", "-store", v.store()))
-	},
-	"sessions purge -all": func(v visitor) {
-		v.asked(hello)
-		v.does("sessions", "purge", "-all", "-store", v.store())
-		require.Empty(v, v.does("sessions", "list", "-store", v.store()))
-	},
-	"sessions purge -dir": func(v visitor) {
-		v.asked(hello, "-dir", v.dir)
-		v.does("sessions", "purge", "-dir", v.dir, "-store", v.store())
-		require.Empty(v, v.does("sessions", "list", "-store", v.store()))
-	},
-	"sessions purge -older": func(v visitor) {
-		v.asked(hello)
-		v.does("sessions", "purge", "-older", "720h", "-store", v.store())
-		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store()))
-	},
+	"man":     func(v visitor) { require.Contains(v, v.does("man", "chat"), `desk\-chat \- Talk to`) },
 	"version": func(v visitor) { require.Contains(v, v.does("version"), "desk ") },
 }
 
 // callsAsk calls the tool of the MCP server, and returns what it says.
-func (v visitor) callsAsk(args ...string) string {
+func (v visitor) callsAsk(prompt string, args ...string) string {
 	v.Helper()
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-		"params": map[string]any{"name": "ask", "arguments": map[string]any{"prompt": hello}}})
+		"params": map[string]any{"name": "ask", "arguments": map[string]any{"prompt": prompt}}})
 	require.NoError(v, err)
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -422,18 +403,34 @@ func (v visitor) callsAsk(args ...string) string {
 	return answer
 }
 
-// exportsTest exports a session as a test, and returns the test.
-func (v visitor) exportsTest(args ...string) string {
+// posts sends a body to a path of the page's server, which must answer with a status.
+func (v visitor) posts(at *url.URL, body string, want int) {
 	v.Helper()
-	at := filepath.Join(v.dir, "tests")
-	require.NoError(v, os.MkdirAll(at, 0o700))
-	v.does(append([]string{"sessions", "export", "-as", "test", "-out", at, v.asked(hello), "-store", v.store()}, args...)...)
-	files, err := filepath.Glob(filepath.Join(at, "*_test.go"))
+	to := *at
+	to.RawQuery = ""
+	r, err := http.NewRequest(http.MethodPost, to.String(), strings.NewReader(body))
 	require.NoError(v, err)
-	require.Len(v, files, 1)
-	data, err := os.ReadFile(files[0])
+	r.Header.Set("Authorization", "Bearer "+at.Query().Get("token"))
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
 	require.NoError(v, err)
-	return string(data)
+	defer res.Body.Close()
+	said, _ := io.ReadAll(res.Body)
+	require.Equal(v, want, res.StatusCode, string(said))
+}
+
+// logsIn keeps a key, and returns the file that has it.
+func (v visitor) logsIn() string {
+	v.Helper()
+	file := filepath.Join(v.dir, "keys.json")
+	v.Setenv("DESK_KEYS", file)
+	_, stderr, code := v.tries("the-key\n", "login", "mistral")
+	require.Zero(v, code, stderr)
+	kept, err := os.ReadFile(file)
+	require.NoError(v, err)
+	require.JSONEq(v, `{"MISTRAL_API_KEY":"the-key"}`, string(kept))
+	require.Contains(v, v.does("doctor", "-no-request", "-no-store", "-model", "mistral:m"), "ok     model: mistral:m")
+	return file
 }
 
 var (
@@ -463,11 +460,8 @@ func shown(v visitor, words ...string) (all []string) {
 
 // TestHelpIsTrue uses each command and each flag that the help shows.
 func TestHelpIsTrue(t *testing.T) {
-	var known []string
-	for name := range promised {
-		known = append(known, name)
-	}
-	slices.Sort(known)
+	maps.Copy(promised, promisedOfSessions)
+	known := slices.Sorted(maps.Keys(promised))
 	all := shown(visitor{T: t, dir: t.TempDir()})
 	slices.Sort(all)
 	require.Equal(t, all, known, "each command and flag has a test")

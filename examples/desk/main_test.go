@@ -31,6 +31,9 @@ import (
 var scratch string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(all.Run(context.Background(), program(), app.Process{Args: os.Args[1:]}))
+	}
 	dir, err := os.MkdirTemp("", "desk-test-")
 	if err != nil {
 		panic(err)
@@ -44,22 +47,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// asProgram is the variable that makes this test binary the program.
+const asProgram = "DESK_AS_PROGRAM"
+
+// program is that of main with a model that needs nothing.
+func program() all.Config[any, string] {
+	c := all.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk}
+	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
+	return c
+}
+
 // run runs the program of main with a model that needs nothing.
 func run(t *testing.T, in io.Reader, out io.Writer, args ...string) (stderr string, code int) {
 	t.Helper()
 	var errs bytes.Buffer
-	c := all.Config[any, string]{Name: "desk", About: "Answers questions about orders", Agent: desk}
-	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
-	code = all.Run(t.Context(), c, app.Process{Args: args, In: in, Out: out, Err: &errs})
+	code = all.Run(t.Context(), program(), app.Process{Args: args, In: in, Out: out, Err: &errs})
 	return errs.String(), code
 }
 
 // runIn runs the program until ctx ends, and returns its exit code.
 func runIn(ctx context.Context, out io.WriteCloser, args ...string) int {
 	defer out.Close()
-	c := all.Config[any, string]{Name: "desk", Agent: desk}
-	c.Demo = func(pace time.Duration) model.Model { return offline.New(offline.Config{Delay: pace}) }
-	return all.Run(ctx, c, app.Process{Args: args, Out: out})
+	return all.Run(ctx, program(), app.Process{Args: args, Out: out})
 }
 
 // freeAddress returns an address that nobody listens on.
