@@ -51,10 +51,14 @@ func (o *opened[D]) tools(canWait bool) []*toolset.Tool[D] {
 			return o.approve(ctx, run, wide(in))
 		}))}
 	}
+	// A call that was cut off waits for the same agents, or stops the same one, when it is made again.
+	again := toolset.Idempotent()
 	return []*toolset.Tool[D]{
 		toolset.Func(ToolDelegate, description, o.delegate, kind, toolset.Check(o.check), toolset.Approve(o.approve)),
-		toolset.Func(ToolWait, "Wait for background agents and get their results.", o.wait, toolset.OfKind(toolset.KindOther, "Wait for agents")),
-		toolset.Func(ToolCancel, "Stop a background agent whose result is no longer needed.", o.cancel, toolset.OfKind(toolset.KindOther, "Cancel agent")),
+		toolset.Func(ToolWait, "Wait for background agents and get their results.", o.wait,
+			toolset.OfKind(toolset.KindOther, "Wait for agents"), again),
+		toolset.Func(ToolCancel, "Stop a background agent whose result is no longer needed.", o.cancel,
+			toolset.OfKind(toolset.KindOther, "Cancel agent"), again),
 	}
 }
 

@@ -135,10 +135,16 @@ func runnerChild(spec string) {
 
 func startSessionWorker(t *testing.T, w sessionWorker) *exec.Cmd {
 	t.Helper()
+	return startWorker(t, runnerEnv, w)
+}
+
+// startWorker starts a child process, and waits until it is ready.
+func startWorker(t *testing.T, env string, w sessionWorker) *exec.Cmd {
+	t.Helper()
 	spec, err := json.Marshal(w)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), runnerEnv+"="+string(spec))
+	cmd.Env = append(os.Environ(), env+"="+string(spec))
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

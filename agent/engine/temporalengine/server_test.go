@@ -53,6 +53,10 @@ func TestMain(m *testing.M) {
 		askingChild(spec)
 		return
 	}
+	if spec := os.Getenv(crewEnv); spec != "" {
+		crewChild(spec)
+		return
+	}
 	code := leaktest.Run(m)
 	if shared.server != nil {
 		shared.server.close()
