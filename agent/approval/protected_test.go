@@ -33,7 +33,7 @@ const protectedFiles = `
 // ordinaryFiles are files like them that are not protected.
 const ordinaryFiles = `
 main.go README.md git config hooks/pre-commit info/attributes vscode/tasks.json .gitignore .gitattributes .gitkeep .github/ISSUE_TEMPLATE/bug.md .github/dependabot.yml .editorconfig .env .env.example .prettierrc .eslintrc.json
-src/git/config.go docs/.gitignore x.git/config envrc bashrc claude/settings.json agents/x.md workflows/ci.yml .config/x/y .local/bin/x library/x docs/ssh/config CLAUDE.md AGENTS.md Makefile package.json go.mod .golangci.yml .dockerignore
+src/git/config.go docs/.gitignore x.git/config envrc bashrc claude/settings.json agents/x.md workflows/ci.yml .config/x/y local/bin/x library/x etc/x.conf docs/etc/systemd.md x.pth go/x rust-toolchain.md ccache.config docs/ssh/config CLAUDE.md AGENTS.md Makefile package.json go.mod .golangci.yml .dockerignore
 .vscodeignore .gitx/config .claudeignore .sshx/y a.husky/x .bashrc.md config.toml ideagent/main.go profile.go
 `
 

@@ -26,7 +26,7 @@ type target struct {
 }
 
 var (
-	randomPaths    = []string{"/repo/a", "/repo/docs/a", "/repo/docs/b/c", "/repo/src/a.go", "/repo/src/.env", "/repo/.env", "/etc/passwd"}
+	randomPaths    = []string{"/repo/a", "/repo/docs/a", "/repo/docs/b/c", "/repo/src/a.go", "/repo/src/.env", "/repo/.env", "/etc/motd"}
 	randomCommands = []string{"go test ./a", "go test ./b -v", "go test ./a | tail -5", "tail a", "git push", "git push --force", "make x=y", "ls && git push", "rm -rf a", "go vet ./a && go test ./a"}
 	randomPatterns = []string{"docs/**", "src/**", "**/.env", "a", "/etc/**"}
 	randomWords    = []string{"go test", "tail", "git push", "rm", "go vet"}

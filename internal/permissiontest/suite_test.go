@@ -33,6 +33,7 @@ var groups = []group{
 	{"deny and ask rules", denyAndAsk, 300},
 	{"paths", paths, 100},
 	{"code that runs later", runsLater, 500},
+	{"code that runs later, unnamed", unnamed, 2500},
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
 	{"tables", tables, 590},

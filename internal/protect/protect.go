@@ -6,6 +6,7 @@ package protect
 import (
 	_ "embed"
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 	"unicode"
@@ -63,9 +64,11 @@ var byFirst = sync.OnceValue(func() map[string][]*Path {
 
 // Find returns the protected path that a path is, lies in, or is a directory of. Case does not
 // matter, nor do characters that a file system may ignore, because the same file has several names
-// on some. Both slashes separate elements.
-func Find(path string) *Path {
-	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+// on some. Both slashes separate elements. A pattern of a shell, such as ".env*", stands for all
+// names that it may match, unless it begins with "*" or "?": those match nearly every name, but
+// none with a dot in front.
+func Find(name string) *Path {
+	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	kept := elements[:0]
 	for _, e := range elements {
 		if e = Fold(e); e != "" && e != "." {
@@ -73,6 +76,14 @@ func Find(path string) *Path {
 		}
 	}
 	for i, e := range kept {
+		if isPattern(e) {
+			for j := range paths() {
+				if p := &paths()[j]; p.fits(kept[i:]) {
+					return p
+				}
+			}
+			continue
+		}
 		for _, key := range []string{e, "*"} {
 			for _, p := range byFirst()[key] {
 				if p.fits(kept[i:]) {
@@ -84,6 +95,31 @@ func Find(path string) *Path {
 	return nil
 }
 
+// isPattern reports whether a name is a pattern of a shell with a known beginning.
+func isPattern(name string) bool {
+	return strings.IndexAny(name, "*?[") > 0 || strings.HasPrefix(name, "[")
+}
+
+// matches reports whether a name is an element of a protected path, or a pattern that may be.
+func matches(element, name string) bool {
+	before, after, wild := strings.Cut(element, "*")
+	if !wild {
+		before = element
+	}
+	rest, begins := strings.CutPrefix(name, before)
+	if begins && strings.HasSuffix(rest, after) && (wild || rest == "") {
+		return true
+	}
+	if !isPattern(name) {
+		return false
+	}
+	if before, _, ok := strings.Cut(name, "[["); ok && before != "" { // as in .[[:alpha:]]nvrc
+		name = before + "*"
+	}
+	ok, err := path.Match(strings.ReplaceAll(name, "[!", "[^"), element)
+	return ok && err == nil // a shell takes a pattern that is none for a name
+}
+
 // fits reports whether names begin with the elements of the path, or are directories above it. Such
 // directories count only if their names have a dot in front: others are too ordinary.
 func (p *Path) fits(names []string) bool {
@@ -91,12 +127,7 @@ func (p *Path) fits(names []string) bool {
 		if i == len(names) {
 			return strings.HasPrefix(names[0], ".")
 		}
-		before, after, wild := strings.Cut(e, "*")
-		if !wild {
-			before = e
-		}
-		rest, begins := strings.CutPrefix(names[i], before)
-		if !begins || !strings.HasSuffix(rest, after) || !wild && rest != "" {
+		if !matches(e, names[i]) {
 			return false
 		}
 	}
@@ -137,8 +168,8 @@ func folded(name string) string {
 		}
 	}
 	text := b.String()
-	if short, n, ok := strings.Cut(text, "~"); ok && shortNames[short] != "" && n != "" {
-		return shortNames[short]
+	if long := longNames()[withoutNumber(text)]; long != "" {
+		return long
 	}
 	return text
 }
@@ -165,8 +196,33 @@ func ignored(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector)
 }
 
-// shortNames maps the beginnings of names in the form of MS-DOS to the long names.
-var shortNames = map[string]string{
-	"git": ".git", "github": ".github", "vscode": ".vscode",
-	"claude": ".claude", "agents": ".agents", "codex": ".codex",
+// longNames has the elements of protected paths by their names in the form of MS-DOS, without the
+// number, such as "bashrc~" and "mcp~.jso".
+var longNames = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for i := range paths() {
+		for _, e := range paths()[i].elements {
+			plain := strings.TrimLeft(e, ".")
+			base, end := plain, ""
+			if last := strings.LastIndexByte(plain, '.'); last >= 0 {
+				base = strings.ReplaceAll(plain[:last], ".", "")
+				end = plain[last:min(len(plain), last+4)]
+			}
+			short := base[:min(len(base), 6)] + "~" + end
+			if !strings.Contains(e, "*") && (plain != e || len(base) > 8) && all[short] == "" {
+				all[short] = e
+			}
+		}
+	}
+	return all
+})
+
+// withoutNumber returns a name in the form of MS-DOS without the number in it, "" if it has none.
+func withoutNumber(name string) string {
+	before, after, ok := strings.Cut(name, "~")
+	rest := strings.TrimLeft(after, "0123456789")
+	if !ok || rest == after || rest != "" && rest[0] != '.' {
+		return ""
+	}
+	return before + "~" + rest
 }

@@ -53,7 +53,7 @@ func TestProtectedPathsAreDocumented(t *testing.T) {
 func TestNamesOfOneFileAreFolded(t *testing.T) {
 	for name, want := range map[string]string{
 		".git": ".git", ".GIT": ".git", ".g\u200cit": ".git", ".git.": ".git", ".git ": ".git", ".git::$INDEX_ALLOCATION": ".git", "GIT~1": ".git", "git~2": ".git", "\ufeff.git": ".git",
-		"ba\u017fhrc": "bashrc", "con\ufb01g": "config", "\u212aeys": "keys", "C:": "c:", ".": ".", "..": "..", "größe": "grösse", "a~b": "a~b", "x:y": "x:y",
+		"ba\u017fhrc": "bashrc", "con\ufb01g": "config", "\u212aeys": "keys", "C:": "c:", ".": ".", "..": "..", "größe": "grösse", "BASHRC~1": ".bashrc", "mcp~2.jso": ".mcp.json", "x~1": "x~1", "bashrc~": "bashrc~", "bashrc~x": "bashrc~x", "a~b": "a~b", "x:y": "x:y",
 	} {
 		require.Equal(t, want, protect.Fold(name), "%q", name)
 	}
@@ -69,4 +69,34 @@ func FuzzFind(f *testing.F) {
 		}
 		require.NotNil(t, protect.Find(strings.TrimRight(name, "/")+"/.git"))
 	})
+}
+
+// TestTheSandboxProtectsTheSamePaths compares the list with the one of the sandbox, in which git may
+// write most of its own files.
+func TestTheSandboxProtectsTheSamePaths(t *testing.T) {
+	listed := func(file string) (all []string) {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(data)) {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' || strings.HasSuffix(line, ":") {
+				continue
+			}
+			for name := range strings.FieldsSeq(line) {
+				if name != ".git" && !strings.HasPrefix(name, ".git/") {
+					all = append(all, name)
+				}
+			}
+		}
+		return all
+	}
+	require.ElementsMatch(t, listed("paths.txt"), listed("../../toolset/workspace/local/protected.txt"))
+}
+
+func TestPatternsAreWhatTheyMayMatch(t *testing.T) {
+	for name, protected := range map[string]bool{
+		".env*": true, ".envr?": true, ".[e]nvrc": true, ".[!x]nvrc": true, ".*": true, ".g*": true, ".gi[": false, ".[[:alpha:]]nvrc": true, ".[[:alpha:]]*": true, "Jenkins*": true, "[J]enkinsfile": true, "a/.git*/x": true, ".v*/tasks.json": true,
+		"*": false, "*.yml": false, "?git": false, "src/*": false, "x*": false, ".zq*": false, "g*.go": false, "[x": false, "etc/*.d": false,
+	} {
+		require.Equal(t, protected, protect.Find(name) != nil, "%q", name)
+	}
 }

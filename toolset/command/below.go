@@ -174,6 +174,7 @@ func (r *effectReader) listed(items []*syntax.Word) {
 		all = append(all, seemings(w)...)
 		if substitutes(w) {
 			r.file(model.EffectRead, "./")
+			r.said(w, maxNested)
 		}
 	}
 	r.unknown(all)

@@ -168,6 +168,8 @@ func (r *effectReader) line(line string, depth int) {
 			r.listed(n.Items)
 		case *syntax.Redirect:
 			r.redirect(n)
+		case *syntax.Stmt:
+			r.fed(n, depth)
 		case *syntax.CallExpr:
 			r.call(n, depth)
 		}
@@ -223,9 +225,7 @@ func (r *effectReader) call(c *syntax.CallExpr, depth int) {
 		return
 	}
 	r.certain = r.certain && !slices.Contains(rebinding, words[0])
-	r.unknown(words)
-	r.readsBelow(words)
-	r.nested(words, depth)
+	r.opaque(words, depth)
 	r.moved(words)
 }
 
@@ -240,6 +240,7 @@ func (r *effectReader) assign(assigns []*syntax.Assign) bool {
 			values = append(values, seemings(a.Value)...)
 			if !ok && substitutes(a.Value) {
 				r.file(model.EffectRead, "./")
+				r.said(a.Value, maxNested)
 			}
 		}
 		if !ok || a.Append || a.Array != nil || a.Index != nil || a.Name == nil {
@@ -265,10 +266,15 @@ func (r *effectReader) guessed(args []*syntax.Word, depth int) {
 	if found && !slices.Contains(printers, all[0]) {
 		r.file(model.EffectRead, "./")
 	}
+	if found && !slices.Contains(inert, all[0]) {
+		for _, w := range args {
+			if substitutes(w) {
+				r.said(w, depth)
+			}
+		}
+	}
 	r.certain = r.certain && !slices.Contains(rebinding, all[0])
-	r.unknown(all)
-	r.readsBelow(all)
-	r.nested(all, depth)
+	r.opaque(all, depth)
 	r.moved(all)
 }
 
@@ -301,12 +307,7 @@ func (r *effectReader) program(words []string, depth int) {
 		}
 		return
 	}
-	if configures(words) {
-		r.file(model.EffectWrite, ".git/config")
-	}
-	r.unknown(words)
-	r.readsBelow(words)
-	r.nested(words, depth)
+	r.opaque(words, depth)
 }
 
 // redirect adds the file that a redirection opens.
@@ -369,26 +370,4 @@ func (r *effectReader) moved(words []string) {
 			}
 		}
 	}
-}
-
-// nested adds the effects of a line that a command gives to a shell.
-func (r *effectReader) nested(words []string, depth int) {
-	if depth >= maxNested {
-		return
-	}
-	for i, w := range words {
-		switch path.Base(w) {
-		case "sh", "bash", "dash", "zsh", "ash", "ksh":
-			if j := slices.IndexFunc(words[i+1:], isCommandOption); j >= 0 && i+j+2 < len(words) {
-				r.line(words[i+j+2], depth+1)
-			}
-		case "eval":
-			r.line(strings.Join(words[i+1:], " "), depth+1)
-		}
-	}
-}
-
-// isCommandOption reports whether an option makes a shell run its operand.
-func isCommandOption(w string) bool {
-	return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "c")
 }

@@ -12,10 +12,12 @@ import (
 type matcher struct {
 	place *Place
 	dir   string // where the program runs
+	git   bool   // the program is git, to which "@" is a commit
 }
 
 // match returns the named scope of a program with its arguments, and the rule that gives it; nil if there is none.
 func (m *matcher) match(args []string) (name string, found *Rule) {
+	m.git = args[0] == "git"
 	for _, r := range byProgram()[args[0]] {
 		words, ok := r.words(args)
 		if !ok {
@@ -200,6 +202,9 @@ func isSwitch(word string) bool {
 func (m *matcher) isKind(kind, value string) bool {
 	switch kind {
 	case "path":
+		if m.git && (value == "@" || strings.HasPrefix(value, "@~")) {
+			value = "HEAD" + value[1:]
+		}
 		return value == "-" || safePath(value) && m.place.inside(absolute(m.dir, strings.TrimSuffix(value, "...")))
 	case "package": // any other word names a package of a dependency, or of the standard library
 		return (value == "." || strings.HasPrefix(value, "./") || filepath.IsAbs(value) || strings.HasSuffix(value, ".go")) && m.isKind("path", value)
@@ -210,7 +215,7 @@ func (m *matcher) isKind(kind, value string) bool {
 // safePath reports whether a path means one thing to every program: nothing expands it, no character at its beginning makes
 // something else of it, and no ".." leads out of what a symbolic link led to.
 func safePath(path string) bool {
-	if path == "" || strings.ContainsAny(path[:1], "-+~@:!=") && path != "@" && !strings.HasPrefix(path, "@~") {
+	if path == "" || strings.ContainsAny(path[:1], "-+~@:!=") {
 		return false
 	}
 	return !slices.ContainsFunc(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == filepath.Separator || r == ':' }), func(e string) bool { return e == ".." })

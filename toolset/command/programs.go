@@ -3,7 +3,6 @@
 package command
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -103,46 +102,4 @@ func changed(words []string) (files []string, ok bool) {
 		files = append(files, strings.TrimSuffix(f, "/")+below)
 	}
 	return files, true
-}
-
-// configures reports whether a command of git changes the configuration of the repository.
-func configures(words []string) bool {
-	if path.Base(words[0]) != "git" {
-		return false
-	}
-	rest := words[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		n := 1
-		switch rest[0] {
-		case "-C", "-c", "--git-dir", "--work-tree", "--namespace":
-			n = 2
-		}
-		rest = rest[min(n, len(rest)):]
-	}
-	if len(rest) == 0 {
-		return false
-	}
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(rest[1:], func(w string) bool {
-			return slices.Contains(names, w)
-		})
-	}
-	switch rest[0] {
-	case "config":
-		looks := has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get",
-			"list")
-		return has("-e", "--edit", "edit") || len(rest) != 2 && !looks
-	case "remote":
-		return has("add", "set-url", "rename", "remove", "rm", "set-head", "set-branches")
-	case "push", "branch":
-		return slices.ContainsFunc(rest[1:], func(w string) bool {
-			return w == "-u" || strings.HasPrefix(w, "--set-upstream") ||
-				w == "--unset-upstream" || w == "--edit-description"
-		})
-	case "submodule":
-		return len(rest) > 1 && !has("status", "summary")
-	case "init", "lfs", "sparse-checkout", "maintenance":
-		return true
-	}
-	return false
 }

@@ -143,14 +143,15 @@ func (s *search) match(dir string, e fs.DirEntry) {
 }
 
 // follow finds what the rest of a name leads to. A file in the place of a directory is protected
-// itself, such as the .git of a worktree.
+// itself if a dot is in front of its name, such as the .git of a worktree.
 func (s *search) follow(path string, e fs.DirEntry, rest []string) {
 	switch {
 	case e.Type()&fs.ModeSymlink != 0:
 		link, _ := os.Readlink(path)
 		s.found = append(s.found, obeyed{path, link})
 	case len(rest) == 0 || !e.IsDir():
-		if !e.IsDir() && !e.Type().IsRegular() {
+		above := len(rest) > 0 && !strings.HasPrefix(e.Name(), ".")
+		if !e.IsDir() && (above || !e.Type().IsRegular()) {
 			return
 		}
 		s.found = append(s.found, obeyed{path: path})
