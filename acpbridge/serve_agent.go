@@ -150,6 +150,7 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 		return shuttingDown()
 	}
 	s.tellCommands(ctx, session)
+	session.tellWaiting(ctx)
 	acp.AfterResponse(ctx, session.client.gate.announce)
 	return nil
 }
@@ -191,6 +192,9 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 	session := s.session(p.SessionID)
 	if session == nil {
 		return nil, unknownSession(p.SessionID)
+	}
+	if resp, ok, err := s.atOnce(ctx, session, p.Prompt); ok {
+		return resp, s.withMethods(err)
 	}
 	parts, links, err := promptParts(p.Prompt, s.media)
 	if err != nil {

@@ -164,6 +164,8 @@ func (s *session) announce(ctx context.Context, e *view.Entity) {
 		_ = s.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: s.id, Update: u}) // a client that is gone needs to know nothing
 	}
 	switch {
+	case e.Kind == view.Waiting:
+		s.tellWaiting(ctx)
 	case e.Kind == view.Session && s.stored:
 		send(acpview.Info(e))
 	case e.Kind == view.Options && !s.asked.Load():

@@ -26,14 +26,16 @@ type steered struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// extend has a connection with these options handle [MethodSteering], before what they handle
-// already.
+// extend has a connection with these options handle [MethodSteering] and [MethodCommand], before
+// what they handle already.
 func (s *server) extend(opts acp.ConnOptions) *acp.ConnOptions {
 	next := opts.ExtMethod
 	opts.ExtMethod = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case method == MethodSteering:
 			return s.steer(ctx, params)
+		case method == MethodCommand:
+			return s.command(ctx, params)
 		case next != nil:
 			return next(ctx, method, params)
 		}

@@ -34,6 +34,9 @@ type session struct {
 	quiet   func()        // ends what tells of settings and the title; nil until the session is open
 	seen    seen          // what the client has been shown; guarded by the turn
 
+	telling     sync.Mutex // held while the client is told which prompts wait; guards toldWaiting
+	toldWaiting bool
+
 	setting sync.Mutex  // held while the client sets something
 	asked   atomic.Bool // the client has asked for what is being set
 
@@ -88,6 +91,30 @@ func (s *session) foreign() *host.Turn {
 		return nil
 	}
 	return running
+}
+
+// mostWaiting bounds how many of the prompts that wait a client is told of: all of them each time.
+const mostWaiting = 100
+
+// tellWaiting tells the client which prompts wait for their turns: in the _meta of the description
+// of the session, because the protocol has no update for them.
+func (s *session) tellWaiting(ctx context.Context) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	all, err := s.hosted.Waiting(context.WithoutCancel(ctx))
+	if err != nil || len(all) == 0 && !s.toldWaiting {
+		return // whoever hears of the next change tells it
+	}
+	s.toldWaiting = true
+	all = all[:min(len(all), mostWaiting)]
+	waiting := make([]acpview.Waiting, len(all))
+	for i, w := range all {
+		waiting[i] = acpview.Waiting{
+			ID: w.ID, Version: w.Version, Number: w.Number(), Text: w.Line(),
+		}
+	}
+	n := &acp.SessionNotification{SessionID: s.id, Update: acpview.WaitingInfo(waiting)}
+	_ = s.client.SessionUpdate(ctx, n) // a client that is gone needs to know nothing
 }
 
 // options returns what the client takes. Commands that run here are shown as terminals to clients
@@ -150,7 +177,7 @@ func (s *session) end(cause, answer error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = answer
-	for _, t := range s.turns {
+	for _, t := range slices.Backward(s.turns) { // the end of one must not begin the next
 		t.cancel(cause)
 	}
 }

@@ -62,6 +62,18 @@ func (c *gate) SessionUpdate(ctx context.Context, n *acp.SessionNotification) er
 	return c.Client.SessionUpdate(ctx, n)
 }
 
+// aside sends an update of a prompt that is answered without a turn.
+func (c *gate) aside(prompt context.Context, n *acp.SessionNotification) error {
+	c.announce(prompt)
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return errSessionGone
+	}
+	return c.Client.SessionUpdate(prompt, n)
+}
+
 // announce lets updates out, beginning with those that came too early. It is called after the
 // answer to session/new, and by a turn, which may be quicker: a client that prompts knows the
 // session. It ends when ctx does.

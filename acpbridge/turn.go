@@ -108,10 +108,6 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			b.waitAnswered(s.ending)
 		}
 	}
-	if !t.steers {
-		wait()
-		t.waitLeft(before)
-	}
 	if end = t.cancelled(); end != nil {
 		t.hosted.Run(host.Prompt{})
 		wait()
@@ -123,16 +119,26 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		t.session.client.leave(t.ctx)
 	}()
 	var used *toolset.Usage
+	began := false
 	o := t.hosted.Run(host.Prompt{
-		Parts: in.parts, Shown: acpview.Contents(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
-		Show: r.show, Observe: func(e *agent.Event) {
+		Parts: in.parts, Shown: acpview.Contents(in.prompt.Prompt), Meta: in.prompt,
+		Asker: t.session.asker(),
+		Show:  r.show, Observe: func(e *agent.Event) {
 			if e.Kind == agent.EventUsage {
 				used = e.Usage
 			}
 			r.observe(e)
 		},
-		Began: func(turn *host.Turn) {
+		Withdrawn: func(cause error) bool {
+			byTurn, byRequest := acp.ErrTurnCancelled, acp.ErrRequestCancelled
+			return errors.Is(cause, byTurn) || errors.Is(cause, byRequest)
+		},
+		Next: func() { // who cancels all has cancelled this one when the answer before it goes out
 			wait()
+			t.waitLeft(before)
+		},
+		Began: func(turn *host.Turn) {
+			began = true
 			r.begin(turn)
 			s.tellNews(r, turn)
 		},
@@ -155,8 +161,13 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			return end.notice
 		},
 	})
-	if o.Steered {
+	if !began { // prompts are answered in order
 		wait()
+		if errors.Is(o.Err, host.ErrCancelled) { // another surface, or a command, has removed it
+			return (&ending{stop: acp.StopReasonCancelled}).answer()
+		}
+	}
+	if o.Steered {
 		for _, b := range before { // one that was cancelled may have been answered before
 			<-b.ended
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -230,6 +231,11 @@ func (c *Config[D, O]) host(ctx context.Context, e *Env) (*host.Config[D, O], er
 	}
 	if c.Setup != nil {
 		err = c.Setup(e, &h)
+	}
+	waiting := host.WaitingCommand()
+	own := func(c host.Command) bool { return c.Name == waiting.Name }
+	if !slices.ContainsFunc(h.Commands, own) {
+		h.Commands = append(slices.Clip(h.Commands), waiting)
 	}
 	return &h, err
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -34,11 +33,7 @@ func (h *Handler) getWaiting(w http.ResponseWriter, r *http.Request) error {
 		Waiting []waitingJSON `json:"waiting"`
 	}{[]waitingJSON{}}
 	for _, one := range all {
-		shown := one.Shown
-		if shown == nil {
-			shown = transcript.Contents(one.Parts)
-		}
-		answer.Waiting = append(answer.Waiting, waitingJSON{one.ID, one.Version, one.Time, one.By, shown})
+		answer.Waiting = append(answer.Waiting, waitingJSON{one.ID, one.Version, one.Time, one.By, one.Content()})
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -22,6 +23,7 @@ func commandsOf(all []acp.AvailableCommand) []view.SlashCommand {
 	out := make([]view.SlashCommand, len(all))
 	for i, c := range all {
 		out[i] = view.SlashCommand{Name: c.Name, Description: c.Description}
+		out[i].AtOnce = string(c.Meta[acpview.MetaAtOnce]) == "true"
 		if c.Input != nil && c.Input.Unstructured != nil {
 			out[i].Hint = c.Input.Unstructured.Hint
 		}

@@ -3,6 +3,7 @@
 package acpclient
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -57,6 +58,7 @@ type folder struct {
 	next     int
 	inTurn   bool
 	messages []string // the agent's, of this turn
+	waiting  []string // entities of the prompts that wait
 
 	echo  string // what the user has said in this turn, as far as the agent has not repeated it
 	heard int    // bytes of it that it has
@@ -349,6 +351,12 @@ func (f *folder) summary(c *acp.CompactionSummaryChunk) {
 }
 
 func (f *folder) info(u *acp.SessionInfoUpdate) {
+	if all, ok := acpview.WaitingOf(u); ok {
+		f.wait(all)
+	}
+	if u.Title.IsZero() && u.UpdatedAt.IsZero() {
+		return
+	}
 	e := view.Entity{ID: SessionID, Kind: view.Session}
 	if known := f.view.Get(SessionID); known != nil {
 		e = *known
@@ -361,6 +369,21 @@ func (f *folder) info(u *acp.SessionInfoUpdate) {
 		e.Updated, _ = time.Parse(time.RFC3339, text) // the zero time if it is none
 	}
 	f.put(&e)
+}
+
+// wait takes over which prompts wait.
+func (f *folder) wait(all []*view.Entity) {
+	before := f.waiting
+	f.waiting = nil
+	for _, e := range all {
+		f.waiting = append(f.waiting, e.ID)
+		f.put(e)
+	}
+	for _, id := range before {
+		if !slices.Contains(f.waiting, id) {
+			_ = f.view.Apply(view.Change{Op: view.Remove, ID: id})
+		}
+	}
 }
 
 // setMode sets the current mode. It changes nothing else.

@@ -260,4 +260,6 @@ type SlashCommand struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Hint        string `json:"hint,omitempty"`
+	// AtOnce is set if the command can be carried out while a turn runs.
+	AtOnce bool `json:"at_once,omitempty"`
 }

@@ -268,6 +268,9 @@ func (c *console) effects(ctx context.Context) {
 			c.work.Go(func() { c.picture(ctx) })
 		case screen.Steer:
 			c.steer(ctx, e.Text)
+		case screen.Command:
+			session := c.session
+			c.work.Go(func() { c.command(ctx, session, e.Text) })
 		case screen.LoadSession:
 			c.work.Go(func() { c.open(ctx, acp.SessionID(e.Text)) })
 		}
@@ -335,6 +338,18 @@ func (c *console) end(turn *acpclient.Turn, err error) {
 		c.err = err
 	}
 	c.model.End(time.Now(), problem)
+}
+
+// command has the agent carry out a command that needs no turn.
+func (c *console) command(ctx context.Context, session *acpclient.Session, line string) {
+	said, err := session.Command(ctx, line)
+	c.call(func() {
+		if err != nil {
+			c.model.Note("! "+explain(err), text.Style{Color: text.Yellow})
+			return
+		}
+		c.model.Told(said)
+	})
 }
 
 // set sets an option of the session: "ID VALUE".

@@ -123,8 +123,10 @@ func (c *console) listSessions(ctx context.Context, now acp.SessionID) {
 func (t *talk) command(ctx context.Context, line string) bool {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
-	if e := t.session.Snapshot().Get(acpclient.CommandsID); e != nil && slices.ContainsFunc(e.Slash, func(c view.SlashCommand) bool { return "/"+c.Name == name }) {
-		return false
+	if e := t.session.Snapshot().Get(acpclient.CommandsID); e != nil {
+		if i := slices.IndexFunc(e.Slash, func(c view.SlashCommand) bool { return "/"+c.Name == name }); i >= 0 {
+			return e.Slash[i].AtOnce && t.atOnce(ctx, strings.TrimSpace(line))
+		}
 	}
 	if name != "/new" && name != "/sessions" || name == "/new" && rest != "" {
 		return false
@@ -142,6 +144,21 @@ func (t *talk) command(ctx context.Context, line string) bool {
 	}
 	if err != nil {
 		t.out.Fail(explain(err))
+	}
+	return true
+}
+
+// atOnce has the agent carry out a command that needs no turn.
+func (t *talk) atOnce(ctx context.Context, line string) bool {
+	said, err := t.session.Command(ctx, line)
+	if err != nil {
+		t.out.Fail(explain(err))
+		return true
+	}
+	for line := range strings.Lines(strings.TrimSpace(said)) {
+		if line = strings.TrimSpace(line); line != "" {
+			t.out.Note(line)
+		}
 	}
 	return true
 }

@@ -26,8 +26,9 @@ type Tool struct {
 	Idempotent bool
 }
 
-// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /permissions, /cost, /undo and /export. /mode
-// and /model are offered if there is something to choose from. prices may be nil. Then /cost shows only tokens.
+// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /permissions,
+// /waiting, /cost, /undo and /export. /mode and /model are offered if there is something to choose
+// from. prices may be nil. Then /cost shows only tokens.
 func BuiltIns(prices model.PriceTable) []Command {
 	return []Command{
 		{Name: "help", Description: "List the commands.", Run: help},
@@ -38,6 +39,7 @@ func BuiltIns(prices model.PriceTable) []Command {
 			Name: "permissions", Description: "List the rules that decide about calls, or take one back.",
 			Hint: "remove NUMBER", Run: permissions,
 		},
+		WaitingCommand(),
 		{Name: "cost", Description: "Show what the session has used.", Run: func(_ context.Context, call *CommandCall) (agent.CommandResult, error) {
 			return cost(call, prices)
 		}},

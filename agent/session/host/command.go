@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// Command is a slash command of the program. Those of the agent and its capabilities come before it, if they have the same name. See
-// [BuiltIns] and [Templates] for commands that are there.
+// Command is a slash command of the program. Those of the agent and its capabilities come before
+// it, if they have the same name. See [BuiltIns] and [Templates] for commands that are there.
 type Command struct {
 	// Name follows the slash: letters, digits, and characters of "_-.:". Description describes the
 	// command in one line. Hint tells users what to type after the name; it is empty if the command
@@ -28,6 +28,9 @@ type Command struct {
 	// Run runs the command in the session's turn. Its result has the same effects as the result of
 	// an agent's command.
 	Run func(ctx context.Context, call *CommandCall) (agent.CommandResult, error)
+	// AtOnce is set for commands that need no turn, so that they can be carried out while one runs:
+	// see [Session.AtOnce]. They get no Messages then, and only the Notice of the result counts.
+	AtOnce bool
 }
 
 // CommandCall is a command that a user has entered.
@@ -48,7 +51,7 @@ func (s *Session) Commands() []view.SlashCommand {
 	for _, c := range s.programs() {
 		taken := slices.ContainsFunc(all, func(other view.SlashCommand) bool { return other.Name == c.Name })
 		if !taken && (c.Offered == nil || c.Offered(s)) {
-			all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint})
+			all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint, AtOnce: c.AtOnce})
 		}
 	}
 	return all
@@ -95,7 +98,8 @@ func isName(name string) bool {
 	})
 }
 
-// isCommand reports whether parts begin with a slash command. It waits for its turn, also where prompts steer.
+// isCommand reports whether parts begin with a slash command. It waits for its turn, also where
+// prompts steer.
 func (s *Session) isCommand(parts []model.Part) bool {
 	if len(parts) == 0 || parts[0].Kind != model.PartUser {
 		return false
@@ -106,7 +110,8 @@ func (s *Session) isCommand(parts []model.Part) bool {
 	return ok && isName(name) && (s.host.explains() || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
 }
 
-// dispatch carries out the command that a text begins with. It reports false if that is an ordinary prompt.
+// dispatch carries out the command that a text begins with. It reports false if that is an ordinary
+// prompt.
 func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bool, err error) {
 	res, ok, err = s.instance.command(t.ctx, text, t.c.Messages())
 	if ok || !s.host.explains() {
@@ -134,6 +139,54 @@ func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bo
 	return res, true, nil
 }
 
+// AtOnce carries out the command that a text begins with, if it is one of the program with
+// [Command].AtOnce, and returns what the user is told: its notice, or its error. It does not wait
+// for turns, here or in other processes, and nothing is recorded. ok is false if there is no such
+// command.
+func (s *Session) AtOnce(ctx context.Context, text string) (notice string, ok bool) {
+	c, args := s.atOnce(text)
+	if c == nil {
+		return "", false
+	}
+	res, err := func() (res agent.CommandResult, err error) {
+		defer recovered(&err)
+		if c.Hint == "" && args != "" {
+			return res, agent.ErrCommandArgs
+		}
+		return c.Run(ctx, &CommandCall{Session: s, Args: args})
+	}()
+	if err != nil {
+		err = fmt.Errorf("/%s: %w", c.Name, err)
+		s.logCommand(err)
+		return s.host.commandText(err), true
+	}
+	return res.Notice, true
+}
+
+// IsAtOnce reports whether a text begins with a command that [Session.AtOnce] carries out.
+func (s *Session) IsAtOnce(text string) bool {
+	c, _ := s.atOnce(text)
+	return c != nil
+}
+
+func (s *Session) atOnce(text string) (c *Command, args string) {
+	name, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return nil, ""
+	}
+	name, args, _ = strings.Cut(name, " ")
+	name = strings.TrimSpace(name)
+	if slices.ContainsFunc(s.host.core.commands(), func(c view.SlashCommand) bool { return c.Name == name }) {
+		return nil, "" // the agent's comes first
+	}
+	all := s.programs()
+	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && c.AtOnce && (c.Offered == nil || c.Offered(s)) })
+	if i < 0 {
+		return nil, ""
+	}
+	return &all[i], strings.TrimSpace(args)
+}
+
 // unknown explains that a command does not exist.
 func (s *Session) unknown(name string) string {
 	var names []string
@@ -150,8 +203,9 @@ func (s *Session) unknown(name string) string {
 	return text + " Commands: " + strings.Join(names, ", ") + ". To send the text as it is, begin it with a space."
 }
 
-// command carries out the slash command that a prompt begins with, and returns what the agent is given in its place. more is false if no run
-// follows. An error of the command, such as one about its arguments, is shown to the user.
+// command carries out the slash command that a prompt begins with, and returns what the agent is
+// given in its place. more is false if no run follows. An error of the command, such as one about
+// its arguments, is shown to the user.
 func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.Content, more bool, err error) {
 	c := t.c
 	parts, shown = p.Parts, p.Shown

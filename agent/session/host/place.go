@@ -10,8 +10,9 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Place is where a session has its files and commands: on this machine ([Local]), or in an editor. [Config].Deps makes
-// dependencies that work there. An open session has one place: see [Session.Place].
+// Place is where a session has its files and commands: on this machine ([Local]), or in an editor.
+// [Config].Deps makes dependencies that work there. An open session has one place: see
+// [Session.Place].
 type Place interface {
 	// Key tells places apart: "local", or "editor:" and a name of the connection.
 	Key() string
@@ -24,15 +25,16 @@ func (local) Key() string { return "local" }
 // Local is this machine.
 var Local Place = local{}
 
-// Place returns the place of the session, which the first [Host.Open] decides. It changes between turns only: see [Session.Move].
+// Place returns the place of the session, which the first [Host.Open] decides. It changes between
+// turns only: see [Session.Move].
 func (s *Session) Place() Place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.place
 }
 
-// Move gives the session another place. It releases the dependencies, and the next use makes them anew. It fails with [ErrBusy] while a
-// turn is running.
+// Move gives the session another place. It releases the dependencies, and the next use makes them
+// anew. It fails with [ErrBusy] while a turn is running.
 func (s *Session) Move(ctx context.Context, to Place) error {
 	done, err := s.quiet(ctx)
 	if err != nil {
@@ -51,7 +53,8 @@ func (s *Session) Move(ctx context.Context, to Place) error {
 
 // Tied ends with the dependencies of a session: see [Session.Tie].
 type Tied interface {
-	// Busy reports whether an idle session keeps its dependencies, for example because a command is running.
+	// Busy reports whether an idle session keeps its dependencies, for example because a command is
+	// running.
 	Busy() bool
 	// Close is called once, after [Config].Release, or when Deps has failed.
 	Close(ctx context.Context) error
@@ -60,7 +63,8 @@ type Tied interface {
 // Tie ties something to the dependencies that are being made. Call it only in [Config].Deps.
 func (s *Session) Tie(t Tied) { s.tied = append(s.tied, t) }
 
-// Deps returns what [Config].Deps has made, and nil while the session has no dependencies because it is idle.
+// Deps returns what [Config].Deps has made, and nil while the session has no dependencies because
+// it is idle.
 func (s *Session) Deps() any {
 	if d := s.deps.Load(); d != nil {
 		return *d
@@ -80,7 +84,8 @@ func (s *Session) untie(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// join opens a session that is open. Of one that is being closed, or could not be opened, it waits for the end and reports false.
+// join opens a session that is open. Of one that is being closed, or could not be opened, it waits
+// for the end and reports false.
 func (s *Session) join(ctx context.Context) (bool, error) {
 	if err := s.enter(ctx); err != nil { // until whoever opens it has it open
 		return false, err
@@ -157,13 +162,15 @@ func (s *Session) moved(ctx context.Context, to Place) error {
 	return err
 }
 
-// listener is told of settings and titles.
+// listener is told of settings, titles and prompts that wait.
 type listener struct {
 	f func(context.Context, *view.Entity)
 }
 
-// Announce calls f when the settings or the title of the session have changed, until stop is called. f must not call methods of the
-// session that wait for turns.
+// Announce calls f when the settings or the title of the session have changed, until stop is
+// called. When other prompts wait than before, it calls f with an entity of the kind [view.Waiting]
+// that has nothing else: [Session.Waiting] has the prompts. f must not call methods of the session
+// that wait for turns. Calls may be concurrent.
 func (s *Session) Announce(f func(ctx context.Context, e *view.Entity)) (stop func()) {
 	l := &listener{f}
 	s.mu.Lock()

@@ -209,6 +209,10 @@ func (s *Session) settingsEntity() *view.Entity {
 // announce shows an entity that belongs to the session as a whole.
 func (s *Session) announce(ctx context.Context, c *conversation, e *view.Entity) {
 	c.Show(e)
+	s.tellListeners(ctx, e)
+}
+
+func (s *Session) tellListeners(ctx context.Context, e *view.Entity) {
 	s.mu.Lock()
 	all := slices.Clone(s.listeners)
 	s.mu.Unlock()

@@ -16,77 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/toolset"
 )
-
-// Prompt is the input of a turn.
-type Prompt struct {
-	// Parts are the prompt. A text that begins with a slash may be a command, unless Plain is set.
-	Parts []model.Part
-	// Plain passes the text to the agent even if it begins with a slash.
-	Plain bool
-	// Shown is the user's text, if the parts differ from it.
-	Shown []view.Content
-	// Meta is for [Config].RunOptions.
-	Meta any
-	// Options are options of the run. Those of [Config].RunOptions follow them.
-	Options []agent.RunOption
-
-	// Asker is asked about calls that need approval, in addition to those who watch the session. The context of its
-	// question ends with the cause [ErrDecided] if the question is answered with [Session.Decide].
-	Asker toolset.Asker
-	// Defer ends the run pending when a call needs approval, without asking. Questions of tools are still asked.
-	Defer bool
-	// Wait makes questions wait for [Session.Decide] if there is no Asker, or it cannot ask.
-	// Otherwise the run ends pending.
-	Wait bool
-
-	// AfterAnswers refuses the prompt with [ErrAsked] if calls of a pending run wait for approval
-	// when the turn would begin.
-	// Otherwise it takes the place of the answers.
-	AfterAnswers bool
-
-	// Queued, if not nil, is called when the prompt waits in the session's inbox: see [Waiting].
-	Queued func()
-	// Began, if not nil, is called when the turn begins, and Ending when the run has ended. The result of Ending is
-	// shown to the user as a warning. More returns parts to append to the prompt, after a command has been expanded.
-	// All are called on the goroutine of the turn.
-	Began  func(t *Turn)
-	More   func(t *Turn) []model.Part
-	Ending func(t *Turn, o *Outcome) (notice string)
-	// Show, if not nil, is called when the turn has changed what the session shows: see [Turn.Fold]. The run waits for
-	// it.
-	Show func()
-	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
-	Observe func(*agent.Event)
-
-	// resume marks the turn that resumes a pending run, without a prompt.
-	resume bool
-}
-
-// Outcome is how a turn ended.
-type Outcome struct {
-	// Turn is the id of the turn and of its run. It is empty if the turn did not begin.
-	Turn string
-	// Reason is one of the reasons of package transcript.
-	Reason string
-	// Finish is the finish reason of the last response.
-	Finish model.FinishReason
-	// Steered reports that the running turn has read the prompt. The other fields describe that
-	// turn.
-	Steered bool
-	// Unread are the parts of each [Session.Steer] to this turn that the run has not read, in order. Prompt.Ending can tell the user.
-	Unread [][]model.Part
-	// Elsewhere reports that another process has run the turn, because it had the session. Turn and Reason describe it; what it has said
-	// is what the session shows.
-	Elsewhere bool
-	// Titled reports that this turn gave the session its title.
-	Titled bool
-	// Err is the error of the run. It is nil if the run has an output, or if a command needed no run.
-	Err error
-	// Failure is the text of Err for users: see [Config].ErrorText. It is empty if Err is nil.
-	Failure string
-}
 
 // Turn is a prompt from its admission to its end.
 type Turn struct {
@@ -175,8 +105,8 @@ func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 	return t.Run(p), nil
 }
 
-// Cancel stops the turn that is running, also in another process. Prompts that wait stay: see [Session.RemoveWaiting]. It does not wait for
-// the turn to end.
+// Cancel stops the turn that is running, also in another process. Prompts that wait stay: see
+// [Session.RemoveWaiting]. It does not wait for the turn to end.
 func (s *Session) Cancel() {
 	if s.cancelHere() || !s.host.kept {
 		return
@@ -206,9 +136,9 @@ func (s *Session) cancelHere() bool {
 	return false
 }
 
-// Steer passes parts to the running turn, which reads them with its next request, or to one that was admitted and has
-// not begun. It reports whether a turn took them. If that turn ends before it has read them, they are in its
-// [Outcome].Unread.
+// Steer passes parts to the running turn, which reads them with its next request, or to one that
+// was admitted and has not begun. It reports whether a turn took them. If that turn ends before it
+// has read them, they are in its [Outcome].Unread.
 func (s *Session) Steer(parts ...model.Part) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,14 +181,15 @@ func (t *Turn) Context() context.Context { return t.ctx }
 // Cancel cancels the turn.
 func (t *Turn) Cancel(cause error) { t.cancel(cause) }
 
-// Notice shows the user a message that is not part of the conversation. class is info, warning or error. Call it only
-// in Began or Ending.
+// Notice shows the user a message that is not part of the conversation. class is info, warning or
+// error. Call it only in Began or Ending.
 func (t *Turn) Notice(class, title string) {
 	t.c.Notice(class, title)
 	t.shown()
 }
 
-// Say shows a message of the agent that is not part of the conversation. Call it only in Began or Ending.
+// Say shows a message of the agent that is not part of the conversation. Call it only in Began or
+// Ending.
 func (t *Turn) Say(text string) {
 	t.c.Say(text)
 	t.shown()
@@ -270,19 +201,20 @@ func (t *Turn) shown() {
 	}
 }
 
-// Fold returns what the session shows, for those who follow the turn. Call it only in Began and Show. It must not be
-// changed.
+// Fold returns what the session shows, for those who follow the turn. Call it only in Began and
+// Show. It must not be changed.
 func (t *Turn) Fold() *view.Fold { return t.c.Fold() }
 
-// Emit shows a change that a tool has emitted in the words of a surface, with the event that has it. It reports false
-// if tools cannot show that, or the turn has ended. Any goroutine may call it.
+// Emit shows a change that a tool has emitted in the words of a surface, with the event that has
+// it. It reports false if tools cannot show that, or the turn has ended. Any goroutine may call it.
 func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
 	now := t.live.Load()
 	return now != nil && now.Emit(e, &c)
 }
 
-// Report adds what a surface knows about an entity: see [transcript.Projector.Report]. Any goroutine may call it
-// while the turn runs. Show is not called for it. It reports false if the turn has ended.
+// Report adds what a surface knows about an entity: see [transcript.Projector.Report]. Any
+// goroutine may call it while the turn runs. Show is not called for it. It reports false if the
+// turn has ended.
 func (t *Turn) Report(e *view.Entity) bool {
 	c := t.live.Load()
 	if c != nil {
@@ -291,8 +223,8 @@ func (t *Turn) Report(e *view.Entity) bool {
 	return c != nil
 }
 
-// Call returns a tool call as it is shown now, nil if it is not known, and the name of the agent inside another call
-// whose call it is. Any goroutine may call it.
+// Call returns a tool call as it is shown now, nil if it is not known, and the name of the agent
+// inside another call whose call it is. Any goroutine may call it.
 func (t *Turn) Call(id string) (call *view.Entity, agent string) {
 	if c := t.live.Load(); c != nil {
 		return c.Call(id)
@@ -300,8 +232,8 @@ func (t *Turn) Call(id string) (call *view.Entity, agent string) {
 	return nil, ""
 }
 
-// Abandon shows that the open calls of the turn are not waited for, because they ignore that it was cancelled. Any
-// goroutine may call it.
+// Abandon shows that the open calls of the turn are not waited for, because they ignore that it was
+// cancelled. Any goroutine may call it.
 func (t *Turn) Abandon() {
 	if c := t.live.Load(); c != nil {
 		c.Abandon()
@@ -358,7 +290,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	}
 	o = &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
-	defer t.leave()
+	defer t.leave(&p)
 	if t.delegates(&p) {
 		return t.delegate(&p, o)
 	}
@@ -366,6 +298,9 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		o.Err = t.put(&p)
 	}
 	t.wait()
+	if p.Next != nil {
+		p.Next()
+	}
 	if o.Err == nil {
 		o.Err = context.Cause(t.ctx)
 	}
@@ -388,7 +323,8 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	return o
 }
 
-// begin waits until the turn can begin: until no other process has the session, if the prompt may wait.
+// begin waits until the turn can begin: until no other process has the session, if the prompt may
+// wait.
 func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 	for {
 		if err := t.reread(p); err != nil {
@@ -423,8 +359,8 @@ func (t *Turn) newID() string {
 	return t.id
 }
 
-// Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its answers. Parts of
-// the prompt are ignored. Its other fields apply.
+// Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its
+// answers. Parts of the prompt are ignored. Its other fields apply.
 func (t *Turn) Resume(p Prompt) *Outcome {
 	p.Parts, p.Shown, p.resume, t.resumes = nil, nil, true, true
 	return t.Run(p)
@@ -452,7 +388,8 @@ func (t *Turn) openInbox() *agent.Inbox {
 	return t.inbox
 }
 
-// closeInbox marks the turns whose prompts were not read, and returns the unread parts of [Session.Steer].
+// closeInbox marks the turns whose prompts were not read, and returns the unread parts of
+// [Session.Steer].
 func (t *Turn) closeInbox() (unread [][]model.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

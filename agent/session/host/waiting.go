@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -20,8 +21,10 @@ import (
 // process has the session next runs it, once. The session shows it as an entity of the kind
 // [view.Waiting], whose Digest is the version.
 type Waiting struct {
-	// ID identifies the prompt, and later its turn.
-	ID string
+	// ID identifies the prompt, and later its turn. Pos is its place in the inbox, which stays;
+	// there are gaps.
+	ID  string
+	Pos int64
 	// Version changes with the prompt: see [Session.EditWaiting].
 	Version int64
 	// Time is when it was sent, By names the process that has sent it.
@@ -46,18 +49,23 @@ func waitingOf(i *session.Item) (*Waiting, error) {
 	if err := json.Unmarshal(i.Data, &data); err != nil {
 		return nil, fmt.Errorf("host: the prompt %s in the inbox: %w", i.ID, err)
 	}
-	return &Waiting{i.ID, i.Version, i.Time, i.By, data.Parts, data.Shown, data.Plain}, nil
+	return &Waiting{i.ID, i.Pos, i.Version, i.Time, i.By, data.Parts, data.Shown, data.Plain}, nil
 }
 
 // entity is what the session shows of the prompt.
 func (w *Waiting) entity() *view.Entity {
-	shown := w.Shown
-	if shown == nil {
-		shown = transcript.Contents(w.Parts)
-	}
 	return &view.Entity{
-		ID: transcript.WaitingID(w.ID), Kind: view.Waiting, Role: view.User, Content: shown, Digest: strconv.FormatInt(w.Version, 10),
+		ID: transcript.WaitingID(w.ID), Kind: view.Waiting, Role: view.User, Content: w.Content(),
+		Digest: strconv.FormatInt(w.Version, 10),
 	}
+}
+
+// Content returns what users are shown of the prompt.
+func (w *Waiting) Content() []view.Content {
+	if w.Shown != nil {
+		return w.Shown
+	}
+	return transcript.Contents(w.Parts)
 }
 
 // Waiting returns the prompts of the session that wait for their turns, in order, whichever process
@@ -94,14 +102,14 @@ func (s *Session) EditWaiting(ctx context.Context, id string, version int64, par
 	if err == nil {
 		_, err = s.host.store.Change(ctx, s.id, id, version, data)
 	}
-	s.hear()
+	s.changedWaiting(ctx)
 	return err
 }
 
 // RemoveWaiting removes a prompt that waits, like [Session.EditWaiting] changes it.
 func (s *Session) RemoveWaiting(ctx context.Context, id string, version int64) error {
 	_, err := s.host.store.Change(ctx, s.id, id, version, nil)
-	s.hear()
+	s.changedWaiting(ctx)
 	return err
 }
 
@@ -111,6 +119,7 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 	if err != nil {
 		return // whoever hears of the next change shows them
 	}
+	s.announceWaiting(ctx, all)
 	c.showing.Lock()
 	defer c.showing.Unlock()
 	there := map[string]bool{}
@@ -131,6 +140,29 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 			delete(c.waiting, id)
 			c.Hide(id)
 		}
+	}
+}
+
+// changedWaiting has everybody look at the prompts that wait.
+func (s *Session) changedWaiting(ctx context.Context) {
+	if all, err := s.Waiting(context.WithoutCancel(ctx)); err == nil {
+		s.announceWaiting(ctx, all)
+	}
+	s.hear()
+}
+
+// announceWaiting tells those who listen to the session if other prompts wait than before.
+func (s *Session) announceWaiting(ctx context.Context, all []*Waiting) {
+	now := map[string]int64{}
+	for _, w := range all {
+		now[w.ID] = w.Version
+	}
+	s.mu.Lock()
+	same := maps.Equal(s.announced, now)
+	s.announced = now
+	s.mu.Unlock()
+	if !same {
+		s.tellListeners(ctx, &view.Entity{Kind: view.Waiting})
 	}
 }
 
@@ -161,7 +193,7 @@ func (t *Turn) put(p *Prompt) error {
 	if p.Queued != nil {
 		p.Queued()
 	}
-	s.hear()
+	s.changedWaiting(ctx)
 	s.wakeRunner(ctx)
 	return nil
 }
@@ -224,8 +256,10 @@ func (t *Turn) consume() error {
 
 // leave removes the prompt of a turn that was cancelled before it began. If the session is closed
 // instead, the prompt stays.
-func (t *Turn) leave() {
-	if t.item == nil || !errors.Is(context.Cause(t.ctx), ErrCancelled) {
+func (t *Turn) leave(p *Prompt) {
+	cause := context.Cause(t.ctx)
+	withdrawn := errors.Is(cause, ErrCancelled) || cause != nil && p.Withdrawn != nil && p.Withdrawn(cause)
+	if t.item == nil || !withdrawn {
 		return
 	}
 	ctx := context.WithoutCancel(t.ctx)

@@ -16,7 +16,7 @@ import (
 // are shown elsewhere.
 func visible(e *view.Entity) bool {
 	switch e.Kind {
-	case view.Usage, view.Options, view.Commands, view.Session:
+	case view.Usage, view.Options, view.Commands, view.Session, view.Waiting:
 		return false
 	case view.Question:
 		return e.Status.Ended()

@@ -74,6 +74,7 @@ func (m *Model) drawInput(f *Frame) []text.Line {
 		}
 		lines = append(lines, text.Cut(text.Of("  next: "+text.OneLine(s), render.Dim), m.width))
 	}
+	lines = append(lines, m.drawWaiting()...)
 	lines = append(lines, text.Of(strings.Repeat("─", m.width), render.Dim))
 	all, row, column := m.buffer.Layout(max(m.width-2, 2))
 	most := max(m.height/3, 1)

@@ -29,6 +29,7 @@ Ctrl-A E B F K U W Y _, Alt-B F D: editing as in a shell
 /keys          this list, also if the agent has its own /help
 /new           begins a new conversation
 /sessions      lists the agent's sessions; /sessions NUMBER continues one
+/waiting       prompts that wait at the agent, if it has this command; edit N TEXT, remove N
 /set           what can be set; /set ID VALUE sets it
 /quit          leaves`
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/app/internal/term/screen"
 )
 
@@ -197,6 +198,14 @@ var helped = map[string]func(t *testing.T, d *desk){
 		d.SetSessions([]screen.Session{{ID: "a", When: "now", Title: "one"}})
 		d.typed("/sessions 1\r")
 		require.Equal(t, []screen.Effect{{Do: screen.ListSessions}, {Do: screen.LoadSession, Text: "a"}}, d.done())
+	},
+	"/waiting": func(t *testing.T, d *desk) {
+		d.updates(acp.SessionUpdate{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{AvailableCommands: []acp.AvailableCommand{
+			{Name: "waiting", Meta: map[string]json.RawMessage{acpview.MetaAtOnce: json.RawMessage("true")}},
+		}}})
+		d.Begin(d.now)
+		d.typed("/waiting edit 2 x\r")
+		require.Equal(t, []screen.Effect{{Do: screen.Command, Text: "/waiting edit 2 x"}}, d.done(), "also while a turn runs")
 	},
 	"/set": func(t *testing.T, d *desk) {
 		d.typed("/set mode plan\r")

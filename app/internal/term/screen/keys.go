@@ -316,7 +316,7 @@ func (m *Model) enter() bool {
 	m.history.Add(line)
 	m.buffer.Set("")
 	m.popup = popup{}
-	if m.command(strings.TrimSpace(line)) {
+	if m.command(strings.TrimSpace(line)) || m.needsNoTurn(strings.TrimSpace(line)) {
 		return true
 	}
 	if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok && strings.TrimSpace(command) != "" {

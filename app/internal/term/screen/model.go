@@ -76,6 +76,7 @@ const (
 	Edit    // the input in the person's editor: Text. See [Model.SetInput]
 	Picture // takes a picture from the clipboard. See [Model.InsertMention]
 	Steer   // passes a message to the running turn: Text. See [Model.Later]
+	Command // a command of the agent that needs no turn: Text. See [Model.Told]
 )
 
 // Model is the screen. It is not safe for concurrent use.
@@ -97,6 +98,7 @@ type Model struct {
 	files    []string
 	listed   bool
 	commands []edit.Candidate
+	atOnce   map[string]bool // commands that need no turn
 	settings []view.Setting
 	usage    string
 
@@ -105,6 +107,7 @@ type Model struct {
 	since            time.Time // the turn began
 	doing            string    // what is running
 	queue            []string
+	waiting          []*view.Entity // prompts that wait for their turns at the agent, in order
 
 	questions []*question
 	field     *field    // that is asked for
@@ -182,6 +185,7 @@ func (m *Model) Update(now time.Time, changes []view.Change) {
 	for i := range changes {
 		e := changes[i].Entity
 		if e == nil {
+			m.waits(changes[i].ID, nil)
 			continue
 		}
 		switch e.Kind {
@@ -196,13 +200,16 @@ func (m *Model) Update(now time.Time, changes []view.Change) {
 			if e.Status.Ended() {
 				m.doing = ""
 			}
+		case view.Waiting:
+			m.waits(e.ID, e)
 		case view.Usage:
 			m.usage = render.Usage(e.Usage)
 		case view.Options:
 			m.settings = e.Settings
 		case view.Commands:
-			m.commands = nil
+			m.commands, m.atOnce = nil, map[string]bool{}
 			for _, c := range e.Slash {
+				m.atOnce["/"+c.Name] = c.AtOnce
 				m.commands = append(m.commands, edit.Candidate{Text: "/" + text.OneLine(c.Name), Note: text.OneLine(c.Description)})
 			}
 		}

@@ -62,7 +62,7 @@ func (m *Model) Opened(note string, opened bool) {
 		m.doc = render.NewDocument(m.config.Dir)
 		m.doc.Expand(expanded)
 		m.follow, m.top = true, render.Pos{}
-		m.commands, m.settings, m.usage = nil, []view.Setting(nil), ""
+		m.commands, m.atOnce, m.waiting, m.settings, m.usage = nil, nil, nil, []view.Setting(nil), ""
 	}
 	if note != "" {
 		style := render.Dim
