@@ -37,6 +37,9 @@ var crews = flag.Int("crews", 2, "how many runs with an agent in the background 
 
 const crewEnv = "PONTE_TEMPORALENGINE_CREW"
 
+// slowCrew is the number of a crew whose requests take time.
+const slowCrew = "1000"
+
 // crew is an agent that has another one work in the background, works itself, and waits for it. Its
 // answer is what its calls returned. All of it takes 7 requests of 10 tokens.
 func crew(log string) *agent.Agent[deps, string] {
@@ -69,6 +72,9 @@ func crew(log string) *agent.Agent[deps, string] {
 				return nil, err
 			}
 			time.Sleep(time.Duration(10+mathrand.IntN(40)) * time.Millisecond)
+			if n == slowCrew {
+				time.Sleep(500 * time.Millisecond)
+			}
 			resp := model.Response(steps[step](n, told))
 			resp.Usage = model.Usage{InputTokens: 10}
 			return resp, nil

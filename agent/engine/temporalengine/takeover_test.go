@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,4 +77,42 @@ func TestTurnsAreTakenUpWithinTheHeartbeat(t *testing.T) {
 	require.NotEmpty(t, times)
 	slices.Sort(times)
 	require.Less(t, times[len(times)/2], w.Heartbeat+slices.Max(begins))
+}
+
+// TestRunsAreTakenUpAfterTheHeartbeat kills the worker that executes a step of a workflow. The
+// server has another one execute it when it has missed a heartbeat, and when its next timer is due.
+func TestRunsAreTakenUpAfterTheHeartbeat(t *testing.T) {
+	c := dial(t, new(temporalengine.MemoryBlobs))
+	w := sessionWorker{
+		Address: shared.server.address, Queue: t.Name() + fmt.Sprint(time.Now().UnixNano()),
+		Log: filepath.Join(t.TempDir(), "log"),
+	}
+	number, err := strconv.Atoi(slowCrew)
+	require.NoError(t, err)
+	run := crewOfWorkflows(t, w)
+	workers := []*exec.Cmd{startWorker(t, crewEnv, w), startWorker(t, crewEnv, w)}
+	ended := make(chan error, 1)
+	go func() { ended <- run(number) }()
+	asked := func() int {
+		data, _ := os.ReadFile(w.Log)
+		return strings.Count(string(data), "asked ")
+	}
+	require.Eventually(t, func() bool { return asked() == 1 }, time.Minute, time.Millisecond)
+	d, err := c.DescribeWorkflowExecution(t.Context(), fmt.Sprint(w.Queue, number), "")
+	require.NoError(t, err)
+	require.Len(t, d.GetPendingActivities(), 1)
+	for i, worker := range workers {
+		pid := fmt.Sprint(worker.Process.Pid, "@")
+		if strings.HasPrefix(d.GetPendingActivities()[0].GetLastWorkerIdentity(), pid) {
+			require.NoError(t, worker.Process.Kill())
+			_ = worker.Wait()
+			workers[i] = startWorker(t, crewEnv, w)
+		}
+	}
+	killed := time.Now()
+	require.Eventually(t, func() bool { return asked() == 2 }, time.Minute, time.Millisecond)
+	took := time.Since(killed)
+	t.Logf("heartbeat %v: the step was executed again after %v", heartbeat, took)
+	require.Less(t, took, 4*heartbeat)
+	require.NoError(t, <-ended)
 }
