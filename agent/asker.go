@@ -22,6 +22,8 @@ func WithAsker(a toolset.Asker) RunOption {
 // seat makes a run and the runs inside it ask one question at a time.
 type seat struct {
 	asker toolset.Asker
+	// behind is the asker without the approvals of policies; nil if there are none.
+	behind toolset.Asker
 
 	mu   sync.Mutex
 	turn chan struct{} // holds a token while a question is open; nil until the first one

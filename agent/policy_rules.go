@@ -168,19 +168,21 @@ func (r *rules) named(err error) error {
 	return err
 }
 
-// seat implements [governor]. The seat of the run around has the approvals of the policies of that
-// run already.
+// seat implements [governor]. A run inside asks the person of the run around, and has all approvals
+// before that: those of the run around come first.
 func (r *rules) seat(place, asking *seat) *seat {
 	asker, inherits := place.asker, asking != nil && asking != place
 	if inherits {
-		asker = asking.asker
+		if asker = asking.behind; asker == nil {
+			asker = asking.asker
+		}
 	}
 	if asker == nil {
 		asker = toolset.AskerFuncs{}
 	}
-	layers := 0
+	behind, own := asker, false
 	for _, p := range slices.Backward(r.policies) {
-		if p.approvals == nil || inherits && p.inherited {
+		if p.approvals == nil {
 			continue
 		}
 		var err error
@@ -188,12 +190,12 @@ func (r *rules) seat(place, asking *seat) *seat {
 			r.fail(err)
 			return asking
 		}
-		layers++
+		own = own || !inherits || !p.inherited
 	}
-	if layers == 0 {
+	if !own {
 		return asking
 	}
-	if place.asker = asker; inherits { // the questions of both wait for one another
+	if place.asker, place.behind = asker, behind; inherits { // the questions of both wait for one another
 		place.turn = asking.queue()
 	}
 	return place

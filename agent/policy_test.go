@@ -336,6 +336,38 @@ func TestApprovalsOfPoliciesDecideFirst(t *testing.T) {
 	})
 }
 
+// A policy of an inner agent that allows everything allows nothing that a policy outside has denied, whoever the person is.
+func TestApprovalsOfInnerPoliciesComeAfterThoseOutside(t *testing.T) {
+	allow := func(by string) toolset.Asker {
+		return toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+			return toolset.Decision{Verdict: toolset.VerdictAllow, By: by}, nil
+		}}
+	}
+	dan := agent.NewPolicy(agent.PolicyConfig[any]{Name: "dan", Approvals: func(next toolset.Asker) toolset.Asker { return layered("dan", next) }})
+	all := agent.NewPolicy(agent.PolicyConfig[any]{Name: "all", Approvals: func(toolset.Asker) toolset.Asker { return allow("all") }})
+	for _, person := range []toolset.Asker{nil, allow("person")} {
+		asIn(t, func(t *testing.T, opts ...agent.RunOption) {
+			script := modeltest.Script(modeltest.Say(call("1", "danger"), call("2", "fine")), modeltest.SayText("ok"))
+			inner := newAgent(t, agent.Config[deps, string]{Model: script, Policies: []*agent.Policy{all}}, watched("danger"), watched("fine"))
+			between := newAgent(t, agent.Config[deps, string]{
+				Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "inner", `{"prompt":"go"}`)), modeltest.SayText("ok")),
+			}, agent.AsTool("inner", "", inner, same))
+			outer := newAgent(t, agent.Config[deps, string]{
+				Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "between", `{"prompt":"go"}`)), modeltest.SayText("ok")), Asker: person, Policies: []*agent.Policy{dan},
+			}, agent.AsTool("between", "", between, same))
+			_, err := outer.Run(t.Context(), deps{}, "go", opts...)
+			require.NoError(t, err)
+			by := map[string]string{}
+			for _, p := range script.Requests()[1].Messages[2].Parts {
+				if p.Decision != nil {
+					by[p.Tool] = p.Decision.By
+				}
+			}
+			require.Equal(t, map[string]string{"danger": "dan", "fine": "all"}, by)
+		})
+	}
+}
+
 func TestPolicyOfTheRunAroundEndsThat(t *testing.T) {
 	for name, c := range map[string]struct {
 		outside, inside bool
