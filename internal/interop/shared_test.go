@@ -92,6 +92,13 @@ func movesAbout(t *testing.T, program string, kill bool) {
 	if status, text := web.call("GET", "/api/sessions", ""); status != 200 || !strings.Contains(text, string(s.ID())) || !strings.Contains(text, "replace grey") {
 		t.Fatalf("the list: %d %s", status, text)
 	}
+	if kill { // the browser's server goes on with the turn that was cut off, and the user stops it
+		web.until(path, regexp.MustCompile(`"running":true`))
+		if status, text := web.call("POST", path+"/cancel", ""); status != http.StatusNoContent {
+			t.Fatalf("%d %s", status, text)
+		}
+		web.until(path, regexp.MustCompile(`"running":false`))
+	}
 	if status, text := web.call("POST", path+"/prompts", `{"parts":[{"text":"replace blue with green in colour.txt"}]}`); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, text)
 	}
