@@ -16,10 +16,19 @@ type UIFold struct {
 }
 
 // NewUIFold returns a client that has been shown nothing.
-func NewUIFold(f *view.Fold) *UIFold {
+func NewUIFold(f *view.Fold) *UIFold { return NewUIAnswer(f, "") }
+
+// NewUIAnswer is like NewUIFold, for the answer to a prompt.
+func NewUIAnswer(f *view.Fold, prompt string) *UIFold {
 	u := &UIFold{message: uiMessage{Role: "assistant", Parts: []*uiPart{}}}
-	u.table = newUITable("", f, u.message.add)
+	u.table = newUITable(prompt, f, u.message.add)
 	return u
+}
+
+// LoadedUIAnswer is a client that has loaded what a session shows: its last message.
+func LoadedUIAnswer(f *view.Fold) *UIFold {
+	all := uiMessages(f.Snapshot(), "s")
+	return &UIFold{message: *all[len(all)-1], table: newUITable("", f, nil)}
 }
 
 // Show shows what is new.

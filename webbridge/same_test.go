@@ -44,6 +44,35 @@ func TestStreamsShowWhatIsLoaded(t *testing.T) {
 	}
 }
 
+// What belongs to no answer in particular has the same place in an answer that was followed and in one that is loaded.
+func TestPlanOfEarlierAnswersHasOnePlace(t *testing.T) {
+	var f view.Fold
+	prompt := func(id string) {
+		put(t, &f, view.Entity{ID: id, Kind: view.Message, Role: view.User, Content: []view.Content{{Kind: view.Text, Text: "go on"}}})
+	}
+	said := func(id string) {
+		put(t, &f, view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: "done"}}})
+	}
+	plan := func(status view.Status) {
+		put(t, &f, view.Entity{ID: "plan", Kind: view.Plan, Steps: []view.Step{{Text: "one", Status: status}}})
+	}
+	prompt("prompt:one")
+	said("message:r/1")
+	plan(view.Running)
+	prompt("prompt:two")
+	followed := webbridge.NewUIAnswer(&f, "prompt:two")
+	c := f.Cursor(nil)
+	followed.Show(c)
+	said("message:s/1")
+	followed.Show(c)
+	require.Equal(t, webbridge.LoadedUIAnswer(&f).Parts(), followed.Parts())
+	plan(view.Completed)
+	followed.Show(c)
+	parts := followed.Parts()
+	require.Equal(t, webbridge.LoadedUIAnswer(&f).Parts(), parts)
+	require.Contains(t, parts[0], "data-plan")
+}
+
 // same compares without the order: a call that waits is shown when it runs.
 func same(t *testing.T, want, got []string, what string) {
 	t.Helper()

@@ -4,6 +4,7 @@ package webbridge
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -65,7 +66,7 @@ type uiApproval struct {
 // uiMessages returns what a session shows as UI messages: those that a client has that has followed all of it.
 func uiMessages(s *view.Snapshot, session string) []*uiMessage {
 	all := []*uiMessage{}
-	var ofAll []*view.Entity // what belongs to no answer in particular is shown with the last one
+	var ofAll []*view.Entity // what belongs to no answer in particular comes first in the last one
 	exchanges, fold := Exchanges(s), s.Fold()
 	for i, x := range exchanges {
 		prompt := ""
@@ -75,7 +76,7 @@ func uiMessages(s *view.Snapshot, session string) []*uiMessage {
 		}
 		m := &uiMessage{ID: uiAnswerID(prompt), Role: "assistant", Metadata: &uiMetadata{session}, Parts: []*uiPart{}}
 		if i == len(exchanges)-1 {
-			x.Answer = append(x.Answer, ofAll...)
+			x.Answer = slices.Concat(ofAll, x.Answer)
 		}
 		r := newUITable(prompt, fold, m.add)
 		r.in = true
