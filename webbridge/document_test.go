@@ -3,8 +3,11 @@
 package webbridge_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -127,5 +130,32 @@ func TestDocumentHasEveryField(t *testing.T) {
 			want = append(want, tag)
 		}
 		require.ElementsMatch(t, want, got, name)
+	}
+}
+
+func TestDocumentHasEveryKind(t *testing.T) {
+	source, err := os.ReadFile("../agent/view/entity.go")
+	require.NoError(t, err)
+	page, err := os.ReadFile("chatui/page/src/client/types.ts")
+	require.NoError(t, err)
+	_, union, _ := bytes.Cut(page, []byte("export type Kind ="))
+	union, _, _ = bytes.Cut(union, []byte(";"))
+	for schema, name := range map[string]string{"Entity": "Kind", "Content": "ContentKind"} {
+		var kinds []string
+		for _, m := range regexp.MustCompile(`(?m)^\t\w+ +`+name+` += "(\w+)"`).FindAllSubmatch(source, -1) {
+			kinds = append(kinds, string(m[1]))
+			if name == "Kind" {
+				require.Contains(t, string(union), string(m[1]), "the type Kind in types.ts of the page")
+			}
+		}
+		var s struct {
+			Properties struct {
+				Kind struct {
+					Enum []string `json:"enum"`
+				} `json:"kind"`
+			} `json:"properties"`
+		}
+		require.NoError(t, json.Unmarshal(document().Components.Schemas[schema], &s))
+		require.ElementsMatch(t, kinds, s.Properties.Kind.Enum, "the kinds of %s in openapi.json", schema)
 	}
 }
