@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,9 +29,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(fleetEnv); dir != "" {
-		os.Exit(fleetMain(dir))
-	}
 	leaktest.Main(m)
 }
 

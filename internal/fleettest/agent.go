@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleettest has people talk with an agent through pages and editors, while the processes that
-// serve them are killed.
 package fleettest
 
 import (
@@ -10,94 +8,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
-	"net/http"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
-	"github.com/ponte-go/ponte/webbridge"
 )
-
-const (
-	env   = "PONTE_TEST_FLEET"
-	token = "0123456789abcdef"
-)
-
-// Child does the work of a process, if this is one. TestMain calls it first, and ends if it returns
-// true.
-func Child(open func(spec string) (session.Store, error)) bool {
-	role, rest, ok := strings.Cut(os.Getenv(env), "|")
-	if !ok {
-		return false
-	}
-	marks, spec, _ := strings.Cut(rest, "|")
-	err := serve(role, marks, func() (session.Store, error) { return open(spec) })
-	fmt.Fprintln(os.Stderr, role, err)
-	os.Exit(1)
-	return true
-}
-
-func serve(role, marks string, open func() (session.Store, error)) error {
-	store, err := open()
-	for tries := 0; err != nil && tries < 300; tries++ { // the database may be away
-		time.Sleep(100 * time.Millisecond)
-		store, err = open()
-	}
-	if err != nil {
-		return err
-	}
-	c := host.Config[deps.ACPDeps, string]{
-		Agent: newAgent(marks), Store: store, Attempts: 1000, Logger: slog.New(slog.DiscardHandler),
-	}
-	if role == "editor" {
-		return acpbridge.Serve(context.Background(), acpbridge.Config[deps.ACPDeps, string]{
-			Host: c,
-		})
-	}
-	c.Deps = func(context.Context, *host.Session) (deps.ACPDeps, error) { return deps.ACPDeps{}, nil }
-	h, err := webbridge.New(webbridge.Config[deps.ACPDeps, string]{
-		Host: c, Options: webbridge.Options{
-			Token: token, Dirs: []string{filepath.Dir(marks)}, Logger: c.Logger,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	go func() { _ = h.Serve(context.Background()) }()
-	fmt.Println(l.Addr())
-	return http.Serve(l, h)
-}
 
 // in has the arguments of the tools.
 type in struct {
 	To string `json:"to"`
 }
 
-// newAgent returns an agent that for a prompt NAME marks NAME-a, which needs an approval, asks a
-// question, has another agent mark NAME-b, and says "NAME done".
+// background is the end of prompts for which an agent works in the background.
+const background = "b"
+
+// newAgent returns an agent that for a prompt NAME marks what needs an approval, asks a question,
+// has another agent mark something, and says "NAME done". If the prompt ends in [background],
+// another agent marks things meanwhile, for one of which it needs an approval.
 func newAgent(marks string) *agent.Agent[deps.ACPDeps, string] {
 	mark := func(_ context.Context, rc *toolset.RunContext[deps.ACPDeps], in in) (string, error) {
-		f, err := os.OpenFile(marks, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return "", err
-		}
-		_, err = fmt.Fprintf(f, "%s %s\n", in.To, rc.IdempotencyKey())
-		return "marked " + in.To, errors.Join(err, f.Close())
+		return "marked " + in.To, mark(marks, in.To, rc.IdempotencyKey())
 	}
 	approve := toolset.Approve(func(
 		_ context.Context, _ *toolset.RunContext[deps.ACPDeps], in in,
@@ -117,17 +53,30 @@ func newAgent(marks string) *agent.Agent[deps.ACPDeps, string] {
 			toolset.Func("mark", "Mark.", mark),
 		},
 	}))
+	same := func(d deps.ACPDeps) deps.ACPDeps { return d }
+	behind := agent.Must(agent.New(agent.Config[deps.ACPDeps, string]{
+		Name: "behind", Model: steps("mark", "approved"), Tools: []*toolset.Tool[deps.ACPDeps]{
+			toolset.Func("mark", "Mark.", mark),
+			toolset.Func("approved", "Mark with an approval.", mark, approve),
+		},
+	}))
 	return agent.Must(agent.New(agent.Config[deps.ACPDeps, string]{
 		Name: "fleet", Model: steps("approved", "ask", "help"), Tools: []*toolset.Tool[deps.ACPDeps]{
 			toolset.Func("approved", "Mark with an approval.", mark, approve),
 			toolset.Func("ask", "Ask.", ask),
-			agent.AsTool("help", "Have it marked.", inner, func(d deps.ACPDeps) deps.ACPDeps { return d }),
+			agent.AsTool("help", "Have it marked.", inner, same),
 		},
+		Capabilities: []agent.Capability[deps.ACPDeps]{subagents.New(subagents.Options[deps.ACPDeps]{
+			Agents: []subagents.Agent[deps.ACPDeps]{
+				subagents.Of("behind", "Works in the background.", behind, same),
+			},
+		})},
 	}))
 }
 
 // steps is a model that calls tools one after the other, and then ends.
-func steps(tools ...string) model.Model {
+func steps(usual ...string) model.Model {
+	behind := slices.Concat([]string{"delegate"}, usual, []string{"wait_for_agents"})
 	return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		name, n := "", 0
 		for _, m := range req.Messages {
@@ -140,16 +89,35 @@ func steps(tools ...string) model.Model {
 				}
 			}
 		}
+		tools := usual
+		if strings.HasSuffix(name, background) {
+			tools = behind
+		}
 		if n >= len(tools) {
 			return model.Response(model.Text(name + " done")), nil
 		}
-		args := map[string]string{"to": name + "-" + tools[n]}
-		if tools[n] == "help" {
-			args = map[string]string{"prompt": name + "-help"}
+		args := map[string]any{"to": name + "-" + tools[n]}
+		switch tools[n] {
+		case "help":
+			args = map[string]any{"prompt": name + "-help"}
+		case "delegate":
+			args = map[string]any{"agent": "behind", "task": name + "-behind", "background": true}
+		case "wait_for_agents":
+			args = map[string]any{}
 		}
 		data, err := json.Marshal(args)
 		return model.Response(model.ToolCall(fmt.Sprint("c", n), tools[n], string(data))), err
 	})
+}
+
+// mark notes in a file what was done under a key.
+func mark(file, what, key string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s %s\n", what, key)
+	return errors.Join(err, f.Close())
 }
 
 // readMarks returns the keys under which each mark was made.

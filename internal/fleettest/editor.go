@@ -5,9 +5,7 @@ package fleettest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"time"
 
@@ -29,10 +27,8 @@ func (k *killable) end() {
 }
 
 // agent starts the agent of an editor.
-func (f *fleet) agent(ctx context.Context) (*killable, error) {
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), f.env("editor"), "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = os.Stderr
+func (s *servers) agent(ctx context.Context) (*killable, error) {
+	cmd := s.command(roleEditor)
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
@@ -54,7 +50,7 @@ func (f *fleet) agent(ctx context.Context) (*killable, error) {
 
 // editor is an editor whose agent is killed in half of the turns. The turn is looked at on the page
 // then, and the next one begins in the editor again.
-func (f *fleet) editor(name string, turns int) (string, error) {
+func (p *people) editor(name string, turns int) (string, error) {
 	var id acp.SessionID
 	var c *killable
 	var s *acpclient.Session
@@ -66,14 +62,14 @@ func (f *fleet) editor(name string, turns int) (string, error) {
 	open := func(ctx context.Context) (err error) {
 		for end := time.Now().Add(patience); ; {
 			if c == nil {
-				c, err = f.agent(ctx)
+				c, err = p.agent(ctx)
 			}
 			if err == nil && id == "" {
-				if s, err = c.NewSession(ctx, acpclient.SessionConfig{Cwd: f.dir}); err == nil {
+				if s, err = c.NewSession(ctx, acpclient.SessionConfig{Cwd: p.dir}); err == nil {
 					id = s.ID()
 				}
 			} else if err == nil {
-				s, err = c.LoadSession(ctx, id, acpclient.SessionConfig{Cwd: f.dir})
+				s, err = c.LoadSession(ctx, id, acpclient.SessionConfig{Cwd: p.dir})
 			}
 			if err == nil || time.Now().After(end) {
 				return err
@@ -86,7 +82,7 @@ func (f *fleet) editor(name string, turns int) (string, error) {
 		}
 	}
 	for n := range turns {
-		turn := fmt.Sprintf("%s.%d", name, n)
+		turn := nameOf(name, n)
 		for there := false; !there; {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			err := error(nil)
@@ -95,7 +91,7 @@ func (f *fleet) editor(name string, turns int) (string, error) {
 			}
 			if err == nil {
 				if rand.IntN(2) == 0 {
-					f.kills.Add(1)
+					p.kills.Add(1)
 					kill := c.cmd.Process
 					time.AfterFunc(time.Duration(rand.IntN(300))*time.Millisecond, func() { _ = kill.Kill() })
 				}
@@ -106,7 +102,7 @@ func (f *fleet) editor(name string, turns int) (string, error) {
 				c.end()
 				c = nil
 			}
-			if there, err = f.ended(string(id), turn); err != nil {
+			if there, err = p.ended(string(id), turn); err != nil {
 				return string(id), err
 			}
 		}

@@ -92,11 +92,16 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	if err != nil {
 		return nil, err
 	}
+	q, matched, err := s.matchSoon(ctx, c, id, by, a)
+	if err == nil && q.follows { // another process has taken the session meanwhile, and asks
+		done()
+		return nil, s.sendAnswer(ctx, id, by, a)
+	}
 	defer done()
-	q, a, err := s.matchSoon(ctx, c, id, by, a)
 	if err != nil {
 		return nil, err
 	}
+	a = matched
 	given, err := q.give(&a, func() error { return s.record(ctx, c, q, &a) })
 	if err != nil {
 		return nil, err

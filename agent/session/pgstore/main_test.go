@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/pgstore"
 	"github.com/ponte-go/ponte/agent/session/sessiontest"
+	"github.com/ponte-go/ponte/internal/fleettest"
 	"github.com/ponte-go/ponte/internal/inboxtest"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/internal/pgtest"
@@ -23,7 +24,7 @@ import (
 var server *pgtest.Server
 
 func TestMain(m *testing.M) {
-	if inboxtest.Child(openInbox) {
+	if fleettest.Child(openFleet) || inboxtest.Child(openInbox) {
 		return
 	}
 	if spec := os.Getenv(childEnv); spec != "" {

@@ -4,12 +4,10 @@ package pgstore_test
 
 import (
 	"context"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,20 +18,31 @@ import (
 	"github.com/ponte-go/ponte/agent/session/pgstore"
 )
 
-// stalling passes on bytes to a server, until it is told to keep them. It takes bytes all the same, so that the network knows of nothing.
+// stalling passes on bytes to a server, unless it is stalled. It takes some bytes all the same, so that the network knows of nothing.
 type stalling struct {
 	listener net.Listener
-	stalled  atomic.Bool
+	url      string // the database by way of it
+	gate     sync.RWMutex
 	all      sync.WaitGroup
 	mu       sync.Mutex
 	conns    []net.Conn
 }
 
-func stall(t *testing.T, network, address string) *stalling {
+// stall returns a proxy in front of the server of a database.
+func stall(t *testing.T, database string) *stalling {
 	t.Helper()
+	config, err := pgx.ParseConfig(database)
+	require.NoError(t, err)
+	network, address := pgconnAddress(config)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
 	s := &stalling{listener: l}
+	s.url = "host=127.0.0.1 port=" + port + " user=" + config.User + " dbname=" + config.Database + " sslmode=disable"
+	if config.Password != "" {
+		s.url += " password=" + config.Password
+	}
 	s.all.Go(func() {
 		for {
 			in, err := l.Accept()
@@ -66,41 +75,33 @@ func stall(t *testing.T, network, address string) *stalling {
 
 func (s *stalling) pass(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 && !s.stalled.Load() {
+	for err := error(nil); err == nil; {
+		var n int
+		n, err = from.Read(buffer)
+		s.gate.RLock()
+		if n > 0 {
 			_, _ = to.Write(buffer[:n])
 		}
 		if err != nil {
-			if err == io.EOF && !s.stalled.Load() {
-				_ = to.Close()
-			}
-			return
+			_ = to.Close()
 		}
+		s.gate.RUnlock()
 	}
 }
 
 // TestSilentServerIsNotWaitedForWithoutABound stalls a proxy in front of the server: bytes are taken, and nothing comes back.
 func TestSilentServerIsNotWaitedForWithoutABound(t *testing.T) {
 	url, schema := database(t)
-	config, err := pgx.ParseConfig(url)
-	require.NoError(t, err)
-	network, address := pgconnAddress(config)
-	proxy := stall(t, network, address)
-	_, port, err := net.SplitHostPort(proxy.listener.Addr().String())
-	require.NoError(t, err)
-	keywords := "host=127.0.0.1 port=" + port + " user=" + config.User + " dbname=" + config.Database + " sslmode=disable"
-	if config.Password != "" {
-		keywords += " password=" + config.Password
-	}
+	proxy := stall(t, url)
 	const bound = time.Second
-	s, err := pgstore.Open(t.Context(), keywords, pgstore.Options{Schema: schema, Timeout: bound})
+	s, err := pgstore.Open(t.Context(), proxy.url, pgstore.Options{Schema: schema, Timeout: bound})
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), session.New{ID: "a"})
 	require.NoError(t, err)
 	w, err := session.Open(t.Context(), s, "a", session.Claim{})
 	require.NoError(t, err)
-	proxy.stalled.Store(true)
+	proxy.gate.Lock()
+	defer proxy.gate.Unlock()
 	var all sync.WaitGroup
 	for name, do := range map[string]func(ctx context.Context) error{
 		"list":   func(ctx context.Context) error { _, err := s.List(ctx, session.Query{}); return err },

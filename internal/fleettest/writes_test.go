@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package webbridge_test
+package fleettest
 
 import (
 	"context"
@@ -16,15 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/internal/mortal"
 )
 
-var everyWrite = flag.Bool("everywrite", false, "kill a server in each of its writes, not in some of them")
+var everyWrite = flag.Bool("everywrite", false, "kill a server in each write, not in some")
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // mortals are two servers that share a store behind a round robin, of which the first one is
 // killed in a write.
 type mortals struct {
-	*roundRobin
+	*servers
 	first *mortal.Store
 
 	mu    sync.Mutex
@@ -32,7 +35,7 @@ type mortals struct {
 }
 
 func (m *mortals) serve(t *testing.T, i int, store *mortal.Store) {
-	h, err := fleetHandler(store, func(name, key string) error {
+	h, err := newChats(store, func(name, key string) error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.marks = append(m.marks, name+" "+key)
@@ -66,13 +69,13 @@ func (m *mortals) serve(t *testing.T, i int, store *mortal.Store) {
 }
 
 // TestNoAnswerIsLostWhateverIsTheLastWrite kills a server in each of its writes, from the prompt
-// over the answer to the end, and has the
-// next one go on.
+// over the answer to the end, and has the next one go on.
 func TestNoAnswerIsLostWhateverIsTheLastWrite(t *testing.T) {
-	for name, client := range map[string]func(*roundRobin, string) error{
-		"page": (*roundRobin).page, "useChat": (*roundRobin).useChat, "AG-UI": (*roundRobin).agui,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range kinds {
+		if !kind.asks {
+			continue
+		}
+		t.Run(kind.name, func(t *testing.T) {
 			step := 1
 			if !*everyWrite {
 				step = 4
@@ -80,11 +83,11 @@ func TestNoAnswerIsLostWhateverIsTheLastWrite(t *testing.T) {
 			for write, killed := 1+rand.IntN(step), true; killed; write += step {
 				t.Run(fmt.Sprint(write), func(t *testing.T) {
 					memory := new(session.Memory)
-					m := &mortals{roundRobin: &roundRobin{t: t}, first: mortal.New(memory)}
+					m := &mortals{servers: &servers{t: t}, first: mortal.New(memory)}
 					m.first.Kill(write)
 					m.serve(t, 0, m.first)
 					m.serve(t, 1, mortal.New(memory))
-					require.NoError(t, client(m.roundRobin, "chat"))
+					require.NoError(t, kind.chat(m.servers, "chat"))
 					killed = m.first.IsDead()
 					m.mu.Lock()
 					defer m.mu.Unlock()
