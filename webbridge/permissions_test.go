@@ -47,7 +47,9 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	require.Equal(t, host.OriginSession, rule["origin"])
 	require.Contains(t, rule["text"], "allow pay")
 	require.Equal(t, true, rule["removable"])
-	s.do("POST", path+"/prompts", say("pay"), 202) // unasked
+	next := say("pay")
+	next["busy"] = "wait"                    // for the end of the turn, of which all is shown
+	s.do("POST", path+"/prompts", next, 202) // unasked
 	require.Equal(t, "Ada", <-paid)
 	f.until(f.has("second"))
 
@@ -55,7 +57,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	s.do("DELETE", path+"/permissions/"+id, nil, 204)
 	s.do("DELETE", path+"/permissions/"+id, nil, 404)
 	require.Empty(t, list())
-	s.do("POST", path+"/prompts", say("pay"), 202)
+	s.do("POST", path+"/prompts", next, 202)
 	answer()
 	f.until(f.has("third"))
 }
