@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// shown is what a page shows of a session.
+// shown has the part of a session that a page shows.
 type shown struct {
 	fold     *view.Fold
 	partial  []view.Change
@@ -49,7 +49,7 @@ func (s *shown) says(text string) bool {
 	return false
 }
 
-// questions are those that wait for an answer.
+// questions returns the open questions.
 func (s *shown) questions() (all []*view.Entity) {
 	for e := range s.fold.Snapshot().Of(view.Question) {
 		if e.Status == view.Pending {
@@ -130,7 +130,7 @@ func (o *shown) take(kind, data string) error {
 			continue
 		}
 		for _, c := range o.partial {
-			// Who goes on may be told of the removal of what it never knew.
+			// A page that resumes may be told to remove an entity it never had.
 			if err := o.fold.Apply(c); c.Op != view.Remove {
 				errs = append(errs, err)
 			}

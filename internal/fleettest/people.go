@@ -79,7 +79,7 @@ func inParallel(n, most int, do func(int)) {
 	all.Wait()
 }
 
-// nameOf is the prompt of the n-th turn of somebody. In every other one, an agent works in the
+// nameOf is the prompt of the n-th turn of a person. In every other one, an agent works in the
 // background.
 func nameOf(person string, n int) string {
 	return fmt.Sprintf("%s.%d%s", person, n, []string{"", background}[n%2])

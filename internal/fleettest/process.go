@@ -27,7 +27,7 @@ const (
 	token = "0123456789abcdef"
 )
 
-// What a process does.
+// Roles of a process.
 const (
 	roleEditor = "editor" // the agent of an editor
 	rolePage   = "page"   // a server of pages

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// servers are two processes behind a round robin, which are killed now and then.
+// servers are two processes that share requests, and are killed now and then.
 type servers struct {
 	t     *testing.T
 	role  string
