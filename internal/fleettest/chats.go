@@ -29,9 +29,9 @@ var kinds = []struct {
 	{"AG-UI", true, (*servers).agui},
 }
 
-// Chats has so many chats by four kinds of clients, each with an approval. A round robin sends their
-// requests to two servers. The servers are killed meanwhile, and disturb is called again and again
-// unless it is nil. spec tells servers how to open the store. No chat fails.
+// Chats has so many chats by four kinds of clients, each with an approval. A round robin sends
+// their requests to two servers. The servers are killed meanwhile, and disturb is called again and
+// again unless it is nil. spec tells servers how to open the store. No chat fails.
 func Chats(t *testing.T, spec string, chats int, disturb func()) {
 	s := &servers{t: t, role: roleChat, dir: t.TempDir(), spec: spec}
 	name := func(i int) string { return fmt.Sprintf("chat%d", i) }
