@@ -23,9 +23,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/all"
+	"github.com/ponte-go/ponte/app/offline"
 )
 
 // visitor uses the program with a state of their own.
@@ -153,9 +155,13 @@ var promised = map[string]func(v visitor){
 		require.Contains(v, stderr, "use one of them")
 	},
 	"-pace": func(v visitor) {
-		begin := time.Now()
-		v.does("chat", "-no-store", "-model", "offline", "-pace", "20ms", hello)
-		require.Greater(v, time.Since(begin), 60*time.Millisecond, "between two pieces of text")
+		var pace time.Duration
+		c := program()
+		c.Demo = func(p time.Duration) model.Model { pace = p; return offline.New(offline.Config{}) }
+		p := app.Process{Args: []string{"chat", "-model", "offline", "-pace", "17ms", "hi"}, Out: io.Discard}
+		p.In = strings.NewReader("")
+		require.Zero(v, all.Run(v.Context(), c, p))
+		require.Equal(v, 17*time.Millisecond, pace)
 	},
 	"-store": func(v visitor) {
 		v.asked(hello)
@@ -232,6 +238,8 @@ var promised = map[string]func(v visitor){
 	},
 	"mcp": func(v visitor) {
 		require.Contains(v, v.callsAsk(hello, "mcp", "-no-store"), "delivered")
+		out := v.callsAsk(`use refund {"number":"18","amount":1}`, "mcp", "-no-store")
+		require.Contains(v, out, "Nobody can be asked here.")
 	},
 	"mcp -addr": func(v visitor) {
 		free := freeAddress(v.T)

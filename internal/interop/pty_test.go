@@ -5,6 +5,7 @@
 package interop_test
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"io"
@@ -36,6 +37,7 @@ type glass struct {
 	mu       sync.Mutex
 	emulator *vt.Emulator
 	rows     int
+	bytes    bytes.Buffer // all that was written
 }
 
 func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
@@ -52,6 +54,7 @@ func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
 			n, err := g.file.Read(buf)
 			g.mu.Lock()
 			_, _ = g.emulator.Write(buf[:n])
+			g.bytes.Write(buf[:n])
 			g.mu.Unlock()
 			if err != nil {
 				return

@@ -36,12 +36,19 @@ func (o *Output) Write(p []byte) (int, error) {
 		return n, err // by whoever writes here
 	}
 	if err != nil {
-		o.err = fmt.Errorf("the output cannot be written: %w", err)
+		if o.err = err; !isOutput(o.to) { // which has said so
+			o.err = fmt.Errorf("the output cannot be written: %w", err)
+		}
 		if o.failed != nil {
 			o.failed()
 		}
 	}
 	return n, o.err
+}
+
+func isOutput(w io.Writer) bool {
+	_, is := w.(*Output)
+	return is
 }
 
 // Close implements [io.Closer].

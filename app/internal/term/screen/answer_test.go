@@ -121,6 +121,25 @@ func TestTerminalThatDoesNotAnswer(t *testing.T) {
 	require.Len(t, d.done(), 1)
 }
 
+// The program can be stopped while it asks. What is typed to the shell meanwhile, and before the
+// question is drawn again, is no answer.
+func TestStopWhileAQuestionIsAsked(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Begin(d.now)
+	d.Ask(d.now, 7, question("Run make", command("make")))
+	d.shown()
+	d.pass(time.Second)
+	d.read("\x1a")
+	require.Equal(t, []screen.Effect{{Do: screen.Suspend}}, d.done())
+	d.pass(time.Minute)
+	d.read("y")
+	require.Empty(t, d.done())
+	require.Contains(t, d.shown(), "Question")
+	d.pass(time.Second)
+	d.read("y")
+	require.Equal(t, []screen.Effect{{Do: screen.Answer, Question: 7, Option: "once"}}, d.done())
+}
+
 func TestResizeAsksTheTerminalAgain(t *testing.T) {
 	d := newDesk(t, 80, 24)
 	d.Ask(d.now, 1, question("Run make", command("make")))

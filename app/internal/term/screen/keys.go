@@ -167,6 +167,7 @@ func (m *Model) ctrlKey(key string) bool {
 		return m.buffer.Undo()
 	case "z":
 		m.do(Effect{Do: Suspend})
+		m.unseen() // what is typed to the shell is no answer
 		m.tell("Welcome back")
 		return true
 	case "r":

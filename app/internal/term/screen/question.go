@@ -107,6 +107,13 @@ func (q *question) report(e input.Event, now time.Time) {
 	}
 }
 
+// unseen has the questions drawn again before they can be answered.
+func (m *Model) unseen() {
+	for _, q := range m.questions {
+		q.state, q.seen = fresh, 0
+	}
+}
+
 func (q *question) open(now time.Time) { q.state, q.quiet, q.code = opened, now, "" }
 
 func (q *question) late(now time.Time) bool { return q.state == drawn && now.Sub(q.since) > patience }
@@ -142,7 +149,7 @@ func (m *Model) questionKey(q *question, e input.Event) bool {
 		m.scrollQuestion(q, 1<<30, false)
 		return true
 	case input.Ctrl:
-		if e.Text == "c" || e.Text == "o" {
+		if e.Text == "c" || e.Text == "o" || e.Text == "z" {
 			return false
 		}
 	}

@@ -36,5 +36,6 @@ func TestOutputOnAFullDiskIsAnError(t *testing.T) {
 		require.NoError(t, full.Close())
 		require.Equal(t, 1, cmd.ProcessState.ExitCode(), c.args)
 		require.Contains(t, errs.String(), "no space left on device", c.args)
+		require.NotContains(t, errs.String(), "written: the output", c.args)
 	}
 }
