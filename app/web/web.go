@@ -104,6 +104,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	failed := make(chan error, 2)
+	handler.WillServe()
 	server := serve(listener, withProbes(handler, handler, false), failed)
 	defer server.Close()
 	defer takeUp(e, handler)()

@@ -55,7 +55,8 @@ type Host struct {
 	attending sync.WaitGroup
 	life      context.Context // of what the host does by itself
 	end       func()
-	serving   bool // by Serve, the sessions that keep says
+	serving   bool          // by Serve, the sessions that keep says
+	served    chan struct{} // closed when Serve is called; nil unless WillServe was before
 	keep      []func(*session.Info) bool
 	attempts  int
 	runner    Runner

@@ -42,8 +42,16 @@ func (h *Host) advance(id string) {
 		return
 	}
 	h.attending.Add(1)
+	served := h.served
 	go func() {
 		defer h.attending.Done()
+		if served != nil {
+			select {
+			case <-served:
+			case <-h.life.Done():
+				return
+			}
+		}
 		_, _ = turns{h}.Advance(h.life, id) // what went wrong is shown in the session
 	}()
 }

@@ -64,3 +64,46 @@ func TestTurnsMoveWhenServeStops(t *testing.T) {
 	require.NotContains(t, all, "cancelled")
 	require.NotContains(t, all, "interrupted")
 }
+
+// TestTurnsAreLeftToServeBeforeItIsCalled opens a session whose turn was cut off in a process whose
+// Serve has not been called yet.
+func TestTurnsAreLeftToServeBeforeItIsCalled(t *testing.T) {
+	memory := new(session.Memory)
+	begun := make(chan struct{})
+	stuck := func(ctx context.Context, _ *model.Request, _ model.Sink) (*model.Message, error) {
+		close(begun)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	first := machine(t, memory, "first", model.Func(model.Info{}, stuck))
+	next := machine(t, memory, "next", echo())
+	info, err := memory.Create(t.Context(), session.New{})
+	require.NoError(t, err)
+	_, err = memory.Put(t.Context(), info.ID, session.Item{
+		Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"Hi"}]}`),
+	})
+	require.NoError(t, err)
+	serve := func(h *host.Host) (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- h.Serve(ctx) }()
+		return func() {
+			cancel()
+			require.ErrorIs(t, <-served, context.Canceled)
+		}
+	}
+	stop := serve(first)
+	<-begun
+	stop()
+
+	next.WillServe()
+	s, err := next.Open(t.Context(), info.ID, nil)
+	require.NoError(t, err)
+	require.NotContains(t, shown(t, s), "nterrupted")
+	stop = serve(next)
+	eventually(t, "the turn ends", func() bool { return strings.Contains(shown(t, s), `"I Hi"`) })
+	stop()
+	all := shown(t, s)
+	require.Contains(t, all, "The turn goes on (attempt 1 of 3).")
+	require.NotContains(t, all, "nterrupted")
+}

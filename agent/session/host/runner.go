@@ -62,6 +62,10 @@ func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) erro
 		return errors.New("host: serve: the host serves already")
 	}
 	h.serving, h.keep = true, keep
+	if h.served != nil {
+		close(h.served)
+		h.served = nil
+	}
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
@@ -71,15 +75,36 @@ func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) erro
 	return h.runner.Serve(ctx, turns{h})
 }
 
+// WillServe says that [Host.Serve] is about to be called, with the same arguments. From now on a turn
+// that was cut off is left to Serve when its session is opened; before, it is settled as interrupted.
+// Call it before sessions can be opened if Serve runs on another goroutine, which may be late.
+func (h *Host) WillServe(keep ...func(*session.Info) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.serving && h.served == nil {
+		h.served, h.keep = make(chan struct{}), keep
+	}
+}
+
 // serves reports whether Serve serves a session.
 func (h *Host) serves(i *session.Info) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.serving && h.kept && !slices.ContainsFunc(h.keep, func(k func(*session.Info) bool) bool { return !k(i) })
+	return h.serving && h.keeps(i)
 }
 
-// takesUp reports whether Serve goes on with a turn of a session that was cut off.
-func (h *Host) takesUp(i *session.Info) bool { return h.attempts > 0 && h.serves(i) }
+// keeps reports whether a session is one of those that Serve is for. The caller holds mu.
+func (h *Host) keeps(i *session.Info) bool {
+	return h.kept && !slices.ContainsFunc(h.keep, func(k func(*session.Info) bool) bool { return !k(i) })
+}
+
+// takesUp reports whether Serve goes on with a turn of a session that was cut off, also if it is only
+// about to be called.
+func (h *Host) takesUp(i *session.Info) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.attempts > 0 && (h.serving || h.served != nil) && h.keeps(i)
+}
 
 // turns implements [Turns].
 type turns struct{ host *Host }
