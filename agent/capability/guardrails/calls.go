@@ -194,10 +194,10 @@ func oneSpelling(text string) string {
 // result checks what a tool returned. same is set if it has passed unchanged.
 func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], res toolset.Result, err error) (_ toolset.Result, _ error, same bool) {
 	s := &Subject{Stage: Result, Tool: run.Call.Tool, CallID: run.Call.ID}
-	retry, _ := toolset.Outcome(err).(*toolset.RetryError)
+	told, say := message(err)
 	switch {
-	case retry != nil:
-		s.Text = retry.Message
+	case say != nil:
+		s.Text = told
 	case err != nil:
 		return res, err, false // the model does not see it
 	default:
@@ -219,8 +219,24 @@ func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], 
 		return toolset.Result{}, wrong, false
 	case !d.replaced:
 		return res, err, true
-	case retry != nil:
-		return toolset.Result{}, toolset.Retry("%s", d.text), false
+	case say != nil:
+		return toolset.Result{}, say("%s", d.text), false
 	}
 	return toolset.Result{Text: d.text, Outcome: res.Outcome, Content: s.Media}, nil, false // Meta may have a copy
+}
+
+// message returns what an error of a tool tells the model, and what makes such an error of another
+// text. It returns nil if the model is told nothing, or what a person or a policy has decided.
+func message(err error) (text string, say func(format string, args ...any) error) {
+	switch e := toolset.Outcome(err).(type) {
+	case *toolset.RetryError:
+		return e.Message, toolset.Retry
+	case *toolset.FailedError:
+		return e.Message, toolset.Failed
+	case *toolset.DeniedError:
+		if e.Decision == nil {
+			return e.Message, toolset.Denied
+		}
+	}
+	return "", nil
 }

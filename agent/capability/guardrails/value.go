@@ -63,7 +63,8 @@ func (s *Subject) read(text string) {
 	if s.Stage == Input || s.Thinking || s.Partial {
 		return
 	}
-	if d := parse(text, s.data || s.Tool != "" && s.Stage != Result); d != nil {
+	value := s.data || s.Tool != "" && (s.Stage != Result || strings.HasPrefix(strings.TrimSpace(text), `"`))
+	if d := parse(text, value); d != nil {
 		s.Text, s.doc = string(d.append(nil, true)), func() *document { return d }
 	}
 }
@@ -231,6 +232,9 @@ const maxPlaces = 40
 // number returns one spelling for all of a number: 1000 for 1000.0 and 1e3, and 0 for -0.
 func number(text string) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	if strings.Trim(mantissa, "-0.") == "" {
+		return "0"
+	}
 	exp := 0
 	if exponent != "" {
 		n, err := strconv.Atoi(exponent)
@@ -251,8 +255,6 @@ func number(text string) json.Number {
 	}
 	point := len(short) + exp // where the point is
 	switch {
-	case short == "":
-		return "0"
 	case exp >= 0 && point <= maxPlaces:
 		return json.Number(sign + short + strings.Repeat("0", exp))
 	case exp < 0 && point > 0:
@@ -264,32 +266,51 @@ func number(text string) json.Number {
 }
 
 // mayBeJSON reports whether a text that is still being written may become a JSON document, maybe in
-// a code fence. The parts of a document can be judged only when it is complete.
+// a code fence and after a repair. The parts of a document can be judged only when it is complete.
 func mayBeJSON(text string) bool {
-	text = strings.TrimLeft(text, " \t\r\n")
-	if fence, ok := strings.CutPrefix(text, "```"); ok {
-		line, rest, whole := strings.Cut(fence, "\n")
-		line = strings.TrimSpace(line)
-		if !whole {
-			return strings.HasPrefix("json", strings.ToLower(line)) || strings.ContainsAny(line, "{[")
-		}
-		if line != "" && !strings.EqualFold(line, "json") {
-			return false
-		}
-		text = strings.TrimLeft(rest, " \t\r\n")
-	}
-	switch {
-	case text == "", strings.HasPrefix("```", text):
+	text = strings.TrimSpace(text)
+	fence, fenced := strings.CutPrefix(text, "```")
+	if strings.HasPrefix("```", text) || fenced && !strings.ContainsAny(fence, "\r\n") {
 		return true
-	case text[0] == '{':
+	}
+	text = string(schema.TrimFences([]byte(text)))
+	switch {
+	case text == "", text[0] == '{':
 		return true // maybe to be repaired
 	case text[0] != '[':
 		return false
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
+	dec := json.NewDecoder(strings.NewReader(withoutSpareCommas(text)))
+	dec.UseNumber()
 	for {
 		if _, err := dec.Token(); err != nil {
 			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		}
 	}
+}
+
+// withoutSpareCommas returns JSON without the commas after the last items of objects and lists.
+func withoutSpareCommas(text string) string {
+	made, comma, quoted := make([]byte, 0, len(text)), -1, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(text):
+			made = append(made, c)
+			i++
+			c = text[i]
+		case c == '"':
+			quoted, comma = !quoted, -1
+		case quoted || c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		case c == ',':
+			comma = len(made)
+		default:
+			if comma >= 0 && (c == ']' || c == '}') {
+				made = append(made[:comma], made[comma+1:]...)
+			}
+			comma = -1
+		}
+		made = append(made, c)
+	}
+	return string(made)
 }
