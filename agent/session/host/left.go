@@ -73,12 +73,18 @@ func (s *Session) early(ctx context.Context, i *session.Item, question string, e
 	return fmt.Errorf("%w: %w", session.ErrHeld, err)
 }
 
+// nothingCut marks the context of who knows that no turn was cut off.
+type nothingCut struct{}
+
 // matchSoon is like match. It waits for a question that is shown, and that a turn which was taken up
-// has not asked again yet.
+// has not asked again yet, unless ctx says that none is: see nothingCut.
 func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string, a Answer) (*question, Answer, error) {
 	for end := time.Now().Add(leaving / 6); ; {
 		q, b, err := s.match(id, by, a)
 		if !errors.Is(err, ErrNoQuestion) || time.Now().After(end) {
+			return q, b, err
+		}
+		if ctx.Value(nothingCut{}) != nil && len(s.running()) == 0 {
 			return q, b, err
 		}
 		if e := c.Fold().Get(id); e == nil && !s.resuming.Load() || e != nil && e.Status != view.Pending {

@@ -140,13 +140,14 @@ func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := context.WithValue(ctx, nothingCut{}, true)
 	for i := range items {
 		if items[i].Kind == session.ItemContinue { // it went on, or has ended
 			_ = s.consume(ctx, &items[i], func() error { return nil })
 			continue
 		}
 		if items[i].Kind != session.ItemPrompt {
-			s.serve(ctx, &items[i])
+			s.serve(known, &items[i])
 			if o := s.begun(ctx); o != nil { // the last answer to a pending run
 				return o, nil
 			}
