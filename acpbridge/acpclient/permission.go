@@ -13,7 +13,6 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
-	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/toolset"
@@ -204,6 +203,7 @@ func allows(o *acp.PermissionOption) bool {
 // approvalOf describes a call of the agent's tool with its known fields.
 func approvalOf(call *view.Entity, dir string) toolset.Approval {
 	a := toolset.Approval{Title: call.Title}
+	said := agentcall.Call{Kind: toolset.Kind(call.Class), Input: call.Input}
 	for i := range call.Content {
 		switch c := &call.Content[i]; c.Kind {
 		case view.Diff:
@@ -212,11 +212,14 @@ func approvalOf(call *view.Entity, dir string) toolset.Approval {
 			a.Preview = append(a.Preview, toolset.Preview{Text: c.Text})
 		}
 	}
+	for i := range call.Locations {
+		said.Places = append(said.Places, call.Locations[i].Path)
+	}
+	said.Shown = len(a.Preview) > 0
 	if command, ok := agentcall.Command(call.Input); ok {
 		a.Preview = append(a.Preview, toolset.Preview{Command: &command})
-	} else if !agentcall.Known(call.Input, len(a.Preview) > 0) {
-		a.Effects = append(a.Effects, model.Effect{Kind: model.EffectUnknown})
 	}
+	a.Effects = append(a.Effects, said.Effects(dir)...)
 	approval.Describe(&a, dir)
 	return a
 }

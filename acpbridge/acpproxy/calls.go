@@ -4,6 +4,7 @@ package acpproxy
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
@@ -71,13 +72,14 @@ func (c *calls) forget(key callKey) {
 	delete(c.size, key)
 }
 
-// merged returns an update with what was said before of what it does not say.
+// merged returns an update with what was said before of what it does not say, or takes back: a call
+// that was to change something is not harmless because its question shows less.
 func (c *calls) merged(session acp.SessionID, u acp.ToolCallUpdate) acp.ToolCallUpdate {
 	before, ok := c.open[callKey{session, u.ToolCallID}]
 	if !ok {
 		return u
 	}
-	if u.Kind == "" {
+	if u.Kind == "" || before.Kind != "" && !harmless(before.Kind) {
 		u.Kind = before.Kind
 	}
 	if u.Title == nil {
@@ -86,14 +88,23 @@ func (c *calls) merged(session acp.SessionID, u acp.ToolCallUpdate) acp.ToolCall
 	if u.Name == nil {
 		u.Name = before.Name
 	}
-	if u.Content == nil {
+	if len(u.Content) == 0 {
 		u.Content = before.Content
 	}
-	if u.Locations == nil {
+	if len(u.Locations) == 0 {
 		u.Locations = before.Locations
 	}
-	if u.RawInput == nil {
+	if empty := strings.Trim(string(u.RawInput), " \t\r\n{}[]"); empty == "" || empty == "null" {
 		u.RawInput = before.RawInput
 	}
 	return u
+}
+
+// harmless reports whether calls of a kind claim to change nothing.
+func harmless(kind acp.ToolKind) bool {
+	switch kind {
+	case acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink, acp.ToolKindFetch:
+		return true
+	}
+	return false
 }

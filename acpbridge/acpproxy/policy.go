@@ -270,19 +270,25 @@ func describe(a *toolset.ApprovalRequest, c *acp.ToolCallUpdate) {
 	}
 	a.Path = append(a.Path, string(c.ToolCallID))
 	a.Approval.Title = a.Title
+	call := agentcall.Call{Kind: a.Kind, Input: c.RawInput}
 	for i := range c.Content {
 		switch e := &c.Content[i]; {
 		case e.Diff != nil:
 			a.Approval.Preview = append(a.Approval.Preview, toolset.Preview{Diff: &toolset.Diff{Path: e.Diff.Path, Old: e.Diff.OldText, New: &e.Diff.NewText}})
 		case e.Content != nil && e.Content.Content.Text != nil:
 			a.Approval.Preview = append(a.Approval.Preview, toolset.Preview{Text: e.Content.Content.Text.Text})
+		case e.Content == nil:
+			call.Opaque = true
 		}
 	}
+	for i := range c.Locations {
+		call.Places = append(call.Places, c.Locations[i].Path)
+	}
+	call.Shown = len(a.Approval.Preview) > 0
 	if command, ok := agentcall.Command(c.RawInput); ok {
 		a.Approval.Preview = append(a.Approval.Preview, toolset.Preview{Command: &command})
-	} else if !agentcall.Known(c.RawInput, len(a.Approval.Preview) > 0) {
-		a.Approval.Effects = append(a.Approval.Effects, model.Effect{Kind: model.EffectUnknown})
 	}
+	a.Approval.Effects = append(a.Approval.Effects, call.Effects("")...)
 }
 
 // means reports whether a question may have the name of a tool for files, going by its effects.

@@ -39,11 +39,17 @@ var groups = []group{
 	{"tables", tables, 590},
 	{"races", races, 15},
 	{"argv", arguments, 40},
+	{"argv, options and variables", options, 7000},
 	{"leaks", leaks, 60},
+	{"leaks, printed", prints, 40},
 	{"forged answers", forged, 20},
+	{"forged answers, at once", atOnce, 28},
 	{"proxies", proxies, 60},
+	{"proxies, claims", claims, 900},
 	{"MCP", servers, 15},
+	{"MCP, definitions", redefinitions, 20},
 	{"undo", undoes, 10},
+	{"undo, through links", undoesThroughLinks, 12},
 }
 
 // suite counts the attacks of a group.
