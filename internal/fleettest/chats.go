@@ -59,7 +59,8 @@ func (s *servers) chatOnPage(name string) error {
 	path, o := "/api/sessions/"+url.PathEscape(id), &shown{fold: new(view.Fold)}
 	for end := time.Now().Add(patience); !o.says(whole(name)) || o.running; s.follow(id, o) {
 		if time.Now().After(end) {
-			return fmt.Errorf("it never ended: %s %s", o.refused, o.text())
+			return fmt.Errorf("it never ended: running %v, %s\n%s\nafter a reload: %s",
+				o.running, o.refused, o.text(), s.look(id).text())
 		}
 		if o.loaded() && !o.says(name) {
 			status, answer := s.call("POST", path+"/prompts", object{"parts": []object{{"text": name}}})
