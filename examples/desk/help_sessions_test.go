@@ -141,7 +141,7 @@ var promisedOfSessions = map[string]func(v visitor){
 	},
 	"sessions purge -older": func(v visitor) {
 		v.asked(hello)
-		v.does("sessions", "purge", "-older", "720h", "-store", v.store())
+		v.does("sessions", "purge", "-older", "10m", "-store", v.store())
 		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store()))
 		v.does("sessions", "purge", "-older", "1ns", "-store", v.store())
 		require.Empty(v, v.does("sessions", "list", "-store", v.store()))

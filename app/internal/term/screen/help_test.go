@@ -117,7 +117,25 @@ var helped = map[string]func(t *testing.T, d *desk){
 		require.Contains(t, d.shown(), "› stays")
 	},
 	"Ctrl-A E B F K U W Y _, Alt-B F D: editing as in a shell": func(t *testing.T, d *desk) {
-		d.typed("one two")
+		for _, key := range []struct{ bytes, typed, want string }{
+			{"", "one two", "one two"},
+			{"\x01", "x", "xone two"},      // Ctrl-A
+			{"\x06", "y", "xoyne two"},     // Ctrl-F
+			{"\x02", "z", "xozyne two"},    // Ctrl-B
+			{"\x0b", "", "xoz"},            // Ctrl-K
+			{"\x19", "", "xozyne two"},     // Ctrl-Y
+			{"\x01", "", "xozyne two"},     //
+			{"\x05", "!", "xozyne two!"},   // Ctrl-E
+			{"\x17", "", "xozyne"},         // Ctrl-W
+			{"\x1f", "", "xozyne two!"},    // Ctrl-_
+			{"\x15", "one two", "one two"}, // Ctrl-U
+		} {
+			if key.bytes != "" {
+				d.read(key.bytes)
+			}
+			d.typed(key.typed)
+			require.Contains(t, strings.ReplaceAll(d.shown(), " \n", "\n"), "› "+key.want+"\n", "%q", key)
+		}
 		d.read("\x01")       // Ctrl-A
 		d.read("\x06")       // Ctrl-F
 		d.read("\x02")       // Ctrl-B
