@@ -42,13 +42,22 @@ type people struct {
 // agents inside, one of them in the background. Only if such an agent was in the middle of a call
 // when its process was killed, the turn may end as interrupted.
 func Turns(t *testing.T, spec string, turns int, disturb func()) {
+	take(t, spec, turns, disturb, false)
+}
+
+// Pages is like Turns, without editors: their sessions have no runner but the native one.
+func Pages(t *testing.T, spec string, turns int, disturb func()) {
+	take(t, spec, turns, disturb, true)
+}
+
+func take(t *testing.T, spec string, turns int, disturb func(), pages bool) {
 	p := &people{servers: &servers{t: t, role: rolePage, dir: t.TempDir(), spec: spec}}
 	const each = 5
 	ids := make([]string, max(2, turns/each))
 	p.while(time.Second, disturb, func() {
 		inParallel(len(ids), 6, func(i int) {
 			do := p.page
-			if i%2 == 1 {
+			if i%2 == 1 && !pages {
 				do = p.editor
 			}
 			id, err := do(fmt.Sprintf("p%d", i), each)
@@ -58,7 +67,7 @@ func Turns(t *testing.T, spec string, turns int, disturb func()) {
 			ids[i] = id
 		})
 	})
-	p.same(ids)
+	p.same(ids, pages)
 	marks := p.end()
 	t.Logf("%d turns answered, %d interrupted, %d processes killed, %d marks",
 		p.whole.Load(), p.cut.Load(), p.kills.Load(), len(marks))
@@ -204,16 +213,23 @@ func (s *shown) lines() string {
 }
 
 // same compares what both servers, and the agent of an editor, show of sessions.
-func (p *people) same(ids []string) {
-	c, err := p.agent(p.t.Context())
-	require.NoError(p.t, err)
-	defer c.end()
+func (p *people) same(ids []string, pages bool) {
+	var c *killable
+	if !pages {
+		var err error
+		c, err = p.agent(p.t.Context())
+		require.NoError(p.t, err)
+		defer c.end()
+	}
 	for _, id := range ids {
 		require.Eventually(p.t, func() bool {
 			first, second := p.look(id), p.look(id) // of the next server
 			return first.loaded() && second.loaded() &&
 				first.lines() == second.lines() && first.lines() != ""
 		}, patience, 10*time.Millisecond, "both pages show the same of %s", id)
+		if pages {
+			continue
+		}
 		var page *shown
 		for page = p.look(id); !page.loaded(); page = p.look(id) {
 		}

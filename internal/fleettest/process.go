@@ -83,6 +83,7 @@ func serve(role, marks string, open func() (session.Store, error)) error {
 func hostOf(store session.Store, marks string) host.Config[deps.ACPDeps, string] {
 	return host.Config[deps.ACPDeps, string]{
 		Agent: newAgent(marks), Store: store, Attempts: 1000, Logger: slog.New(slog.DiscardHandler),
+		Runner: runnerOf(store),
 	}
 }
 
