@@ -130,11 +130,13 @@ func (c *Conversation) record(ctx context.Context, p *Prompt) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	seq, err := c.w.Write(ctx, session.Batch{Entries: append(t.takeGiven(), e), Consumed: p.Consumed})
+	given := t.takeGiven()
+	first, err := c.w.Write(ctx, session.Batch{Entries: append(given, e), Consumed: p.Consumed})
 	if err != nil {
 		c.stale = true
 		return nil, err
 	}
+	seq := first + int64(len(given))
 	t.kept = append(t.kept, keptMessage{seq, promptKey, model.KindRequest, data})
 	t.prompt, err = json.Marshal(p.Parts)
 	return t, err
