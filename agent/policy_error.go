@@ -159,6 +159,20 @@ func (b *policyBudget) Reserve(
 	return settle, b.rules.refusal(ctx, err, nil)
 }
 
+// Check refuses a request for which another budget with the same key has reserved room.
+func (b *policyBudget) Check(ctx context.Context, used toolset.Budget) error {
+	c, ok := b.Budget.(interface {
+		Check(ctx context.Context, used toolset.Budget) error
+	})
+	if !ok {
+		return nil
+	}
+	if p, ok := used.(*policyBudget); ok {
+		used = p.Budget
+	}
+	return b.rules.refusal(ctx, c.Check(ctx, used), nil)
+}
+
 // refused reports whether a policy of the run around has ended a run inside.
 func (out *outerRun) refused(err error) bool {
 	var refused *PolicyError

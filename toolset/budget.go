@@ -12,8 +12,9 @@ import (
 
 // Budget is room for requests that outlasts a run, such as a spending window of a user. It must be safe for concurrent use.
 type Budget interface {
-	// Key identifies the budget. If a meter and those above it have several budgets with one key, one of them is used. A key must be
-	// comparable.
+	// Key identifies the budget. If a meter and those above it have several budgets with one key,
+	// the topmost is used. Others may refuse the request, if they have a method
+	// Check(ctx context.Context, used Budget) error. A key must be comparable.
 	Key() any
 	// Reserve reserves room for a request to asked, the model that the run asks. If it returns an error, the request is not sent.
 	// Otherwise the returned function is called once, with what the request has used. It reports whether it knows what that cost;
@@ -82,7 +83,7 @@ func budgeted(d *door, to model.Model) model.Model {
 	b := &budgetedModel{Model: to, door: d}
 	for at := d.meter; at != nil; at = at.parent {
 		if own := at.budgets.Load(); own != nil {
-			b.list = append(slices.DeleteFunc(b.list, own.has), own.list...)
+			b.list = slices.Concat(own.list, slices.DeleteFunc(b.list, own.has))
 		}
 	}
 	return b
@@ -137,17 +138,26 @@ type held struct {
 // reserve reserves room in all budgets, or in none.
 func (h *held) reserve(ctx context.Context, list []owned, req *model.Request) error {
 	var keys []any
+	var used []Budget
 	for _, budget := range list {
 		key := budget.Key()
-		if slices.Contains(keys, key) {
+		var settle func(Spent) bool
+		var err error
+		if i := slices.Index(keys, key); i < 0 {
+			settle, err = budget.Reserve(ctx, h.asked.Info(), req)
+		} else if c, ok := budget.Budget.(interface {
+			Check(ctx context.Context, used Budget) error
+		}); !ok {
+			continue
+		} else if err = c.Check(ctx, used[i]); err == nil {
 			continue
 		}
-		settle, err := budget.Reserve(ctx, h.asked.Info(), req)
 		if err != nil {
 			h.settle(Spent{Unsent: true})
 			return err
 		}
-		keys, h.settles = append(keys, key), append(h.settles, settle)
+		keys, used = append(keys, key), append(used, budget.Budget)
+		h.settles = append(h.settles, settle)
 	}
 	return nil
 }

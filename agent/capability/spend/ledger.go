@@ -94,11 +94,16 @@ func (l *ledger) reserve(ctx context.Context, value float64) (id string, err err
 	id = rand.Text()
 	return id, l.change(ctx, func(a *account, now time.Time) error {
 		if used := a.used(); used+value > l.limit {
-			return &Error{Window: l.name, Key: l.key, Length: l.length, Limit: l.limit, Used: used, Reserve: value, Free: l.free(a, used+value-l.limit)}
+			return l.refuse(a, used, value)
 		}
 		a.Held = append(a.Held, amount{id, l.slot(now), value})
 		return nil
 	})
+}
+
+// refuse returns the error of a request that does not fit.
+func (l *ledger) refuse(a *account, used, value float64) *Error {
+	return &Error{Window: l.name, Key: l.key, Length: l.length, Limit: l.limit, Used: used, Reserve: value, Free: l.free(a, used+value-l.limit)}
 }
 
 // free returns when enough has left the window.

@@ -31,6 +31,8 @@ type Options[D any] struct {
 // Window bounds what may be spent in a time. Name, Length, and one of Cost and Tokens are required.
 type Window[D any] struct {
 	// Name identifies the window in the store and in errors. With another name, it starts anew.
+	// Windows with one store, name and key count together, and the bounds of all of them apply: they
+	// need the same unit and Length.
 	Name string
 	// Length is how long an amount counts.
 	Length time.Duration
@@ -170,14 +172,14 @@ func (b *budget[D]) key() string {
 func (b *budget[D]) Reserve(
 	ctx context.Context, asked model.Info, req *model.Request,
 ) (settle func(toolset.Spent) (known bool), err error) {
-	w, s := b.window, b.spending
+	w := b.window
 	var price model.Price
 	if w.Cost > 0 {
 		if price, err = b.price(asked, &model.Message{}); err != nil {
 			return nil, err
 		}
 	}
-	l := &ledger{store: s.options.Store, id: idOf(w.Name, b.key()), name: w.Name, key: b.key(), length: w.Length, limit: w.limit(), turns: &s.turns}
+	l := b.ledger()
 	id, err := l.reserve(ctx, w.reserve())
 	if err != nil {
 		return nil, err
@@ -194,6 +196,40 @@ func (b *budget[D]) Reserve(
 		_ = l.settle(ctx, id, amount) // if the store cannot be written to, the reservation counts
 		return known || w.Cost == 0
 	}, nil
+}
+
+func (b *budget[D]) ledger() *ledger {
+	w, s := b.window, b.spending
+	return &ledger{store: s.options.Store, id: idOf(w.Name, b.key()), name: w.Name, key: b.key(), length: w.Length, limit: w.limit(), turns: &s.turns}
+}
+
+// bounds are what a window does not share with others of its name and key.
+type bounds struct {
+	length         time.Duration
+	limit, reserve float64
+}
+
+func (b *budget[D]) bounds() bounds {
+	return bounds{b.window.Length, b.window.limit(), b.window.reserve()}
+}
+
+// Check applies the bounds of the window to a request for which another window of its name and key
+// has reserved room: see [toolset.Budget].
+func (b *budget[D]) Check(ctx context.Context, used toolset.Budget) error {
+	other, ok := used.(interface{ bounds() bounds })
+	if !ok || other.bounds() == b.bounds() {
+		return nil
+	}
+	l := b.ledger()
+	a, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	l.forget(a, time.Now())
+	if sum, own := a.used()-other.bounds().reserve, b.window.reserve(); sum+own > l.limit {
+		return l.refuse(a, sum, own)
+	}
+	return nil
 }
 
 // unknown returns what a request of unknown amount may have used: the longest answer that it
