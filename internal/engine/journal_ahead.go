@@ -218,12 +218,13 @@ type prepaid []paid
 
 type paid struct {
 	place
+	run    string
 	settle func(keep bool) toolset.Usage
 }
 
 func (p *prepaid) pay(m *toolset.Meter, all []ahead) {
 	for _, a := range all {
-		*p = append(*p, paid{a.place, toolset.Prepay(m, a.runID, a.used)})
+		*p = append(*p, paid{a.place, a.runID, toolset.Prepay(m, a.runID, a.used)})
 	}
 }
 
@@ -247,7 +248,8 @@ func (j *Journal) takeBack(over place) {
 }
 
 // keepPrepaid makes what runs inside a call had recorded, and did not resume, a part of what the call
-// has used: it has been asked for, and the call is over.
+// has used: it has been asked for, and the call is over. Runs that outlive the call resume in their
+// own time, and are counted then.
 func (j *Journal) keepPrepaid(r *record, done *engine.Done) {
 	if r.Op != opTool || done.Return.Approval != nil || done.Used == nil {
 		return
@@ -255,6 +257,9 @@ func (j *Journal) keepPrepaid(r *record, done *engine.Done) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	over := place{r.Step, r.Call}
+	j.prepaid = slices.DeleteFunc(j.prepaid, func(p paid) bool {
+		return p.place == over && slices.Contains(r.Left, p.run)
+	})
 	addUsage(done.Used, j.prepaid.settle(true, func(p place) bool { return p == over }))
 }
 
