@@ -19,11 +19,15 @@ func WithAsker(a toolset.Asker) RunOption {
 	return runOption(func(o *runOptions) { o.asker = a })
 }
 
+// approved is an asker that has the approvals of policies before another one.
+type approved struct {
+	toolset.Asker
+	behind toolset.Asker
+}
+
 // seat makes a run and the runs inside it ask one question at a time.
 type seat struct {
 	asker toolset.Asker
-	// behind is the asker without the approvals of policies; nil if there are none.
-	behind toolset.Asker
 
 	mu   sync.Mutex
 	turn chan struct{} // holds a token while a question is open; nil until the first one

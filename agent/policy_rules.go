@@ -173,8 +173,9 @@ func (r *rules) named(err error) error {
 func (r *rules) seat(place, asking *seat) *seat {
 	asker, inherits := place.asker, asking != nil && asking != place
 	if inherits {
-		if asker = asking.behind; asker == nil {
-			asker = asking.asker
+		asker = asking.asker
+		if a, ok := asker.(*approved); ok {
+			asker = a.behind
 		}
 	}
 	if asker == nil {
@@ -195,7 +196,7 @@ func (r *rules) seat(place, asking *seat) *seat {
 	if !own {
 		return asking
 	}
-	if place.asker, place.behind = asker, behind; inherits { // the questions of both wait for one another
+	if place.asker = (&approved{asker, behind}); inherits { // the questions of both wait for one another
 		place.turn = asking.queue()
 	}
 	return place
