@@ -97,11 +97,27 @@ func Find(name string) *Path {
 
 // isPattern reports whether a name is a pattern of a shell with a known beginning.
 func isPattern(name string) bool {
-	return strings.IndexAny(name, "*?[") > 0 || strings.HasPrefix(name, "[")
+	return wildcard(name) > 0 || strings.HasPrefix(name, "[")
+}
+
+// wildcard returns where the first character of a pattern is, -1 if there is none.
+func wildcard(name string) int {
+	for i := range len(name) {
+		if c := name[i]; c == '*' || c == '?' || c == '[' {
+			return i
+		}
+	}
+	return -1
 }
 
 // matches reports whether a name is an element of a protected path, or a pattern that may be.
 func matches(element, name string) bool {
+	if element == name {
+		return true
+	}
+	if element[0] != name[0] && element[0] != '*' && name[0] != '[' {
+		return false
+	}
 	before, after, wild := strings.Cut(element, "*")
 	if !wild {
 		before = element
@@ -110,7 +126,8 @@ func matches(element, name string) bool {
 	if begins && strings.HasSuffix(rest, after) && (wild || rest == "") {
 		return true
 	}
-	if !isPattern(name) {
+	known := wildcard(name)
+	if known < 0 || known == 0 && name[0] != '[' || !strings.HasPrefix(element, name[:known]) {
 		return false
 	}
 	if before, _, ok := strings.Cut(name, "[["); ok && before != "" { // as in .[[:alpha:]]nvrc
