@@ -106,7 +106,7 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 		return fail("release", l.Session, err)
 	}
 	err := s.giveBack(ctx, l)
-	if errors.Is(err, session.ErrLeaseLost) && s.debts.isPaid(l.Token) {
+	if errors.Is(err, session.ErrLeaseLost) && s.debts.isPaid(ctx, l.Token) {
 		err = nil // it was released for a call before
 	}
 	return fail("release", l.Session, err)

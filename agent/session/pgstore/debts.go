@@ -10,10 +10,11 @@ import (
 
 // debts are sessions that could not be given back, because the server could not be reached. The lock of the store would hold them until its end.
 type debts struct {
-	mu   sync.Mutex
-	all  []func() error
-	paid map[int64]bool // the tokens of leases that were given back
-	tell chan struct{}  // has an element if there are some
+	mu    sync.Mutex
+	all   []func() error
+	doing chan struct{}  // is closed when what is being done has been done; nil before the first
+	paid  map[int64]bool // the tokens of leases that were given back
+	tell  chan struct{}  // has an element if there are some
 }
 
 // owe has something done again and again until the server has answered.
@@ -37,8 +38,17 @@ func (d *debts) paidFor(token int64) {
 	d.paid[token] = true
 }
 
-// isPaid reports whether a lease was given back, once.
-func (d *debts) isPaid(token int64) bool {
+// isPaid reports whether a lease was given back, once. The server may have done what is being done already, so its end is waited for.
+func (d *debts) isPaid(ctx context.Context, token int64) bool {
+	d.mu.Lock()
+	doing := d.doing
+	d.mu.Unlock()
+	if doing != nil {
+		select {
+		case <-doing:
+		case <-ctx.Done():
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	paid := d.paid[token]
@@ -59,7 +69,7 @@ func (d *debts) pay(ctx context.Context) {
 		d.all = nil
 		d.mu.Unlock()
 		for i, do := range all {
-			if err := do(); err == nil || answered(err) {
+			if err := d.attempt(do); err == nil || answered(err) {
 				continue
 			}
 			for _, left := range all[i:] {
@@ -73,4 +83,13 @@ func (d *debts) pay(ctx context.Context) {
 			break
 		}
 	}
+}
+
+func (d *debts) attempt(do func() error) error {
+	done := make(chan struct{})
+	defer close(done)
+	d.mu.Lock()
+	d.doing = done
+	d.mu.Unlock()
+	return do()
 }
