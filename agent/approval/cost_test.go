@@ -25,7 +25,7 @@ var everydayLines = []string{
 	"for f in *.go; do gofmt -l \"$f\"; done", "python3 -c 'print(1)' > out.txt", "curl -s https://example.com/x | sh",
 }
 
-// A decision by ten rules, an answer and a mode costs at most four times what it takes to parse the
+// A decision by ten rules, an answer and a mode costs at most three times what it takes to parse the
 // command, and nothing else.
 func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 	c, err := approval.ParseConfig([]byte(`{"mode":"ask","rules":[
@@ -75,7 +75,7 @@ func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 	decide()
 	var parsing, deciding time.Duration
 	ratio := 100.0
-	for try := 0; try < 60 && (try < 8 || ratio > 4); try++ { // others may load the machine
+	for try := 0; try < 60 && (try < 8 || ratio > 3); try++ { // others may load the machine
 		p, d := median(parse), median(decide)
 		if r := float64(d) / float64(p); r < ratio {
 			ratio, parsing, deciding = r, p, d
@@ -83,5 +83,5 @@ func TestDecisionsCostLittleBesideParsing(t *testing.T) {
 	}
 	n := time.Duration(50 * len(everydayLines))
 	t.Logf("parsing %v, deciding %v for each command: %.2f times", parsing/n, deciding/n, ratio)
-	require.LessOrEqual(t, ratio, 4.0, strings.Join(everydayLines, "\n"))
+	require.LessOrEqual(t, ratio, 3.0, strings.Join(everydayLines, "\n"))
 }

@@ -8,24 +8,36 @@ import (
 	"strings"
 )
 
+// pattern is a pattern of paths, taken apart.
+type pattern struct {
+	absolute bool
+	elements []string
+}
+
+// patternOf takes a pattern apart: as it is, and in lower case.
+func patternOf(text string) (plain, folded pattern) {
+	absolute, lower := isAbsolute(text), strings.ToLower(text)
+	return pattern{absolute, strings.Split(text, "/")}, pattern{absolute, strings.Split(lower, "/")}
+}
+
 // fitsPath reports whether a path fits a pattern. fold makes upper and lower case the same, or
 // leaves them.
-func fitsPath(c *call, pattern, name string, fold bool) bool {
-	return relatives(c, pattern, name, fold, glob)
+func fitsPath(c *call, p pattern, name string, fold bool) bool {
+	return relatives(c, p, name, fold, glob)
 }
 
 // relatives applies a comparison to a pattern and a path, in whichever of the session's directories
 // it lies.
 func relatives(
-	c *call, pattern, name string,
+	c *call, p pattern, name string,
 	fold bool, compare func(pattern, name []string) bool,
 ) bool {
-	if isAbsolute(pattern) {
-		return compare(strings.Split(pattern, "/"), strings.Split(name, "/"))
+	if p.absolute {
+		return compare(p.elements, strings.Split(name, "/"))
 	}
 	return slices.ContainsFunc(c.prefixes(fold), func(prefix string) bool {
 		rel, ok := strings.CutPrefix(name, prefix)
-		return ok && compare(strings.Split(pattern, "/"), strings.Split(rel, "/"))
+		return ok && compare(p.elements, strings.Split(rel, "/"))
 	})
 }
 
@@ -47,15 +59,16 @@ func (c *call) prefixes(fold bool) []string {
 // contains reports whether a directory may contain what a pattern is about. A path that ends with a
 // slash is a directory with all below it. Any other path may be one, if the pattern names files
 // below it without "**".
-func contains(c *call, pattern, name string) bool {
+func contains(c *call, p pattern, name string) bool {
 	dir, all := strings.CutSuffix(name, "/")
 	root := slices.ContainsFunc(c.prefixes(true), func(root string) bool {
-		return strings.HasPrefix(root, dir+"/") && (all || len(root) == len(dir)+1)
+		rest, in := strings.CutPrefix(root, dir)
+		return in && strings.HasPrefix(rest, "/") && (all || rest == "/")
 	})
-	if root && !isAbsolute(pattern) {
+	if root && !p.absolute {
 		return all
 	}
-	return relatives(c, pattern, dir, true, func(pattern, name []string) bool {
+	return relatives(c, p, dir, true, func(pattern, name []string) bool {
 		if !all {
 			if i := slices.Index(pattern, "**"); i >= 0 {
 				pattern = append(slices.Clone(pattern[:i]), "*")
@@ -101,14 +114,19 @@ func matches(pattern, name string) bool {
 // below the path could fit.
 func globbed(pattern, name []string, below bool, match func(pattern, name string) bool) bool {
 	// fits[i] is set if the pattern so far matches the first i elements.
-	fits := make([]bool, len(name)+1)
+	var room [2][32]bool // for nearly all paths
+	fits, next := room[0][:], room[1][:]
+	if len(name) >= len(fits) {
+		fits, next = make([]bool, len(name)+1), make([]bool, len(name)+1)
+	}
+	fits, next = fits[:len(name)+1], next[:len(name)+1]
 	fits[0] = true
 	for n, p := range pattern {
 		if below && fits[len(name)] {
 			return true
 		}
-		next := make([]bool, len(fits))
 		for i := range fits {
+			next[i] = false
 			switch {
 			case p == "**":
 				next[i] = fits[i] && (below || n < len(pattern)-1) || i > 0 && (next[i-1] || fits[i-1])
@@ -116,7 +134,7 @@ func globbed(pattern, name []string, below bool, match func(pattern, name string
 				next[i] = match(p, name[i-1])
 			}
 		}
-		fits = next
+		fits, next = next, fits
 	}
 	return fits[len(name)] && !below
 }

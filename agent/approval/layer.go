@@ -91,10 +91,28 @@ func insists(ctx context.Context, a toolset.Asker, r *toolset.ApprovalRequest) (
 	return false, nil
 }
 
+// checked is an asker that can be told that the Once of a request says already what mustAsk does.
+type checked interface {
+	approve(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, error)
+}
+
+// approve has an asker decide about a request whose Once says what mustAsk does.
+func approve(ctx context.Context, a toolset.Asker, r *toolset.ApprovalRequest) (toolset.Decision, error) {
+	if c, ok := a.(checked); ok {
+		return c.approve(ctx, r)
+	}
+	return a.Approve(ctx, *r)
+}
+
 // Approve implements [toolset.Asker].
 func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 	r.Once = r.Once || mustAsk(&r.Approval)
-	first, name, err := l.rule(ctx, &r)
+	return l.approve(ctx, &r)
+}
+
+// approve implements checked.
+func (l *layered) approve(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, error) {
+	first, name, err := l.rule(ctx, r)
 	switch {
 	case err != nil:
 		return toolset.Decision{}, err
@@ -102,28 +120,29 @@ func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (tools
 		return decisionOf(name, first), nil
 	case first.Verdict == toolset.VerdictAllow:
 		if d, ok := l.asker.(denier); ok {
-			if decision, denied, err := d.denied(ctx, &r); denied || err != nil {
+			if decision, denied, err := d.denied(ctx, r); denied || err != nil {
 				return decision, err
 			}
 		}
 		if first.Yields {
-			if asks, err := insists(ctx, l.asker, &r); asks || err != nil {
+			if asks, err := insists(ctx, l.asker, r); asks || err != nil {
 				return l.asked(ctx, r, err)
 			}
 		}
 		return decisionOf(name, first), nil
-	case first.Verdict == VerdictAsk:
-		r.Once = true
+	case first.Verdict == VerdictAsk && !r.Once:
+		once := *r
+		once.Once, r = true, &once
 	}
-	return l.asker.Approve(ctx, r)
+	return approve(ctx, l.asker, r)
 }
 
 // asked asks the inner asker, unless there is an error.
-func (l *layered) asked(ctx context.Context, r toolset.ApprovalRequest, err error) (toolset.Decision, error) {
+func (l *layered) asked(ctx context.Context, r *toolset.ApprovalRequest, err error) (toolset.Decision, error) {
 	if err != nil {
 		return toolset.Decision{}, err
 	}
-	return l.asker.Approve(ctx, r)
+	return approve(ctx, l.asker, r)
 }
 
 // insists implements denier.

@@ -20,8 +20,8 @@ type call struct {
 	writes        []string // paths with slashes, which end with one if all below is meant
 	reads         []string
 	hosts         []string
-	programs      []model.Effect // that run, or whose effects are unknown
-	other         bool           // it does more than to read and write files and to reach hosts
+	programs      []*model.Effect // that run, or whose effects are unknown
+	other         bool            // it does more than to read and write files and to reach hosts
 	command       *toolset.CommandLine
 	sandboxed     bool     // a command runs in the sandbox
 	scopes        []string // the named scopes of the command, all of which it needs
@@ -38,8 +38,9 @@ func describe(r *toolset.ApprovalRequest, roots []string) *call {
 	if len(roots) > 0 {
 		root = roots[0]
 	}
-	for _, e := range requestEffects(r, root) {
-		switch e.Kind {
+	effects := requestEffects(r, root)
+	for i := range effects {
+		switch e := &effects[i]; e.Kind {
 		case model.EffectRead:
 			if e.Path == "" {
 				continue // any file
@@ -122,10 +123,10 @@ func (r *compiled) forbids(c *call) fit {
 	}
 	fits := yes
 	if r.Path != "" {
-		fits = r.forbidsPath(c, r.Path, c.writes)
+		fits = forbidsPath(c, r.foldedPath, c.writes)
 	}
 	if r.Read != "" {
-		fits = min(fits, r.forbidsPath(c, r.Read, c.reads))
+		fits = min(fits, forbidsPath(c, r.foldedRead, c.reads))
 	}
 	if r.Host != "" {
 		fits = min(fits, r.forbidsHost(c))
@@ -154,21 +155,19 @@ func (c *call) ofServer(pattern string) bool {
 
 // forbidsPath compares paths, in any case. A directory may contain a file that the pattern is
 // about. A command may change or read the files that its words name.
-func (r *compiled) forbidsPath(c *call, pattern string, paths []string) fit {
-	pattern = strings.ToLower(pattern)
-	for _, p := range paths {
-		p = strings.TrimSuffix(strings.ToLower(p), "/")
-		if fitsPath(c, pattern, p, true) {
+func forbidsPath(c *call, p pattern, paths []string) fit {
+	for _, name := range paths {
+		if fitsPath(c, p, strings.TrimSuffix(strings.ToLower(name), "/"), true) {
 			return yes
 		}
 	}
-	for _, p := range paths {
-		if p = strings.ToLower(p); contains(c, pattern, p) {
+	for _, name := range paths {
+		if contains(c, p, strings.ToLower(name)) {
 			return perhaps
 		}
 	}
 	for _, name := range c.named() {
-		if relatives(c, pattern, name, true, expands) || contains(c, pattern, name) {
+		if relatives(c, p, name, true, expands) || contains(c, p, name) {
 			return perhaps
 		}
 	}
@@ -183,7 +182,7 @@ func (c *call) named() []string {
 			if e.Kind != model.EffectUnknown {
 				continue
 			}
-			for _, name := range command.Named(e) {
+			for _, name := range command.Named(*e) {
 				c.names = append(c.names, strings.ToLower(c.placed(name)))
 			}
 		}
@@ -305,9 +304,9 @@ func (t *table) inSandbox(call *call) (rules string, ok bool) {
 
 // allows reports whether a rule alone allows all that a call does.
 func (r *compiled) allows(c *call) bool {
-	all := func(pattern string, paths []string) bool {
-		return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool {
-			return strings.HasSuffix(p, "/") || !fitsPath(c, pattern, p, false)
+	all := func(p pattern, paths []string) bool {
+		return len(paths) > 0 && !slices.ContainsFunc(paths, func(name string) bool {
+			return strings.HasSuffix(name, "/") || !fitsPath(c, p, name, false)
 		})
 	}
 	switch {
@@ -316,10 +315,10 @@ func (r *compiled) allows(c *call) bool {
 	case r.Command != "":
 		return c.command != nil && r.isExactly(c)
 	case r.Path != "":
-		return !c.other && len(c.hosts) == 0 && all(r.Path, c.writes) &&
-			(len(c.reads) == 0 || all(r.Path, c.reads))
+		return !c.other && len(c.hosts) == 0 && all(r.path, c.writes) &&
+			(len(c.reads) == 0 || all(r.path, c.reads))
 	case r.Read != "":
-		return !c.other && len(c.hosts)+len(c.writes) == 0 && all(r.Read, c.reads)
+		return !c.other && len(c.hosts)+len(c.writes) == 0 && all(r.readPath, c.reads)
 	case r.Sandbox != "":
 		return false // see allowed
 	case r.Host != "":
@@ -338,7 +337,7 @@ func (r *compiled) answers(scopes []string) bool {
 // isExactly reports whether a command is exactly the rule's, in one of the session's directories
 // itself or in the directory of the rule, with nothing added to its environment.
 func (r *compiled) isExactly(c *call) bool {
-	if len(c.command.Env) > 0 || !c.isIn(r.Dir) {
+	if len(c.command.Env) > 0 || !c.isIn(r) {
 		return false
 	}
 	if c.command.Line != "" {
@@ -349,10 +348,10 @@ func (r *compiled) isExactly(c *call) bool {
 
 // isIn reports whether a command runs where an exact rule holds. One without a directory runs in
 // the session's.
-func (c *call) isIn(pattern string) bool {
+func (c *call) isIn(r *compiled) bool {
 	dir := c.command.Dir
-	if pattern != "" {
-		return dir != "" && fitsPath(c, pattern, c.placed(dir), false)
+	if r.Dir != "" {
+		return dir != "" && fitsPath(c, r.dir, c.placed(dir), false)
 	}
 	return dir == "" || slices.ContainsFunc(c.roots, func(root string) bool {
 		return slashed(root) == slashed(dir)

@@ -20,11 +20,17 @@ type compiled struct {
 	ConfigRule
 	stages [][]string // of a rule that denies or asks about commands: their words, as tokens
 	answer *Rule      // of an answer "always", whose scope is compared
+
+	path, readPath, dir    pattern
+	foldedPath, foldedRead pattern // in lower case
 }
 
 // compile reads the commands of a rule. It returns an error for a command that never matches.
 func (r *ConfigRule) compile() (compiled, error) {
 	c := compiled{ConfigRule: *r}
+	c.path, c.foldedPath = patternOf(r.Path)
+	c.readPath, c.foldedRead = patternOf(r.Read)
+	c.dir, _ = patternOf(r.Dir)
 	if r.Command == "" || r.Decision == toolset.VerdictAllow {
 		return c, nil
 	}
@@ -43,12 +49,22 @@ func (r *ConfigRule) compile() (compiled, error) {
 
 // tokensOf takes a text apart into the words that rules are compared with.
 func tokensOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool {
-		if r < utf8.RuneSelf {
-			return separates[r]
+	tokens := make([]string, 0, 1+len(text)/6)
+	begin := -1 // of a word
+	for i, r := range text {
+		if r < utf8.RuneSelf && separates[r] || r >= utf8.RuneSelf && !show.Visible(r) {
+			if begin >= 0 {
+				tokens = append(tokens, text[begin:i])
+			}
+			begin = -1
+		} else if begin < 0 {
+			begin = i
 		}
-		return !show.Visible(r)
-	})
+	}
+	if begin >= 0 {
+		tokens = append(tokens, text[begin:])
+	}
+	return tokens
 }
 
 // separates are the characters of ASCII that end a word.
@@ -85,9 +101,15 @@ var fed = lazy.Regexp(
 	`(?i)(^|[|&;( /])((ba|da|z|k|a)?sh(\.exe)?)( +-[a-z]+)*\s*($|[;&|)\n<])`)
 
 func mayFeed(text string) bool {
-	lower := strings.Contains(text, "sh") || strings.Contains(text, "SH")
-	mixed := strings.Contains(text, "Sh") || strings.Contains(text, "sH")
-	return (lower || mixed) && fed().MatchString(text)
+	for i := 1; i < len(text); i++ {
+		if h, before := text[i]|0x20, text[i-1]|0x20; h != 'h' || before != 's' {
+			continue
+		}
+		if i+1 == len(text) || strings.IndexByte(". \t\n\f\r\v;&|)<", text[i+1]) >= 0 {
+			return fed().MatchString(text)
+		}
+	}
+	return false
 }
 
 var brackets = strings.NewReplacer("[", " ", "]", " ", ":", " ", "+", " ", "@", " ")

@@ -71,8 +71,11 @@ func (p *Policy) decide(c *call) toolset.Verdict {
 		return toolset.VerdictDefer
 	}
 	p.mu.Lock()
-	t := table{rules: make([]compiled, 0, len(p.rules))}
+	var t table
 	for key, v := range p.rules {
+		if key.tool != c.tool || key.source != c.source {
+			continue
+		}
 		answer := &Rule{key.tool, key.source, key.scope, v}
 		t.rules = append(t.rules, compiled{ConfigRule: ConfigRule{Decision: v}, answer: answer})
 	}

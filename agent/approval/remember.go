@@ -35,8 +35,13 @@ type remembering struct {
 
 // Approve implements [toolset.Asker].
 func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
-	decision := toolset.Defer()
 	req.Once = req.Once || mustAsk(&req.Approval)
+	return r.approve(ctx, &req)
+}
+
+// approve implements checked.
+func (r *remembering) approve(ctx context.Context, req *toolset.ApprovalRequest) (toolset.Decision, error) {
+	decision := toolset.Defer()
 	decide := func() toolset.Verdict {
 		v := r.policy.DecideApproval(req.Tool, &req.Approval)
 		if req.Once && v == toolset.VerdictAllow {
@@ -45,7 +50,7 @@ func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) 
 		return v
 	}
 	known, err := r.policy.askOnce(ctx, decide, func(ctx context.Context) (_ toolset.Verdict, err error) {
-		decision, err = r.asker.Approve(ctx, req)
+		decision, err = approve(ctx, r.asker, req)
 		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil && (!req.Once || decision.Verdict == toolset.VerdictDeny) {
 			r.policy.RememberDecision(req.Tool, &req.Approval, decision)
 		}

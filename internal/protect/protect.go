@@ -19,7 +19,19 @@ type Path struct {
 	// Why names who executes or obeys it, in a few words.
 	Why string
 
-	elements []string
+	elements []element
+}
+
+// element is one of the elements of a protected path, in lower case.
+type element struct {
+	text          string
+	wild          bool
+	before, after string // what is around "*"
+}
+
+func elementOf(text string) element {
+	before, after, wild := strings.Cut(text, "*")
+	return element{text, wild, before, after}
 }
 
 //go:embed paths.txt
@@ -40,8 +52,11 @@ var paths = sync.OnceValue(func() (all []Path) {
 			panic(fmt.Sprintf("protect: %s has no reason", line))
 		default:
 			for name := range strings.FieldsSeq(line) {
-				elements := strings.Split(strings.ToLower(name), "/")
-				all = append(all, Path{Name: name, Why: why, elements: elements})
+				p := Path{Name: name, Why: why}
+				for text := range strings.SplitSeq(strings.ToLower(name), "/") {
+					p.elements = append(p.elements, elementOf(text))
+				}
+				all = append(all, p)
 			}
 		}
 	}
@@ -53,8 +68,8 @@ var byFirst = sync.OnceValue(func() map[string][]*Path {
 	m := map[string][]*Path{}
 	for i := range paths() {
 		p := &paths()[i]
-		first := p.elements[0]
-		if strings.Contains(first, "*") {
+		first := p.elements[0].text
+		if p.elements[0].wild {
 			first = "*"
 		}
 		m[first] = append(m[first], p)
@@ -68,9 +83,15 @@ var byFirst = sync.OnceValue(func() map[string][]*Path {
 // names that it may match, unless it begins with "*" or "?": those match nearly every name, but
 // none with a dot in front.
 func Find(name string) *Path {
-	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
-	kept := elements[:0]
-	for _, e := range elements {
+	var room [16]string // for nearly all paths
+	kept := room[:0]
+	for rest := name; rest != ""; {
+		end := 0
+		for end < len(rest) && rest[end] != '/' && rest[end] != '\\' {
+			end++
+		}
+		e := rest[:end]
+		rest = rest[min(end+1, len(rest)):]
 		if e = Fold(e); e != "" && e != "." {
 			kept = append(kept, e)
 		}
@@ -110,41 +131,36 @@ func wildcard(name string) int {
 	return -1
 }
 
-// matches reports whether a name is an element of a protected path, or a pattern that may be.
-func matches(element, name string) bool {
-	if element == name {
+// matches reports whether a name is this element of a protected path, or a pattern that may be.
+func (e *element) matches(name string) bool {
+	if e.text == name {
 		return true
 	}
-	if element[0] != name[0] && element[0] != '*' && name[0] != '[' {
+	if e.wild && strings.HasPrefix(name, e.before) && strings.HasSuffix(name[len(e.before):], e.after) {
+		return true
+	}
+	if name[0] != e.text[0] && name[0] != '[' {
 		return false
 	}
-	before, after, wild := strings.Cut(element, "*")
-	if !wild {
-		before = element
-	}
-	rest, begins := strings.CutPrefix(name, before)
-	if begins && strings.HasSuffix(rest, after) && (wild || rest == "") {
-		return true
-	}
 	known := wildcard(name)
-	if known < 0 || known == 0 && name[0] != '[' || !strings.HasPrefix(element, name[:known]) {
+	if known < 0 || known == 0 && name[0] != '[' || !strings.HasPrefix(e.text, name[:known]) {
 		return false
 	}
 	if before, _, ok := strings.Cut(name, "[["); ok && before != "" { // as in .[[:alpha:]]nvrc
 		name = before + "*"
 	}
-	ok, err := path.Match(strings.ReplaceAll(name, "[!", "[^"), element)
+	ok, err := path.Match(strings.ReplaceAll(name, "[!", "[^"), e.text)
 	return ok && err == nil // a shell takes a pattern that is none for a name
 }
 
 // fits reports whether names begin with the elements of the path, or are directories above it. Such
 // directories count only if their names have a dot in front: others are too ordinary.
 func (p *Path) fits(names []string) bool {
-	for i, e := range p.elements {
+	for i := range p.elements {
 		if i == len(names) {
 			return strings.HasPrefix(names[0], ".")
 		}
-		if !matches(e, names[i]) {
+		if !p.elements[i].matches(names[i]) {
 			return false
 		}
 	}
@@ -218,7 +234,8 @@ func ignored(r rune) bool {
 var longNames = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for i := range paths() {
-		for _, e := range paths()[i].elements {
+		for _, element := range paths()[i].elements {
+			e := element.text
 			plain := strings.TrimLeft(e, ".")
 			base, end := plain, ""
 			if last := strings.LastIndexByte(plain, '.'); last >= 0 {
@@ -226,7 +243,7 @@ var longNames = sync.OnceValue(func() map[string]string {
 				end = plain[last:min(len(plain), last+4)]
 			}
 			short := base[:min(len(base), 6)] + "~" + end
-			if !strings.Contains(e, "*") && (plain != e || len(base) > 8) && all[short] == "" {
+			if !element.wild && (plain != e || len(base) > 8) && all[short] == "" {
 				all[short] = e
 			}
 		}

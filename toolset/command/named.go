@@ -11,7 +11,8 @@ import (
 
 // Named returns the paths that the words of an unknown effect may name: each word, and the parts of
 // words such as "of=FILE" and "open('FILE')". They are absolute if the effect has a directory.
-func Named(e model.Effect) (paths []string) {
+func Named(e model.Effect) []string {
+	paths := make([]string, 0, len(e.Argv))
 	for _, word := range e.Argv {
 		paths = append(paths, place(e.Dir, word))
 		for _, part := range partsOf(word) {
@@ -25,16 +26,29 @@ func Named(e model.Effect) (paths []string) {
 }
 
 // partsOf returns the parts of a word such as "of=FILE" and "open('FILE')", nil if it has none.
-func partsOf(word string) []string {
-	if !strings.ContainsAny(word, separators) {
-		return nil
+func partsOf(word string) (parts []string) {
+	begin, whole := 0, true
+	for i := range len(word) {
+		if separates[word[i]] {
+			if i > begin {
+				parts = append(parts, word[begin:i])
+			}
+			begin, whole = i+1, false
+		}
 	}
-	return strings.FieldsFunc(word, func(r rune) bool {
-		return strings.ContainsRune(separators, r)
-	})
+	if !whole && begin < len(word) {
+		parts = append(parts, word[begin:])
+	}
+	return parts
 }
 
-const separators = " \t\n=,:;|&<>()[]{}\"'`@$"
+// separates are the characters that end a part.
+var separates = func() (all [256]bool) {
+	for _, c := range []byte(" \t\n=,:;|&<>()[]{}\"'`@$") {
+		all[c] = true
+	}
+	return all
+}()
 
 func place(dir, name string) string {
 	if dir == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "~") {
