@@ -136,7 +136,8 @@ func (e *element) matches(name string) bool {
 	if e.text == name {
 		return true
 	}
-	if e.wild && strings.HasPrefix(name, e.before) && strings.HasSuffix(name[len(e.before):], e.after) {
+	rest, begins := strings.CutPrefix(name, e.before)
+	if e.wild && begins && strings.HasSuffix(rest, e.after) {
 		return true
 	}
 	if name[0] != e.text[0] && name[0] != '[' {
