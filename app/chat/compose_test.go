@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ponte-go/ponte/app/chat"
 )
 
 // program writes a shell script and returns its path.
@@ -44,8 +42,7 @@ func TestPromptIsWrittenInAnEditor(t *testing.T) {
 	file := strings.TrimPrefix(lines[0], "a draft")
 	require.Equal(t, "600", lines[1], "nobody else reads it")
 	require.NoFileExists(t, file)
-	screen.types("\x04")
-	require.Equal(t, chat.ExitOK, wait())
+	screen.leaves(t, wait)
 }
 
 func TestInputStaysWhenTheEditorFails(t *testing.T) {
@@ -59,8 +56,7 @@ func TestInputStaysWhenTheEditorFails(t *testing.T) {
 		screen.waitFor(t, says)
 		screen.types("\r")
 		screen.waitFor(t, "[stays]")
-		screen.types("\x04")
-		require.Equal(t, chat.ExitOK, wait())
+		screen.leaves(t, wait)
 	}
 }
 
@@ -91,8 +87,7 @@ func TestDroppedFiles(t *testing.T) {
 			screen.waitFor(t, "Talking to fake.")
 			screen.types("links; say ", "\x1b[200~"+strings.Replace(c.pasted, "DIR", p.Dir, 1)+"\x1b[201~", "; say done", "\r")
 			screen.waitFor(t, "[done]")
-			screen.types("\x04")
-			require.Equal(t, chat.ExitOK, wait())
+			screen.leaves(t, wait)
 			left := strings.NewReplacer("\n", "", " ", "").Replace(sgr.ReplaceAllString(p.out.String(), ""))
 			for _, want := range []string{c.shows, c.sends} {
 				require.Contains(t, left, strings.ReplaceAll(want, " ", ""))
@@ -119,8 +114,7 @@ func TestPictureOfTheClipboard(t *testing.T) {
 	screen.waitFor(t, "@/")
 	screen.types(";links", "\r")
 	screen.waitFor(t, "[image/png "+base64.StdEncoding.EncodeToString([]byte("\x89PNG copied")))
-	screen.types("\x04")
-	require.Contains(t, []int{chat.ExitOK, chat.ExitInterrupted}, wait(), "the answer is shown, and its turn may have ended")
+	screen.leaves(t, wait)
 	kept := sgr.ReplaceAllString(p.out.String(), "")
 	at := strings.Index(kept, "@/")
 	path, _, _ := strings.Cut(strings.ReplaceAll(kept[at+1:], "\n", ""), " ")
@@ -144,8 +138,7 @@ func TestMessageIntoTheRunningTurn(t *testing.T) {
 	require.Eventually(t, func() bool { // the message itself is shown, too
 		return strings.Count(screen.String()[mark:], "not that file") >= 2
 	}, time.Minute, 2*time.Millisecond)
-	screen.types("\x04")
-	require.Equal(t, chat.ExitOK, wait())
+	screen.leaves(t, wait)
 	require.Contains(t, sgr.ReplaceAllString(p.out.String(), ""), "› not that file", "the conversation has it")
 
 	p = newPerson(t) // an agent that takes nothing
@@ -178,8 +171,7 @@ func TestWholeConversationStays(t *testing.T) {
 	screen.waitFor(t, "2999")
 	screen.types("say the end", "\r")
 	screen.waitFor(t, "[the end]")
-	screen.types("\x04")
-	require.Equal(t, chat.ExitOK, wait())
+	screen.leaves(t, wait)
 	left := sgr.ReplaceAllString(p.out.String(), "")
 	require.Contains(t, left, "\n"+code+"\n", "neither broken nor indented")
 	for _, line := range []string{"0", "1500", "2999"} {
@@ -195,6 +187,5 @@ func TestCtrlZSuspendsTheTerminal(t *testing.T) {
 	screen.waitFor(t, "Talking to fake.")
 	screen.types("\x1a")
 	require.Eventually(t, func() bool { return screen.suspended.Load() == 1 }, time.Minute, 2*time.Millisecond)
-	screen.types("\x04")
-	require.Equal(t, chat.ExitOK, wait())
+	screen.leaves(t, wait)
 }
