@@ -38,9 +38,10 @@ type ledger struct {
 	turns *sync.Map
 }
 
-// idOf returns the id of the session of a ledger.
-func idOf(name, key string) string {
-	sum := sha256.Sum256([]byte(name + "\x00" + key))
+// id returns the id of the session of the ledger. Windows of another unit or length have another
+// one: amounts of two units have no sum, and what has left a short window still counts in a long one.
+func (w *Window[D]) id(key string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %v", w.Name, key, w.Length, w.Cost > 0))
 	return "spend-" + hex.EncodeToString(sum[:16])
 }
 
@@ -52,9 +53,6 @@ type account struct {
 	Spent []amount `json:"spent,omitempty"`
 	// Held are reservations.
 	Held []amount `json:"held,omitempty"`
-	// Length is the longest window that the session is marked for, in milliseconds: it is stale
-	// when nothing can be in that window any more.
-	Length int64 `json:"length,omitempty"`
 }
 
 type amount struct {
@@ -181,12 +179,6 @@ func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time)
 	l.forget(a, now)
 	if err := change(a, now); err != nil {
 		return err
-	}
-	if length := l.length.Milliseconds(); length > a.Length { // a new ledger, or a longer window than before
-		if _, err := l.store.Update(ctx, l.id, session.Change{Values: l.stale()}); err != nil {
-			return fmt.Errorf("spend: %w", err)
-		}
-		a.Length = length
 	}
 	data, err := json.Marshal(content{Message: model.Message{Kind: model.KindRequest}, Account: a})
 	if err != nil {

@@ -47,21 +47,32 @@ func TestRetentionKeepsLedgersOfOpenWindows(t *testing.T) {
 	})
 }
 
-func TestLedgerOfALongerWindowIsKeptLonger(t *testing.T) {
+// Windows of one name that differ in their length or unit are different windows: what has left the
+// shorter one still counts in the longer one, and tokens are no dollars.
+func TestWindowsOfAnotherLengthOrUnitCountAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(session.Memory)
-		run := func(length time.Duration) error {
+		run := func(length time.Duration, cost bool) error {
 			o := hourly(store, 100, 50)
-			o.Windows[0].Length = length
+			if o.Windows[0].Length = length; cost {
+				o.Prices, o.Windows[0].Cost, o.Windows[0].Tokens = table{}, 100, 0
+			}
 			_, err := spender(50, o).Run(t.Context(), user{}, "Hello.")
 			return err
 		}
-		require.NoError(t, run(time.Hour))
-		require.NoError(t, run(24*time.Hour))
-		require.ErrorIs(t, run(time.Hour), spend.ErrSpent)
-		time.Sleep(24 * time.Hour)
-		require.Equal(t, 1, prune(t, store))
-		require.ErrorIs(t, run(24*time.Hour), spend.ErrSpent)
+		for range 2 {
+			for _, length := range []time.Duration{time.Hour, 24 * time.Hour} {
+				for _, cost := range []bool{false, true} {
+					require.NoError(t, run(length, cost))
+				}
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, run(time.Hour, false))
+		require.ErrorIs(t, run(24*time.Hour, false), spend.ErrSpent)
+		require.ErrorIs(t, run(24*time.Hour, true), spend.ErrSpent)
+		time.Sleep(22 * time.Hour)
+		require.Equal(t, 2, prune(t, store), "the long ones are kept longer")
 		time.Sleep(2 * time.Hour)
 		require.Zero(t, prune(t, store))
 	})

@@ -30,9 +30,9 @@ type Options[D any] struct {
 
 // Window bounds what may be spent in a time. Name, Length, and one of Cost and Tokens are required.
 type Window[D any] struct {
-	// Name identifies the window in the store and in errors. With another name, it starts anew.
-	// Windows with one store, name and key count together, and the bounds of all of them apply: they
-	// need the same unit and Length.
+	// Name identifies the window in the store and in errors. With another name, unit or Length, it
+	// is another window, which starts anew. Windows that are the same in these, with one store and
+	// key, count together, and the bounds of all of them apply.
 	Name string
 	// Length is how long an amount counts.
 	Length time.Duration
@@ -154,7 +154,7 @@ type ledgerKey struct{ store, id any }
 
 // Key implements [toolset.Budget].
 func (b *budget[D]) Key() any {
-	key := ledgerKey{id: idOf(b.window.Name, b.key())}
+	key := ledgerKey{id: b.window.id(b.key())}
 	if store := b.spending.options.Store; reflect.TypeOf(store).Comparable() {
 		key.store = store
 	}
@@ -200,21 +200,16 @@ func (b *budget[D]) Reserve(
 
 func (b *budget[D]) ledger() *ledger {
 	w, s := b.window, b.spending
-	return &ledger{store: s.options.Store, id: idOf(w.Name, b.key()), name: w.Name, key: b.key(), length: w.Length, limit: w.limit(), turns: &s.turns}
+	return &ledger{store: s.options.Store, id: w.id(b.key()), name: w.Name, key: b.key(), length: w.Length, limit: w.limit(), turns: &s.turns}
 }
 
-// bounds are what a window does not share with others of its name and key.
-type bounds struct {
-	length         time.Duration
-	limit, reserve float64
-}
+// bounds are what a window does not share with others of its ledger.
+type bounds struct{ limit, reserve float64 }
 
-func (b *budget[D]) bounds() bounds {
-	return bounds{b.window.Length, b.window.limit(), b.window.reserve()}
-}
+func (b *budget[D]) bounds() bounds { return bounds{b.window.limit(), b.window.reserve()} }
 
-// Check applies the bounds of the window to a request for which another window of its name and key
-// has reserved room: see [toolset.Budget].
+// Check applies the bounds of the window to a request for which another window of its ledger has
+// reserved room: see [toolset.Budget].
 func (b *budget[D]) Check(ctx context.Context, used toolset.Budget) error {
 	other, ok := used.(interface{ bounds() bounds })
 	if !ok || other.bounds() == b.bounds() {
