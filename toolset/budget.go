@@ -31,7 +31,7 @@ type Spent struct {
 	// Response has the usage. It is nil if the request was not sent or was refused. If it failed later, there is nothing but the usage
 	// that was reported.
 	Response *model.Message
-	// Unknown is set if the request timed out or was cancelled: the usage may be larger.
+	// Unknown is set if the request timed out, was cancelled, or broke off: the usage may be larger.
 	Unknown bool
 }
 
@@ -105,11 +105,13 @@ func (b *budgetedModel) Generate(ctx context.Context, req *model.Request, sink m
 	}
 	spent := Spent{Asked: b.Model.Info(), Unknown: true} // if the model panics
 	var reported model.Usage
+	began := false
 	if take := sink; take != nil {
 		sink = func(d model.Delta) error {
 			if d.Usage != nil {
 				reported = *d.Usage
 			}
+			began = began || d.Kind != "" || d.Whole != nil
 			return take(d)
 		}
 	}
@@ -123,7 +125,7 @@ func (b *budgetedModel) Generate(ctx context.Context, req *model.Request, sink m
 		h.settle(spent)
 	}()
 	resp, err = b.Model.Generate(h, req, sink)
-	spent.Unknown = unanswered(err)
+	spent.Unknown = (err != nil || resp == nil) && unanswered(ctx, began, err)
 	return resp, err
 }
 

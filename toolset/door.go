@@ -19,8 +19,8 @@ import (
 // [Meter.CheckTokens] and [Meter.CheckCost] tell.
 //
 // If the model asks other models with [model.Ask], their requests count in place of its own. A failed request counts with the usage
-// that was reported. Under a limit on cost, a response of unknown cost, and a request that timed out or was cancelled, count as much as
-// was reserved for them: the price of the longest response that the request allows ([model.Settings.MaxTokens]) or, if that is
+// that was reported. Under a limit on cost, a response of unknown cost, and a request that timed out, was cancelled or broke off in the
+// middle of its answer, count as much as was reserved for them: the price of the longest response that the request allows ([model.Settings.MaxTokens]) or, if that is
 // unknown, a twentieth of the limit, and at least what was reported. [Usage.Unpriced] counts them.
 func (m *Meter) Generate(ctx context.Context, to model.Model, req *model.Request, sink model.Sink) (*model.Message, error) {
 	return m.send(ctx, to, req, sink, nil)
@@ -173,7 +173,7 @@ func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Mes
 		used.Cost = price.Of(got.Usage)
 	}
 	switch none := got.Usage == (model.Usage{}); {
-	case failed && unanswered(err):
+	case failed && unanswered(d, t != nil && t.began, err):
 		known = known && price.Free()
 	case failed && none: // the provider has refused it
 		known, used.Cost = true, 0
@@ -189,9 +189,14 @@ func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Mes
 	m.Add(used)
 }
 
-// unanswered reports whether a provider may have worked on a request although there is no response.
-func unanswered(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+// unanswered reports whether a provider may have worked on a request although there is no response:
+// its answer broke off (began), the model gave neither answer nor error, or the request has ended
+// early. Then the error may be anything, such as the cause of a context.
+//
+//go:noinline
+func unanswered(ctx context.Context, began bool, err error) bool {
+	return began || err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // reserve returns what a request of unknown cost counts under a limit on cost: at least what was reported, at the price of the model
@@ -232,6 +237,8 @@ type tap struct {
 	to    model.Model
 	sink  model.Sink
 	usage model.Usage
+	// began is set if more than usage has come.
+	began bool
 	// over is the limit that the usage exceeds.
 	over error
 }
@@ -245,7 +252,9 @@ func (t *tap) take(d model.Delta) error {
 	if d.Usage != nil {
 		t.reported(d.Usage)
 	}
-	if t.over == nil || d.Kind == "" && d.Whole == nil {
+	content := d.Kind != "" || d.Whole != nil
+	t.began = t.began || content
+	if t.over == nil || !content {
 		return t.sink(d)
 	}
 	if d.Usage != nil {

@@ -112,6 +112,8 @@ func (m *Meter) SetLimits(l Limits) {
 }
 
 // limit sets the limits. The caller holds the lock of m, or is its only user.
+//
+//go:noinline
 func (m *Meter) limit(l Limits) {
 	m.limits = l
 	m.costs.Store(m.prices != nil || l.Cost > 0)
@@ -119,6 +121,8 @@ func (m *Meter) limit(l Limits) {
 }
 
 // countsCost reports whether m or any meter above it has prices or a limit on cost.
+//
+//go:noinline
 func (m *Meter) countsCost() bool {
 	for at := m; at != nil; at = at.parent {
 		if at.costs.Load() {
