@@ -17,8 +17,7 @@ import (
 // ErrDead is the error of all methods after the end of the process.
 var ErrDead = fmt.Errorf("mortal: the process has ended: %w", session.ErrUnavailable)
 
-// Store is the store as one process sees it. Until [Store.Kill] it works like the memory that it
-// is
+// Store is the store as one process sees it. Until [Store.Kill] it works like the memory that it is
 // for. Its methods are safe for concurrent use.
 type Store struct {
 	*session.Memory
@@ -37,8 +36,7 @@ func New(m *session.Memory) *Store {
 }
 
 // Kill ends the process in a later write: the entries, items or values are stored, and nobody
-// learns
-// that. 1 is the next one.
+// learns that. 1 is the next one.
 func (s *Store) Kill(write int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

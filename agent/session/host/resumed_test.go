@@ -130,8 +130,7 @@ func (c *resumed) answer(s *host.Session) (n int) {
 }
 
 // play kills the process in a write after the question was asked, and returns whether it came to
-// that, and
-// what the session shows in the end.
+// that, and what the session shows in the end.
 func (c *resumed) play(t *testing.T, write int) (killed bool, all string, l *till) {
 	memory := new(session.Memory)
 	l = &till{paid: map[string]string{}, once: c.once}

@@ -13,10 +13,8 @@ import (
 )
 
 // givenKey is the key of the entry that says which answers to pending calls a turn was started
-// with.
-// It is in the same batch as the first entry of the turn. What was answered is not enough to
-// know
-// that: a turn may have begun without an answer, and another one may come later.
+// with. It is in the same batch as the first entry of the turn. What was answered is not enough to
+// know that: a turn may have begun without an answer, and another one may come later.
 const givenKey = "given"
 
 // given is the data of that entry.
@@ -24,8 +22,7 @@ type given struct {
 	turn    string
 	Answers agent.DeferredResults `json:"answers"`
 	// Pending is the request with the pending calls if it is not the one that the history has:
-	// calls
-	// that may have run are marked in it.
+	// calls that may have run are marked in it.
 	Pending *model.Message `json:"pending,omitempty"`
 }
 

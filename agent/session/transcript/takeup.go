@@ -116,11 +116,9 @@ func (h *history) unstarted() {
 	}
 }
 
-// takeAnswers reads the answers to the calls that the history ends with. If turn has recorded
-// which it
-// was started with, they are those. Calls that were allowed in the parent of this fork may have
-// run
-// there, and are allowed only there.
+// takeAnswers reads the answers to the calls that the history ends with. If turn has recorded which
+// it was started with, they are those. Calls that were allowed in the parent of this fork may have
+// run there, and are allowed only there.
 func (h *history) takeAnswers(id, turn string, entries []session.Entry) {
 	if h.told != nil && turn != "" && h.told.turn == turn {
 		h.told.apply(h)
