@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/internal/errs"
@@ -56,7 +55,7 @@ func (r *agentRun[D, O]) check(ctx context.Context, checks []engine.Check) []eng
 func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, repaired []byte, wrong *engine.Return) {
 	defer func() {
 		if p := recover(); p != nil {
-			decoded, repaired, wrong = nil, nil, forModel(&PanicError{Value: p, Stack: debug.Stack()})
+			decoded, repaired, wrong = nil, nil, forModel(panicked(p))
 		}
 	}()
 	var err error

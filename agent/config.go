@@ -61,7 +61,8 @@ type Config[D, O any] struct {
 	EndStrategy EndStrategy
 	// ToolError is called with every tool error that would end the run, including panics as a [*PanicError]. It may return
 	// another error, such as one made with [toolset.Failed] or [toolset.Retry] to tell the model instead. If it returns nil, the
-	// error stays as it is. ToolError is not called after the call's context has ended.
+	// error stays as it is. Hooks and policies see what it returns. It is not called with errors of theirs, such as a
+	// [*PolicyError], and not after the call's context has ended.
 	ToolError func(ctx context.Context, run *toolset.RunContext[D], err error) error
 	// History processors replace the history before each request, in order.
 	History []HistoryProcessor[D]

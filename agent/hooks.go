@@ -155,26 +155,43 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 	return next(ctx, req)
 }
 
-// hookedCall runs a tool within the Call hooks and applies [Config.ToolError].
+// hookedCall runs a tool within the Call hooks.
 func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args any) (toolset.Result, error) {
 	if len(r.hooks) == 0 && r.agent.config.ToolError == nil {
 		return tool.Call(ctx, run, args)
 	}
-	next := toolset.CallFunc(func(ctx context.Context, args any) (toolset.Result, error) { return tool.Call(ctx, run, args) })
+	next := toolset.CallFunc(func(ctx context.Context, args any) (_ toolset.Result, err error) {
+		if r.agent.config.ToolError != nil {
+			defer r.changeError(ctx, run, &err)
+		}
+		return tool.Call(ctx, run, args)
+	})
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.hooks[i].Call, next; hook != nil {
 			next = func(ctx context.Context, args any) (toolset.Result, error) { return hook(ctx, run, args, inner) }
 		}
 	}
-	res, err := func() (res toolset.Result, err error) {
-		defer recovered(&err)
-		return next(ctx, args)
-	}()
-	if err == nil || r.agent.config.ToolError == nil || toolset.Outcome(err) != nil || ctx.Err() != nil {
-		return res, err
+	return next(ctx, args)
+}
+
+// changeError applies [Config.ToolError] to the error of a tool, or to its panic. Policies check
+// what that tells the model, so it is inside of all hooks.
+func (r *agentRun[D, O]) changeError(ctx context.Context, run *toolset.RunContext[D], err *error) {
+	if p := recover(); p != nil {
+		*err = panicked(p)
 	}
-	if changed := r.agent.config.ToolError(ctx, run, err); changed != nil {
-		err = changed
+	if *err == nil || r.options.settled(ctx, *err) {
+		return
 	}
-	return res, err
+	if changed := r.agent.config.ToolError(ctx, run, *err); changed != nil {
+		*err = changed
+	}
+}
+
+// settled reports whether [Config.ToolError] does not see an error of a call. Policies have the last
+// word about what they refuse.
+//
+//go:noinline
+func (o *runOptions) settled(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || toolset.Outcome(err) != nil || o.rule != nil && o.rule.says.refusal(err)
 }

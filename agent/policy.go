@@ -182,6 +182,8 @@ type governor interface {
 	dress(run any, outer []Hooks[any])
 	// named returns an error that is about a limit of a policy as one of that policy.
 	named(err error) error
+	// refusal reports whether an error of a tool says what a policy has refused.
+	refusal(err error) bool
 	// names describes the policies to engines.
 	names() []engine.Policy
 }

@@ -145,6 +145,16 @@ func (p *policyRules) attributedCall(door toolset.CallHook[any]) toolset.CallHoo
 	}
 }
 
+// refusal implements [governor]. An error of [toolset.WithArgsCheck] is no [PolicyError] until it
+// has left the door that has set the check. It tells the user what was refused.
+func (r *rules) refusal(err error) bool {
+	var told interface {
+		error
+		Refused() string
+	}
+	return errs.As(err, new(*PolicyError)) || errs.As(err, &told)
+}
+
 // policyBudget is a budget of a policy.
 type policyBudget struct {
 	toolset.Budget

@@ -303,6 +303,9 @@ func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 // recovered turns a panic into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = &PanicError{Value: p, Stack: debug.Stack()}
+		*err = panicked(p)
 	}
 }
+
+//go:noinline
+func panicked(value any) error { return &PanicError{Value: value, Stack: debug.Stack()} }

@@ -32,7 +32,7 @@
 // Guards do not check the history that a program passes in, instructions, results from outside the
 // run ([agent.WithResults], external tools), output of a tool that bypasses its run context,
 // requests that a tool sends to the model itself, the Meta of results, and what the program says
-// about arguments that are not valid or about errors ([agent.Config].ToolError).
+// about arguments that are not valid.
 //
 // # Failure, cost and resumed runs
 //
