@@ -99,7 +99,7 @@ func mayMatch(p, n string) bool {
 	return ok || err != nil || hasGlob(p)
 }
 
-func hasGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
+func hasGlob(name string) bool { return name != "[" && strings.ContainsAny(name, "*?[") }
 
 // glob compares a path with a pattern, element by element. "**" at the end matches at least one
 // element.

@@ -28,6 +28,7 @@ type call struct {
 	covers, parts []string // what answers "always" are about: one of covers, or all parts
 	words         *commandWords
 	names         []string
+	partial       []string // paths that are only known in part
 	rooted        []string // roots as prefixes of paths, and the same in lower case
 	folded        []string
 }
@@ -46,8 +47,10 @@ func describe(r *toolset.ApprovalRequest, roots []string) *call {
 				continue // any file
 			}
 			c.reads = append(c.reads, c.placed(e.Path))
+			c.note(c.reads[len(c.reads)-1])
 		case model.EffectWrite:
 			c.writes = append(c.writes, c.placed(e.Path))
+			c.note(c.writes[len(c.writes)-1])
 		case model.EffectHost:
 			c.hosts = append(c.hosts, strings.ToLower(e.Host))
 		case model.EffectSandbox:
@@ -171,6 +174,9 @@ func forbidsPath(c *call, p pattern, paths []string) fit {
 			return perhaps
 		}
 	}
+	if c.mayBecome(p) {
+		return perhaps
+	}
 	return no
 }
 
@@ -184,6 +190,7 @@ func (c *call) named() []string {
 			}
 			for _, name := range command.Named(*e) {
 				c.names = append(c.names, strings.ToLower(c.placed(name)))
+				c.note(c.names[len(c.names)-1])
 			}
 		}
 	}
@@ -194,7 +201,8 @@ func (r *compiled) forbidsHost(c *call) fit {
 	switch {
 	case slices.ContainsFunc(c.hosts, func(h string) bool { return hostFits(r.Host, h) }):
 		return yes
-	case slices.Contains(c.hosts, "*"), r.Host != "*" && c.namesHost(r.Host):
+	case slices.Contains(c.hosts, "*"), r.Host != "*" && c.namesHost(r.Host),
+		slices.ContainsFunc(c.hosts, func(h string) bool { return hostSeems(r.Host, h) }):
 		return perhaps
 	}
 	return no

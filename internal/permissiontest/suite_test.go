@@ -34,6 +34,7 @@ var groups = []group{
 	{"paths", paths, 100},
 	{"code that runs later", runsLater, 500},
 	{"code that runs later, unnamed", unnamed, 2500},
+	{"names known in part", partly, 9000},
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
 	{"tables", tables, 590},

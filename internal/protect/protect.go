@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/ponte-go/ponte/toolset/command"
 )
 
 // Path is a protected path: the file or directory with this name, and all below it, wherever it is.
@@ -79,9 +81,10 @@ var byFirst = sync.OnceValue(func() map[string][]*Path {
 
 // Find returns the protected path that a path is, lies in, or is a directory of. Case does not
 // matter, nor do characters that a file system may ignore, because the same file has several names
-// on some. Both slashes separate elements. A pattern of a shell, such as ".env*", stands for all
-// names that it may match, unless it begins with "*" or "?": those match nearly every name, but
-// none with a dot in front.
+// on some. Both slashes separate elements. A pattern of a shell, such as ".env*", is all names
+// that it may match, unless it begins with "*" or "?": those match nearly every name, but none with
+// a dot in front. A name with [command.Computed] in it is every name that it may become, if its
+// known part fits.
 func Find(name string) *Path {
 	var room [16]string // for nearly all paths
 	kept := room[:0]
@@ -112,6 +115,9 @@ func Find(name string) *Path {
 				}
 			}
 		}
+	}
+	if strings.Contains(name, command.Computed) {
+		return findPartly(kept)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func hasLetter(w, letters string) bool {
 func (r *effectReader) listed(items []*syntax.Word) {
 	var all []string
 	for _, w := range items {
-		all = append(all, seemings(w)...)
+		all = append(all, r.vars.seemings(w)...)
 		if substitutes(w) {
 			r.file(model.EffectRead, "./")
 			r.said(w, maxNested)

@@ -23,7 +23,9 @@ import (
 //     be relative to.
 //   - All other effects of a program are unknown. Arguments that only a shell can work out are
 //     unknown too: the words of the effect are then what they seem to be, which may be several
-//     words for one.
+//     words for one. Variables that the line sets have their values. For other text that is part of
+//     a word, [Computed] stands.
+//   - A line that is too long to be read, or that has no meaning to a shell, may write every file.
 //
 // The files that a command reads or writes without naming them are never known.
 func Effects(c Command, p Place) []model.Effect {
@@ -33,15 +35,19 @@ func Effects(c Command, p Place) []model.Effect {
 	if c.Dir != "" {
 		r.dirs = []string{c.Dir}
 	}
+	r.vars.environment(c.Env)
 	switch {
 	case p.Windows && c.Line != "":
 		r.unknown(strings.Fields(c.Line))
 	case c.Line != "":
-		r.line(c.Line, 0)
+		r.beyond = !r.line(c.Line, 0) || r.beyond
 	case len(c.Args) > 0:
 		r.program(c.Args, 0)
 	default:
 		r.unknown(nil)
+	}
+	if r.beyond && (c.Line != "" || !p.Windows) {
+		r.anything()
 	}
 	return r.effects
 }
@@ -53,6 +59,9 @@ type effectReader struct {
 	dirs    []string // that the command may be in
 	lost    bool     // the command may be in others
 	env     []string
+	vars    variables
+	adrift  bool // a directory that the command may be in is only known when it runs
+	beyond  bool // there is more than the bounds let it find
 	certain bool // the words that the line at hand has are those that programs get
 }
 
@@ -70,11 +79,23 @@ func (r *effectReader) add(e model.Effect) {
 	if len(r.effects) < maxEffects {
 		r.effects = append(r.effects, e)
 	} else {
-		r.effects[maxEffects-1] = model.Effect{Kind: model.EffectUnknown}
+		r.beyond = true
 	}
 }
 
+// anything adds the effects of a command of which nothing is known.
+func (r *effectReader) anything() {
+	r.effects = append(r.effects[:min(len(r.effects), maxEffects-3)],
+		model.Effect{Kind: model.EffectRead, Path: "/"},
+		model.Effect{Kind: model.EffectWrite, Path: "/"},
+		model.Effect{Kind: model.EffectUnknown})
+}
+
 func (r *effectReader) unknown(words []string) {
+	if slices.Contains(words, tooMany) {
+		r.beyond = true
+		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == tooMany })
+	}
 	for _, dir := range r.dirs {
 		r.add(model.Effect{Kind: model.EffectUnknown, Argv: words, Dir: dir})
 	}
@@ -96,6 +117,8 @@ func (r *effectReader) dir() string {
 func (r *effectReader) file(kind model.EffectKind, name string) {
 	switch {
 	case name == "" || name == "-" || name == "/dev/null":
+	case name == tooMany:
+		r.beyond = true
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(name), name)})
 	default:
@@ -104,6 +127,10 @@ func (r *effectReader) file(kind model.EffectKind, name string) {
 		}
 		if r.lost || len(r.dirs) == 0 {
 			r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(name), name)})
+		}
+		if r.adrift {
+			below := Computed + "/" + cleaned(filepath.Clean(name), name)
+			r.add(model.Effect{Kind: kind, Path: below})
 		}
 	}
 }
@@ -145,8 +172,8 @@ func (r *effectReader) hosts(words []string) {
 // address finds what is between the scheme of an address and its path.
 var address = lazy.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>(){}|;,?#\\]+)`)
 
-// line adds the effects of a line for a shell.
-func (r *effectReader) line(line string, depth int) {
+// line adds the effects of a line for a shell. It returns false for what is no line.
+func (r *effectReader) line(line string, depth int) bool {
 	var file *syntax.File
 	posix := false
 	if len(line) <= maxLine {
@@ -154,8 +181,9 @@ func (r *effectReader) line(line string, depth int) {
 	}
 	if file == nil {
 		r.unknown(strings.Fields(line))
-		return
+		return false
 	}
+	r.vars.collect(file)
 	before := r.certain
 	r.certain = posix && !strings.ContainsFunc(line, isControl)
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -164,6 +192,9 @@ func (r *effectReader) line(line string, depth int) {
 			*syntax.ArithmCmd, *syntax.CoprocClause, *syntax.TimeClause:
 			r.unknown(nil) // a function may have the name of a program; shells differ in the others
 			r.certain = false
+			if d, ok := n.(*syntax.DeclClause); ok {
+				r.unknown(r.set(d.Args))
+			}
 		case *syntax.WordIter:
 			r.listed(n.Items)
 		case *syntax.Redirect:
@@ -178,6 +209,7 @@ func (r *effectReader) line(line string, depth int) {
 	if r.certain = before; len(r.effects) == 0 {
 		r.unknown(nil)
 	}
+	return true
 }
 
 func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
@@ -229,55 +261,6 @@ func (r *effectReader) call(c *syntax.CallExpr, depth int) {
 	r.moved(words)
 }
 
-// assign adds variables to the environment. It reports whether their values are known.
-func (r *effectReader) assign(assigns []*syntax.Assign) bool {
-	known := true
-	var values []string // which may be used for anything
-	for _, a := range assigns {
-		text, ok := "", a.Value == nil
-		if a.Value != nil {
-			text, ok = literal(a.Value)
-			values = append(values, seemings(a.Value)...)
-			if !ok && substitutes(a.Value) {
-				r.file(model.EffectRead, "./")
-				r.said(a.Value, maxNested)
-			}
-		}
-		if !ok || a.Append || a.Array != nil || a.Index != nil || a.Name == nil {
-			known = false
-			continue
-		}
-		r.env = append(slices.Clip(r.env), a.Name.Value+"="+text)
-	}
-	if len(assigns) > 0 {
-		r.unknown(values)
-	}
-	return known
-}
-
-// guessed adds the effects of a command with words that only a shell can work out.
-func (r *effectReader) guessed(args []*syntax.Word, depth int) {
-	var all []string
-	found := false
-	for _, w := range args {
-		all = append(all, seemings(w)...)
-		found = found || substitutes(w)
-	}
-	if found && !slices.Contains(printers, all[0]) {
-		r.file(model.EffectRead, "./")
-	}
-	if found && !slices.Contains(inert, all[0]) {
-		for _, w := range args {
-			if substitutes(w) {
-				r.said(w, depth)
-			}
-		}
-	}
-	r.certain = r.certain && !slices.Contains(rebinding, all[0])
-	r.opaque(all, depth)
-	r.moved(all)
-}
-
 // program adds the effects of a program with its arguments.
 func (r *effectReader) program(words []string, depth int) {
 	r.add(model.Effect{Kind: model.EffectRun, Argv: words, Dir: r.dir(), Env: r.env})
@@ -319,7 +302,7 @@ func (r *effectReader) redirect(n *syntax.Redirect) {
 	names := []string{name}
 	if !ok {
 		r.unknown(nil)
-		names = seemings(n.Word)
+		names = r.vars.seemings(n.Word)
 	}
 	if n.Op == syntax.DplOut || n.Op == syntax.DplIn {
 		if strings.Trim(name, "0123456789-") == "" && ok {
@@ -365,8 +348,8 @@ func (r *effectReader) moved(words []string) {
 			} else if len(r.dirs) < maxDirs {
 				r.dirs = append(r.dirs, dir)
 			} else {
-				r.lost = true
-				r.add(model.Effect{Kind: model.EffectUnknown})
+				r.lost, r.adrift = true, true
+				r.add(model.Effect{Kind: model.EffectUnknown, Argv: []string{dir}})
 			}
 		}
 	}

@@ -54,6 +54,12 @@ func TestEffectsOfCommands(t *testing.T) {
 		"true > /dev/null":               "run:true",
 		"cd sub && rm a":                 "run:cd_sub run:rm_a write:a write:sub/a",
 		"rm $X":                          "unknown:rm_",
+		"rm a$X":                         "unknown:rm_a_a…",
+		"rm ${X}a$(y)b":                  "unknown:y unknown:rm_ab_a…b_…ab_…a…b run:y unknown:y",
+		"X=a; rm ${X}b":                  "unknown:a unknown:rm_ab",
+		"rm a{1..3}":                     "unknown:rm_a…_a1_a3",
+		"echo x > a$X":                   "run:echo_x unknown write:a write:a…",
+		"cd $X; rm a":                    "unknown:cd_ run:rm_a write:a write:a write:…/a",
 		"rm a{b,c}":                      "unknown:rm_ab_ac",
 		"rm $'\\x61'":                    "unknown:rm_\\x61_a_$\\x61_$a",
 		"git pu\\\nsh":                   "run:git_push unknown:git_push",
@@ -64,7 +70,7 @@ func TestEffectsOfCommands(t *testing.T) {
 		"eval rm a":                      "unknown:eval_rm_a run:rm_a write:a",
 		"f() { rm a; }; f":               "unknown unknown:rm_a unknown:f",
 		"exec rm a":                      "unknown:exec_rm_a",
-		"'":                              "unknown:'",
+		"'":                              "unknown:' read:/ write:/ unknown",
 		"":                               "unknown",
 		"# x":                            "unknown",
 		"curl https://u:p@a.example:8/x": "run:curl_https://u:p@a.example:8/x unknown:curl_https://u:p@a.example:8/x host:a.example",
@@ -93,8 +99,9 @@ func TestEffectsAreBounded(t *testing.T) {
 	}
 	require.NotEmpty(t, command.Effects(command.Command{Line: deep, Dir: "/repo"}, command.Place{}))
 	long := command.Effects(command.Command{Line: strings.Repeat("rm x; ", 1<<20), Dir: "/repo"}, command.Place{})
-	require.Len(t, long, 1)
-	require.Equal(t, model.EffectUnknown, long[0].Kind)
+	require.Len(t, long, 4)
+	require.Equal(t, "read:/ write:/ unknown", written(long[1:]), "of a line that nobody reads nothing is known")
+	require.Equal(t, "read:/ write:/ unknown", written(effects[len(effects)-3:]))
 }
 
 // An option that is a part of a scope must not be turned off behind it.

@@ -20,18 +20,24 @@ func (r *effectReader) opaque(words []string, depth int) {
 
 // nested adds the effects of a line that a command gives to a shell.
 func (r *effectReader) nested(words []string, depth int) {
-	if depth >= maxNested {
-		return
-	}
 	for i, w := range words {
 		switch path.Base(w) {
 		case "sh", "bash", "dash", "zsh", "ash", "ksh":
-			if j := slices.IndexFunc(words[i+1:], isCommandOption); j >= 0 && i+j+2 < len(words) {
-				r.line(words[i+j+2], depth+1)
+			if j := slices.IndexFunc(words[i+1:], isCommandOption); j >= 0 {
+				for _, line := range words[min(i+j+2, len(words)):] {
+					r.inner(line, depth)
+				}
 			}
 		case "eval":
-			r.line(strings.Join(words[i+1:], " "), depth+1)
+			r.inner(strings.Join(words[i+1:], " "), depth)
 		}
+	}
+}
+
+// inner adds the effects of a line in a line.
+func (r *effectReader) inner(line string, depth int) {
+	if depth >= maxNested || !r.line(line, depth+1) {
+		r.beyond = true
 	}
 }
 
@@ -43,13 +49,13 @@ func isCommandOption(w string) bool {
 // fed adds the effects of what a statement gives to a program that does what its input says: the
 // words before a pipe, and here-documents.
 func (r *effectReader) fed(s *syntax.Stmt, depth int) {
-	if pipe, ok := s.Cmd.(*syntax.BinaryCmd); ok && obeys(pipe.Y) {
+	if pipe, ok := s.Cmd.(*syntax.BinaryCmd); ok && r.obeys(pipe.Y) {
 		if pipe.Op == syntax.Pipe || pipe.Op == syntax.PipeAll {
 			r.said(pipe.X, depth)
 		}
 	}
 	here := slices.IndexFunc(s.Redirs, func(n *syntax.Redirect) bool { return hereText(n) != nil })
-	if here >= 0 && s.Cmd != nil && obeys(&syntax.Stmt{Cmd: s.Cmd}) {
+	if here >= 0 && s.Cmd != nil && r.obeys(&syntax.Stmt{Cmd: s.Cmd}) {
 		for _, n := range s.Redirs {
 			r.text(hereText(n), depth)
 		}
@@ -66,7 +72,7 @@ func (r *effectReader) said(n syntax.Node, depth int) {
 		case *syntax.CallExpr:
 			var all []string
 			for _, w := range n.Args {
-				all = append(all, seemings(w)...)
+				all = append(all, r.vars.seemings(w)...)
 			}
 			if r.unknown(all); depth < maxNested {
 				for _, text := range all {
@@ -85,7 +91,7 @@ func (r *effectReader) text(w *syntax.Word, depth int) {
 	if w == nil {
 		return
 	}
-	for _, text := range seemings(w) {
+	for _, text := range r.vars.seemings(w) {
 		if r.unknown(strings.Fields(text)); depth < maxNested {
 			r.line(text, depth+1)
 		}
@@ -113,10 +119,10 @@ var (
 )
 
 // inert are programs to which their arguments are texts.
-var inert = strings.Fields("echo printf test [ : true false exit return")
+var inert = strings.Fields("echo printf test [ : true false exit return jq")
 
 // obeys reports whether a program of a statement does what its input says.
-func obeys(s *syntax.Stmt) (found bool) {
+func (r *effectReader) obeys(s *syntax.Stmt) (found bool) {
 	syntax.Walk(s, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
 		if !ok || found {
@@ -124,7 +130,7 @@ func obeys(s *syntax.Stmt) (found bool) {
 		}
 		var words []string
 		for _, w := range c.Args {
-			words = append(words, seemings(w)...)
+			words = append(words, r.vars.seemings(w)...)
 		}
 		for i, w := range words {
 			if i > 0 && !slices.Contains(wrappers, path.Base(words[0])) {

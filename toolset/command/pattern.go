@@ -58,7 +58,7 @@ func words(c *syntax.CallExpr) ([][]string, error) {
 	for _, w := range c.Args {
 		text, ok := literal(w)
 		if !ok {
-			seems := seemings(w)
+			seems := new(variables).seemings(w)
 			if len(seems) != 1 || !plainLiteral(w) {
 				return nil, errors.New("it has a word that a shell would work out; " +
 					"write each command as it is run")

@@ -3,22 +3,49 @@
 package command
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// seemings returns what a word seems to be, to a reader who works out quotes, escapes and braces,
-// and takes everything that is computed for nothing. It may be several words.
-func seemings(w *syntax.Word) []string {
+// Computed is text, in the words, paths and hosts of effects, that is only known when the command
+// runs, as in ".env…" for ".env$X". It may be any text, and none.
+const Computed = "…"
+
+// tooMany is a word instead of those that are beyond the bound.
+const tooMany = "\x00"
+
+// seemings returns what a word seems to be, to a reader who works out quotes, escapes, braces and
+// the variables that the line sets. What else is computed is taken for nothing, and also for
+// [Computed], if a part of the word is known. It may be several words.
+func (v *variables) seemings(w *syntax.Word) []string {
+	return slices.DeleteFunc(v.words(w), func(word string) bool {
+		return strings.Contains(word, Computed) &&
+			!slices.ContainsFunc(strings.Split(word, "/"), func(element string) bool {
+				known := strings.ReplaceAll(element, Computed, "")
+				return known != "" && element != "." && element != ".."
+			})
+	})
+}
+
+// words returns all that a word may be.
+func (v *variables) words(w *syntax.Word) []string {
 	split := *w
 	split.Parts = append([]syntax.WordPart(nil), w.Parts...)
 	syntax.SplitBraces(&split)
-	return partSeemings(split.Parts)
+	return v.parts(split.Parts)
 }
 
-func partSeemings(parts []syntax.WordPart) []string {
+// known returns the words of which nothing is left open.
+func known(words []string) []string {
+	return slices.DeleteFunc(words, func(w string) bool {
+		return strings.Contains(w, Computed) || w == tooMany
+	})
+}
+
+func (v *variables) parts(parts []syntax.WordPart) []string {
 	all := []string{""}
 	for i, part := range parts {
 		next := []string{""}
@@ -33,22 +60,30 @@ func partSeemings(parts []syntax.WordPart) []string {
 				}
 			}
 			next = []string{text}
+			if before, ok := strings.CutSuffix(text, "$"); ok && i+1 < len(parts) {
+				next = append(next, before+Computed) // as in $[1+1], which is for some shells only
+			}
 		case *syntax.SglQuoted:
 			next = []string{p.Value}
 			if ansi := ansiC(p.Value); ansi != p.Value {
 				next = append(next, ansi)
 			}
 		case *syntax.DblQuoted:
-			next = partSeemings(p.Parts)
+			next = v.parts(p.Parts)
 		case *syntax.BraceExp:
 			next = nil
+			if p.Sequence {
+				next = append(next, Computed)
+			}
 			for _, e := range p.Elems {
-				next = append(next, partSeemings(e.Parts)...)
+				next = append(next, v.parts(e.Parts)...)
 			}
 		case *syntax.ParamExp:
-			if p.Exp != nil && p.Exp.Word != nil { // ${x:-word}
-				next = append(next, partSeemings(p.Exp.Word.Parts)...)
-			}
+			next = v.expansions(p)
+		case *syntax.CmdSubst:
+			next = append([]string{"", Computed}, v.printed(p.Stmts)...)
+		case *syntax.ArithmExp, *syntax.ExtGlob:
+			next = []string{"", Computed}
 		}
 		if i == 0 && computed(part) && i+1 < len(parts) && goesBelow(parts[i+1]) {
 			next = append(next, ".") // such as $PWD/FILE
@@ -88,9 +123,13 @@ func joined(beginnings, ends []string) (all []string) {
 	for _, a := range beginnings {
 		for _, b := range ends {
 			if len(all) == maxSeemings {
-				return all
+				return append(all, tooMany)
 			}
-			all = append(all, a+b)
+			if word := a + b; !strings.Contains(word, tooMany) {
+				all = append(all, word)
+			} else if !slices.Contains(all, tooMany) {
+				all = append(all, tooMany)
+			}
 		}
 	}
 	return all

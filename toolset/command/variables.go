@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// variables are the ones that a line sets, with all values that they may have.
+type variables struct {
+	values map[string][]string
+	// rebound is set if a program of the line may set any of them.
+	rebound bool
+}
+
+// Programs that set variables to what they read.
+var binders = strings.Fields("read mapfile readarray getopts eval source . let unset")
+
+// Variables with directories that are not part of a project. They are taken for nothing.
+var homes = strings.Fields("HOME PWD OLDPWD TMPDIR")
+
+// add notes a value, up to a bound.
+func (v *variables) add(name, value string) {
+	if v.values == nil {
+		v.values = map[string][]string{}
+	}
+	all := v.values[name]
+	if len(all) >= maxSeemings/2 || value == tooMany {
+		value = Computed
+	}
+	if !slices.Contains(all, value) {
+		v.values[name] = append(all, value)
+	}
+}
+
+// environment notes the variables that a command is given.
+func (v *variables) environment(env []string) {
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		v.add(name, value)
+	}
+}
+
+// collect notes the variables that a line sets, whatever the order of its commands is.
+func (v *variables) collect(file *syntax.File) {
+	for range 2 { // values may be made of others that are set later
+		syntax.Walk(file, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				v.assign(n)
+			case *syntax.WordIter:
+				for _, w := range n.Items {
+					for _, value := range v.words(w) {
+						v.add(n.Name.Value, value)
+					}
+				}
+				if len(n.Items) == 0 { // the arguments
+					v.add(n.Name.Value, Computed)
+				}
+			case *syntax.CallExpr:
+				if len(n.Args) > 0 {
+					v.binds(n.Args)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func (v *variables) binds(args []*syntax.Word) {
+	for _, program := range v.seemings(args[0]) {
+		if name, value, ok := strings.Cut(program, "+="); ok { // a program, to some shells
+			v.extend(name, value)
+		}
+		program = path.Base(program)
+		v.rebound = v.rebound || slices.Contains(binders, program) ||
+			program == "printf" && len(args) > 1 && slices.Contains(v.seemings(args[1]), "-v")
+	}
+}
+
+func (v *variables) assign(a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	for _, value := range v.assigned(a) {
+		if a.Append {
+			v.extend(name, value)
+		}
+		v.add(name, value)
+	}
+}
+
+// extend notes a value that is appended to the others.
+func (v *variables) extend(name, value string) {
+	before := slices.Clone(v.values[name])
+	if len(before) == 0 {
+		before = []string{"", Computed}
+	}
+	for _, b := range before {
+		v.add(name, b+value)
+	}
+}
+
+// assigned returns what the value of an assignment, or of an element of it, may be.
+func (v *variables) assigned(a *syntax.Assign) (all []string) {
+	if a.Value != nil {
+		all = v.words(a.Value)
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				all = append(all, v.words(e.Value)...)
+			}
+		}
+	}
+	return all
+}
+
+// expansions returns what a variable may expand to.
+func (v *variables) expansions(p *syntax.ParamExp) []string {
+	name := ""
+	if p.Param != nil {
+		name = p.Param.Value
+	}
+	values, set := v.values[name]
+	next := slices.Clone(values)
+	if plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && !p.Excl && !p.Length &&
+		p.NestedParam == nil; !plain {
+		set = false
+	}
+	switch {
+	case set && !v.rebound:
+	case slices.Contains(homes, name) && !v.rebound:
+		next = append(next, "")
+	default:
+		next = append(next, "", Computed)
+	}
+	if p.Exp != nil && p.Exp.Word != nil { // ${x:-word}
+		next = append(next, v.parts(p.Exp.Word.Parts)...)
+	}
+	if p.Repl != nil && p.Repl.With != nil { // ${x/word/other}
+		for _, with := range v.parts(p.Repl.With.Parts) {
+			next = append(next, with)
+			if p.Repl.Orig == nil {
+				continue
+			}
+			for _, value := range values {
+				for _, of := range v.parts(p.Repl.Orig.Parts) {
+					if of != "" {
+						next = append(next, strings.ReplaceAll(value, of, with))
+					}
+				}
+			}
+		}
+	}
+	return next
+}
+
+// printed returns what the words of commands that print them may become.
+func (v *variables) printed(stmts []*syntax.Stmt) (all []string) {
+	if len(stmts) != 1 {
+		return nil
+	}
+	c, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) < 2 {
+		return nil
+	}
+	program, _ := literal(c.Args[0])
+	if program != "echo" && program != "printf" {
+		return nil
+	}
+	line := []string{""}
+	for i, w := range c.Args[1:] {
+		words := v.seemings(w)
+		all = append(all, words...)
+		if i > 0 {
+			line = joined(line, []string{" "})
+		}
+		line = joined(line, words)
+	}
+	return append(all, line...)
+}
