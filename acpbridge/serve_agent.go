@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
@@ -41,7 +42,8 @@ type server struct {
 	auth        Auth       // nil means that nobody has to log in
 	linkedFiles int
 	client      acp.Client
-	ending      chan struct{} // closed when Serve begins to end
+	ending      chan struct{}   // closed when Serve begins to end
+	base        context.Context // of turns that the client has not asked for
 
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself
@@ -85,7 +87,7 @@ func (s *server) Initialize(ctx context.Context, p *acp.InitializeRequest) (*acp
 			Auth:                s.authCapabilities(),
 		},
 		AuthMethods: s.authMethods(),
-		Meta:        steeringMeta(),
+		Meta:        extensionsMeta(takesTurns(&p.ClientCapabilities)),
 	}, nil
 }
 
@@ -137,7 +139,7 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 	if session.ours() && session.made().Client == nil {
 		s.log.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", session.id)
 	}
-	session.quiet = session.hosted.Announce(session.announce)
+	session.quiet = append(session.quiet, session.hosted.Announce(session.announce))
 	s.openServers(session, servers)
 	s.mu.Lock()
 	closing := s.closing
@@ -151,6 +153,11 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 	}
 	s.tellCommands(ctx, session)
 	session.tellWaiting(ctx)
+	if takesTurns(&session.info.Capabilities) {
+		type admit = func(context.Context) (*host.Turn, error)
+		stop := session.hosted.TakeWaiting(func(w *host.Waiting, a admit) { s.runWaiting(session, w, a) })
+		session.quiet = append(session.quiet, stop)
+	}
 	acp.AfterResponse(ctx, session.client.gate.announce)
 	return nil
 }
@@ -205,8 +212,17 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 		return nil, err
 	}
 	acp.Async(ctx)
-	resp, err := t.prompted(s, &runInput{prompt: p, parts: parts, links: links})
+	in := &runInput{prompt: p, parts: parts, links: links, shown: acpview.Contents(p.Prompt)}
+	resp, err := t.prompted(s, in)
 	return resp, s.withMethods(err)
+}
+
+// Cancel implements [acp.Agent]. The connection has ended the contexts of the prompts.
+func (s *server) Cancel(_ context.Context, n *acp.CancelNotification) error {
+	if session := s.session(n.SessionID); session != nil {
+		session.cancelOwn()
+	}
+	return nil
 }
 
 // CloseSession implements [acp.Agent]. The session is gone as soon as it is called. The answer

@@ -46,6 +46,7 @@ func (e *StuckError) Unwrap() error { return e.Err }
 // serve runs the connection until it ends or ctx does, and then ends everything else.
 func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	watch := &endWatcher{ended: make(chan struct{})}
+	s.base = context.WithoutCancel(ctx)
 	conn := acp.NewAgentConn(watchedReader{in, watch}, watchedWriter{out, watch}, func(c *acp.AgentConn) acp.Agent {
 		s.client = c
 		return s
@@ -157,8 +158,8 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		session.release.Do(func() {
 			session.client.gate.close()
 			s.closeServers(session)
-			if session.quiet != nil {
-				session.quiet()
+			for _, end := range session.quiet {
+				end()
 			}
 			if err := session.hosted.Leave(release, session); err != nil {
 				s.logError("session not released", session.id, err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 )
 
 // MethodSteering is an extension of the protocol that several agents have: the client passes a
@@ -14,9 +15,14 @@ import (
 // the _meta of the answer to initialize. It has the parameters of session/prompt.
 const MethodSteering = "_session/steering"
 
-// steeringMeta announces [MethodSteering].
-func steeringMeta() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"steering": json.RawMessage(`{"supported":true}`)}
+// extensionsMeta announces [MethodSteering] and, to clients that show turns which they have not
+// asked for, [MethodQueue].
+func extensionsMeta(turns bool) map[string]json.RawMessage {
+	meta := map[string]json.RawMessage{"steering": json.RawMessage(`{"supported":true}`)}
+	if turns {
+		meta[acpview.MetaTurns] = json.RawMessage("true")
+	}
+	return meta
 }
 
 // steered is the answer to [MethodSteering]. The outcome promptRequired asks the client to send the
@@ -26,8 +32,8 @@ type steered struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// extend has a connection with these options handle [MethodSteering] and [MethodCommand], before
-// what they handle already.
+// extend has a connection with these options handle [MethodSteering], [MethodCommand] and
+// [MethodQueue], before what they handle already.
 func (s *server) extend(opts acp.ConnOptions) *acp.ConnOptions {
 	next := opts.ExtMethod
 	opts.ExtMethod = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -36,6 +42,8 @@ func (s *server) extend(opts acp.ConnOptions) *acp.ConnOptions {
 			return s.steer(ctx, params)
 		case method == MethodCommand:
 			return s.command(ctx, params)
+		case method == MethodQueue:
+			return s.queue(ctx, params)
 		case next != nil:
 			return next(ctx, method, params)
 		}

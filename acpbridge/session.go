@@ -31,7 +31,7 @@ type session struct {
 	hosted  *host.Session   // nil until it is open
 	release sync.Once
 	gone    chan struct{} // closed when a session that was closed has been released
-	quiet   func()        // ends what tells of settings and the title; nil until the session is open
+	quiet   []func()      // end what tells of settings and the title, and what takes prompts
 	seen    seen          // what the client has been shown; guarded by the turn
 
 	telling     sync.Mutex // held while the client is told which prompts wait; guards toldWaiting
@@ -133,25 +133,43 @@ func (s *session) options() acpview.Options {
 	return o
 }
 
+// admission admits a turn at the host.
+type admission func(context.Context) (*host.Turn, error)
+
 // admit registers a turn, to let the next message of the session find it.
 func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
+	t := newTurn(ctx, s)
+	acp.AfterResponse(ctx, func(context.Context) { close(t.answered) })
+	return s.register(t, func(ctx context.Context) (*host.Turn, error) {
+		going := slices.ContainsFunc(s.turns, (*turn).isGoing)
+		if policy == host.BusyRefuse && going {
+			return nil, host.ErrBusy
+		}
+		if t.steers = policy == host.BusySteer && going; t.steers {
+			return s.hosted.AdmitWith(ctx, host.BusySteer)
+		}
+		return s.hosted.AdmitWith(ctx, host.BusyQueue)
+	})
+}
+
+// admitOwn registers a turn that the client has not asked for.
+func (s *session) admitOwn(ctx context.Context, admit admission) (*turn, error) {
+	t := newTurn(ctx, s)
+	t.own = true
+	return s.register(t, admit)
+}
+
+// register registers a turn that is admitted with the turns that are registered.
+func (s *session) register(t *turn, admit admission) (_ *turn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil {
+		t.cancel(nil)
 		return nil, s.closed
 	}
 	s.turns = slices.DeleteFunc(s.turns, func(t *turn) bool { return t.isAnswered() && t.isEnded() })
-	if policy == host.BusyRefuse && slices.ContainsFunc(s.turns, (*turn).isGoing) {
-		return nil, busySession(s.id)
-	}
-	t := newTurn(ctx, s)
 	t.before = slices.Clone(s.turns)
-	busy := host.BusyQueue
-	if t.steers = policy == host.BusySteer && slices.ContainsFunc(s.turns, (*turn).isGoing); t.steers {
-		busy = host.BusySteer
-	}
-	var err error
-	if t.hosted, err = s.hosted.AdmitWith(t.ctx, busy); err != nil {
+	if t.hosted, err = admit(t.ctx); err != nil {
 		t.cancel(nil)
 		switch {
 		case errors.Is(err, host.ErrClosed): // somebody else has closed or deleted it
@@ -163,6 +181,15 @@ func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	}
 	s.turns = append(s.turns, t)
 	return t, nil
+}
+
+// cancelOwn cancels the turn that runs if the client has not asked for it.
+func (s *session) cancelOwn() {
+	for _, t := range s.unfinished() {
+		if t.own && t.told.Load() {
+			t.cancel(acp.ErrTurnCancelled)
+		}
+	}
 }
 
 // going returns the turns that have not been answered and not been cancelled.

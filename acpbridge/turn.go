@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -14,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -30,6 +33,8 @@ type turn struct {
 
 	hosted   *host.Turn
 	steers   bool          // the prompt is for the turn that was running when it came
+	own      bool          // the client has not asked for it with session/prompt
+	told     atomic.Bool   // of an own turn: the client has been told that it has begun
 	ended    chan struct{} // closed when the turn has ended, and its answer is about to go out
 	failed   bool          // the answer is an error; valid once ended is closed
 	end      *ending       // valid once ended is closed
@@ -39,7 +44,6 @@ type turn struct {
 func newTurn(ctx context.Context, s *session) *turn {
 	t := &turn{session: s, ended: make(chan struct{}), answered: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	acp.AfterResponse(ctx, func(context.Context) { close(t.answered) })
 	return t
 }
 
@@ -121,9 +125,16 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	var used *toolset.Usage
 	began := false
 	o := t.hosted.Run(host.Prompt{
-		Parts: in.parts, Shown: acpview.Contents(in.prompt.Prompt), Meta: in.prompt,
-		Asker: t.session.asker(),
-		Show:  r.show, Observe: func(e *agent.Event) {
+		Parts: in.parts, Shown: in.shown, Plain: in.plain, Meta: in.meta(),
+		Asker: t.session.asker(), Wait: t.own && in.prompt == nil,
+		Queued: in.isRecorded,
+		Show: func() {
+			if t.own {
+				t.showRecorded(r, in)
+			}
+			r.show()
+		},
+		Observe: func(e *agent.Event) {
 			if e.Kind == agent.EventUsage {
 				used = e.Usage
 			}
@@ -131,7 +142,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		},
 		Withdrawn: func(cause error) bool {
 			byTurn, byRequest := acp.ErrTurnCancelled, acp.ErrRequestCancelled
-			return errors.Is(cause, byTurn) || errors.Is(cause, byRequest)
+			return !t.own && (errors.Is(cause, byTurn) || errors.Is(cause, byRequest))
 		},
 		Next: func() { // who cancels all has cancelled this one when the answer before it goes out
 			wait()
@@ -139,7 +150,14 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		},
 		Began: func(turn *host.Turn) {
 			began = true
+			if t.own {
+				t.told.Store(true)
+				t.tell(&acpview.Turn{})
+			}
 			r.begin(turn)
+			if t.own {
+				t.showCommand(r, in)
+			}
 			s.tellNews(r, turn)
 		},
 		More: func(*host.Turn) []model.Part {
@@ -223,7 +241,28 @@ func (e *ending) answer() (*acp.PromptResponse, error) {
 
 // runInput is a prompt converted for a run.
 type runInput struct {
-	prompt *acp.PromptRequest
+	prompt *acp.PromptRequest // nil if another connection has sent it
 	parts  []model.Part
+	shown  []view.Content
+	plain  bool
 	links  []*acp.ResourceLink // in the prompt
+
+	told     bool          // of an own turn: the client has been shown the prompt
+	once     sync.Once     // closes recorded
+	recorded chan struct{} // closed when the prompt is in the inbox or the session; may be nil
+}
+
+// isRecorded notes that the prompt is recorded.
+func (in *runInput) isRecorded() {
+	if in.recorded != nil {
+		in.once.Do(func() { close(in.recorded) })
+	}
+}
+
+// meta is what [Config].RunOptions is given.
+func (in *runInput) meta() any {
+	if in.prompt == nil {
+		return nil
+	}
+	return in.prompt
 }

@@ -6,13 +6,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/internal/boxmeta"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -37,6 +40,9 @@ type Config struct {
 	// the workspace, or has decided by rules: it is not asked about again. If the workspace runs
 	// commands in a sandbox, the agent is told, and may have them leave it.
 	Trusted bool
+	// Turns tells the agent that the client shows turns which it has not asked for with
+	// [Session.Prompt]: see [Session.Queue] and [Session.Begun].
+	Turns bool
 	// TerminalLogin tells the agent that the user can log in by [Client.Login].
 	TerminalLogin bool
 
@@ -179,6 +185,14 @@ func (c *Client) capabilities() acp.ClientCapabilities {
 		if c.config.Trusted && f.Sandboxed {
 			caps.Meta = boxmeta.Announce(f.Unsandboxed)
 		}
+	}
+	if c.config.Turns {
+		meta := maps.Clone(caps.Meta)
+		if meta == nil {
+			meta = map[string]json.RawMessage{}
+		}
+		meta[acpview.MetaTurns] = json.RawMessage("true")
+		caps.Meta = meta
 	}
 	return caps
 }

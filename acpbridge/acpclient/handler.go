@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 )
 
 // handler serves the agent's requests.
@@ -79,6 +80,11 @@ func (s *Session) endFull(t *turn) {
 func (s *Session) applyLocked(u *acp.SessionUpdate) (problem string) {
 	if s.ended {
 		return "an update of a session that has been closed"
+	}
+	if info := u.SessionInfoUpdate; info != nil {
+		if what := acpview.TurnOf(info); what != nil {
+			problem = s.told(what)
+		}
 	}
 	if s.turn == nil && !s.loading && ofTurn(u) {
 		problem = "an update of a turn after its end"

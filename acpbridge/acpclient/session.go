@@ -5,7 +5,6 @@ package acpclient
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -54,8 +53,10 @@ type Session struct {
 
 	mu      sync.Mutex
 	fold    folder
-	turn    *turn // in progress
-	loading bool  // updates belong to a replay
+	turn    *turn         // in progress
+	begun   *turn         // the last one that the client has not asked for, until it is asked for
+	begins  chan struct{} // has an element when there is news of that
+	loading bool          // updates belong to a replay
 	ended   bool
 	granted []grant // what the agent has asked for in this turn, and may do
 	asked   int     // questions so far
@@ -239,6 +240,7 @@ func (c *Client) prepare(config SessionConfig) (*Session, []string, error) {
 		s.policy = new(approval.Policy)
 	}
 	s.fold.limit = c.config.MaxState
+	s.begins = make(chan struct{}, 1)
 	s.terminals.session = s
 	return s, dirs, nil
 }
@@ -386,47 +388,6 @@ func (s *Session) options(modes *acp.SessionModeState, options []acp.SessionConf
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fold.setOptions(modes, options)
-}
-
-// Close ends the session's turn and terminals, and closes the agent's session if the agent supports it. It may be
-// called several times.
-func (s *Session) Close(ctx context.Context) error {
-	s.client.mu.Lock()
-	open := s.client.sessions[s.id] == s
-	delete(s.client.sessions, s.id)
-	s.client.mu.Unlock()
-	if !open {
-		return nil
-	}
-	defer s.end(nil)
-	if s.client.conn.Err() != nil {
-		return nil
-	}
-	if s.client.hello.AgentCapabilities.SessionCapabilities.Close == nil {
-		return s.Cancel(ctx)
-	}
-	_, err := s.client.conn.CloseSession(ctx, &acp.CloseSessionRequest{SessionID: s.id})
-	if errors.Is(err, acp.ErrMethodNotFound) { // some announce it all the same
-		s.client.problem(acp.MethodCloseSession, "it was announced and is not there")
-		return s.Cancel(ctx)
-	}
-	if err == nil || errors.Is(err, acp.ErrClosed) {
-		return nil
-	}
-	return s.client.failed(ctx, acp.MethodCloseSession, err)
-}
-
-// end ends the session's turn, terminals and cursors in this process.
-func (s *Session) end(err error) {
-	s.mu.Lock()
-	s.ended = true
-	t := s.turn
-	s.mu.Unlock()
-	if t != nil {
-		t.cancel(ErrClosed)
-	}
-	s.terminals.releaseAll()
-	s.fold.view.End(err)
 }
 
 // values are the values of an option.

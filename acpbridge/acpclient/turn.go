@@ -66,6 +66,8 @@ type turn struct {
 	result    *Turn
 	err       error
 	meta      map[string]json.RawMessage // of the prompt
+	own       bool                       // the client has not asked for it with a prompt
+	messages  []string                   // the agent's, if another turn has taken its place
 }
 
 // Say is [Session.Prompt] with a text.
@@ -176,8 +178,11 @@ func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	}
 	s.mu.Lock()
 	limited := s.fold.full
-	messages := s.fold.endTurn(statusOf(resp.StopReason, err))
-	s.turn, s.granted = nil, nil
+	messages := t.messages
+	if s.turn == t {
+		messages = s.fold.endTurn(statusOf(resp.StopReason, err))
+		s.turn, s.granted = nil, nil
+	}
 	s.mu.Unlock()
 	t.cancel(ErrClosed)
 	switch {

@@ -51,7 +51,8 @@ type console struct {
 	lines   map[int]chan string // for fields of forms
 	filling sync.Mutex
 	refused bool
-	running bool // a turn
+	running bool          // a turn
+	sent    chan struct{} // closed when the agent has what was sent last; nil before
 	shown   *view.Snapshot
 	err     error
 	quit    bool
@@ -87,6 +88,7 @@ func runConsole(ctx context.Context, config *Config) error {
 		var err error
 		base := acpclient.Config{Workspace: careful{files}, Permission: c.permission}
 		base.Elicitation, base.Trusted = c.elicit, config.Own
+		base.Turns = config.Prompt == "" // else only one
 		c.client, c.session, err = connect(ctx, config, base, func(note string) {
 			select {
 			case c.calls <- func() { c.model.Note(note, render.Dim) }:
@@ -143,7 +145,7 @@ func (c *console) loop(ctx context.Context) error {
 	}
 	c.model = screen.New(screen.Config{
 		Agent: name, Dir: c.config.Dir, Once: c.config.Prompt != "", History: history, Rand: random, Code: plain.Code,
-		Dropped: c.drop,
+		Dropped: c.drop, Queues: c.client.Queues(),
 	})
 	c.painter = tty.Painter{Out: c.tty, Color: c.config.Color}
 	c.model.Resize(c.tty.Size())
@@ -295,8 +297,11 @@ func (c *console) suspend() {
 
 // send sends a prompt, with the files that it names.
 func (c *console) send(ctx context.Context, prompt string) {
-	c.model.Begin(time.Now())
-	c.running = true
+	if c.client.Queues() {
+		c.queue(ctx, prompt)
+		return
+	}
+	c.begin()
 	session, named := c.session, c.named(prompt)
 	c.work.Go(func() {
 		turn, err := (*acpclient.Turn)(nil), error(nil)
@@ -307,6 +312,12 @@ func (c *console) send(ctx context.Context, prompt string) {
 		}
 		c.call(func() { c.end(turn, err) })
 	})
+}
+
+// begin takes the beginning of a turn.
+func (c *console) begin() {
+	c.model.Begin(time.Now())
+	c.running = true
 }
 
 // catchUp shows everything that has not been shown.

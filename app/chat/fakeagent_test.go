@@ -18,6 +18,12 @@ import (
 
 // TestMain also makes the test binary the agent that the tests talk to.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "keeping" {
+		if err := keep(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }, &acp.ConnOptions{ExtMethod: steer})
 		if err := conn.Serve(context.Background()); err != nil {

@@ -66,7 +66,10 @@ func openSession(ctx context.Context, client *acpclient.Client, now *acpclient.S
 func (c *console) follow(ctx context.Context) {
 	following, stop := context.WithCancel(ctx)
 	c.unfollow = stop
-	sub := c.session.Cursor(nil)
+	session, sub := c.session, c.session.Cursor(nil)
+	if c.client.Queues() {
+		c.work.Go(func() { c.turns(following, session) })
+	}
 	c.work.Go(func() {
 		for {
 			if _, err := sub.Update(following); err != nil {

@@ -252,11 +252,21 @@ func (s *Session) servePrompt(i *session.Item) (waits bool) {
 		s.logError("a prompt in the inbox cannot be read", err)
 		return false
 	}
-	t, err := s.AdmitWith(context.Background(), BusyQueue)
+	admit := func(ctx context.Context) (*Turn, error) {
+		t, err := s.AdmitWith(ctx, BusyQueue)
+		if err == nil {
+			t.own(i)
+		}
+		return t, err
+	}
+	if take := s.taking(); take != nil {
+		take(w, admit)
+		return true
+	}
+	t, err := admit(context.Background())
 	if err != nil {
 		return false
 	}
-	t.own(i)
 	go t.Run(Prompt{Parts: w.Parts, Shown: w.Shown, Plain: w.Plain, Wait: true})
 	return true
 }

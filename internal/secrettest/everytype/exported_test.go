@@ -285,6 +285,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p2.Client](),
 	reflect.TypeFor[p2.Options](),
 	reflect.TypeFor[p2.Output](),
+	reflect.TypeFor[p2.Turn](),
 	reflect.TypeFor[p2.Waiting](),
 	reflect.TypeFor[p3.Agent](),
 	reflect.TypeFor[p3.AgentAuthCapabilities](),

@@ -74,10 +74,5 @@ func (m *Model) steer() bool {
 func (m *Model) Later(now time.Time, prompt, why string) {
 	m.now = now
 	m.tell(why)
-	if m.busy || m.sending || m.opening {
-		m.queue = append(m.queue, prompt)
-		return
-	}
-	m.sending = true
-	m.do(Effect{Do: Send, Text: prompt})
+	m.submit(prompt)
 }

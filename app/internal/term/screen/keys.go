@@ -324,13 +324,12 @@ func (m *Model) enter() bool {
 		m.shell(strings.TrimSpace(command))
 		return true
 	}
-	if m.busy || m.sending || m.opening {
-		m.queue = append(m.queue, line)
+	switch busy := m.busy; {
+	case !m.submit(line):
 		m.tell("It is sent when the turn has ended")
-		return true
+	case busy:
+		m.tell("It waits at the agent for the end of the turn")
 	}
-	m.sending = true
-	m.do(Effect{Do: Send, Text: line})
 	return true
 }
 

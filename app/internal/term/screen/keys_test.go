@@ -175,6 +175,35 @@ func TestPromptsAreQueued(t *testing.T) {
 	require.NotContains(t, d.shown(), "next:")
 }
 
+func TestPromptsForAnAgentThatTakesThemDuringATurn(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Model = screen.New(screen.Config{Agent: "fake 1", Dir: "/repo", Rand: d.rand, Code: func() string { return "bcdfg" }, Queues: true})
+	d.Resize(80, 24)
+	send := func(text string) screen.Effect { return screen.Effect{Do: screen.Send, Text: text} }
+	d.typed("one\rtwo\r")
+	require.Equal(t, []screen.Effect{send("one"), send("two")}, d.done())
+	d.typed("/new\r")
+	require.Empty(t, d.done(), "the prompts are under way")
+	d.Sent(d.now, "")
+	d.Begin(d.now)
+	d.typed("three\r")
+	require.Equal(t, []screen.Effect{send("three")}, d.done())
+	require.Contains(t, d.shown(), "It waits at the agent for the end of the turn")
+	require.NotContains(t, d.shown(), "next:")
+	d.read("\x03")
+	d.End(d.now, "Cancelled.")
+	require.Equal(t, []screen.Effect{{Do: screen.Cancel}}, d.done())
+	require.NotContains(t, d.shown(), "Not sent")
+	d.typed("four\r")
+	d.Sent(d.now, "no room")
+	require.Contains(t, d.shown(), "! no room")
+	require.Equal(t, []screen.Effect{send("four")}, d.done())
+	d.typed("/new\rfive\rsix\r")
+	require.Equal(t, []screen.Effect{{Do: screen.NewSession}}, d.done())
+	d.Opened("", true)
+	require.Equal(t, []screen.Effect{send("five"), send("six")}, d.done(), "they wait for the session and no longer")
+}
+
 func TestPasteIsOnePrompt(t *testing.T) {
 	d := newDesk(t, 80, 24)
 	d.read("\x1b[200~first\r\nsecond\rthird\n\x1b[201~")

@@ -30,6 +30,9 @@ type Config struct {
 	Agent, Dir string
 	// Once ends everything after the first turn.
 	Once bool
+	// Queues is set if the agent takes prompts while a turn runs: they wait there. Otherwise they
+	// wait here.
+	Queues bool
 	// History holds earlier entries. Nil keeps one in memory.
 	History *edit.History
 	// Dropped returns what stands for a file in the input, such as @main.go, if pasted text is
@@ -57,7 +60,7 @@ type Do uint8
 
 // The effects.
 const (
-	Send      Do = iota + 1 // a prompt: Text
+	Send      Do = iota + 1 // a prompt: Text. See [Model.Sent]
 	Cancel                  // the turn
 	Quit                    // leave
 	Answer                  // Question, Option
@@ -103,10 +106,10 @@ type Model struct {
 	usage    string
 
 	busy, cancelling bool
-	sending          bool      // a turn is about to begin
-	since            time.Time // the turn began
-	doing            string    // what is running
-	queue            []string
+	sending          bool           // a turn is about to begin
+	since            time.Time      // the turn began
+	doing            string         // what is running
+	queue            []string       // prompts for an agent that does not take them now
 	waiting          []*view.Entity // prompts that wait for their turns at the agent, in order
 
 	questions []*question
@@ -238,11 +241,38 @@ func (m *Model) End(now time.Time, problem string) {
 		m.Note("Not sent, because the turn was cancelled; it is in the history.", render.Dim)
 		m.queue = nil
 	case len(m.queue) > 0:
+		m.sendNext()
+	}
+	m.listed = false // files may have come or gone
+}
+
+// submit sends a prompt, at once or when the agent takes it. It reports whether that is now.
+func (m *Model) submit(prompt string) bool {
+	if m.opening || !m.config.Queues && (m.busy || m.sending) {
+		m.queue = append(m.queue, prompt)
+		return false
+	}
+	m.sending = m.sending || !m.busy
+	m.do(Effect{Do: Send, Text: prompt})
+	return true
+}
+
+// sendNext sends what the agent takes of the prompts that wait here.
+func (m *Model) sendNext() {
+	for ok := true; ok && len(m.queue) > 0; ok = m.config.Queues {
 		next := m.queue[0]
 		m.queue = m.queue[1:]
 		m.do(Effect{Do: Send, Text: next})
 	}
-	m.listed = false // files may have come or gone
+}
+
+// Sent reports that the agent has a prompt, whose turn has begun or waits, or that it did not take
+// it: then the problem is not empty.
+func (m *Model) Sent(now time.Time, problem string) {
+	m.now, m.sending = now, false
+	if problem != "" {
+		m.Note("! "+problem, text.Style{Color: text.Yellow})
+	}
 }
 
 // Note adds a remark to the transcript.

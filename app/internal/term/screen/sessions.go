@@ -71,9 +71,7 @@ func (m *Model) Opened(note string, opened bool) {
 		}
 		m.Note(note, style)
 	}
-	if len(m.queue) > 0 && !m.busy {
-		next := m.queue[0]
-		m.queue = m.queue[1:]
-		m.do(Effect{Do: Send, Text: next})
+	if !m.busy {
+		m.sendNext()
 	}
 }
