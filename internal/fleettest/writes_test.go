@@ -34,6 +34,28 @@ type mortals struct {
 	marks []string
 }
 
+// mouth says nothing any more when the process has ended.
+type mouth struct {
+	http.ResponseWriter
+	store *mortal.Store
+}
+
+func (m mouth) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+
+func (m mouth) WriteHeader(status int) {
+	if m.store.IsDead() {
+		panic(http.ErrAbortHandler)
+	}
+	m.ResponseWriter.WriteHeader(status)
+}
+
+func (m mouth) Write(data []byte) (int, error) {
+	if m.store.IsDead() {
+		return 0, mortal.ErrDead
+	}
+	return m.ResponseWriter.Write(data)
+}
+
 func (m *mortals) serve(t *testing.T, i int, store *mortal.Store) {
 	h, err := newChats(store, func(name, key string) error {
 		m.mu.Lock()
@@ -46,7 +68,7 @@ func (m *mortals) serve(t *testing.T, i int, store *mortal.Store) {
 		if store.IsDead() {
 			panic(http.ErrAbortHandler)
 		}
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(mouth{w, store}, r)
 	}))
 	m.addrs[i] = strings.TrimPrefix(server.URL, "http://")
 	ctx, cancel := context.WithCancel(context.Background())

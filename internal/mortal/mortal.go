@@ -14,8 +14,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// ErrDead is the error of all methods after the end of the process.
-var ErrDead = fmt.Errorf("mortal: the process has ended: %w", session.ErrUnavailable)
+// ErrDead is the error of all methods after the end of the process. It is not
+// [session.ErrUnavailable], whose end is waited for.
+var ErrDead = fmt.Errorf("mortal: the process has ended: %w", session.ErrClosed)
 
 // Store is the store as one process sees it. Until [Store.Kill] it works like the memory that it is
 // for. Its methods are safe for concurrent use.

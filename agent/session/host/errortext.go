@@ -78,6 +78,9 @@ var storeAdvice = []struct {
 
 // storeText returns what users are told of an error of the store, and of a session that another program has.
 func storeText(err error) (string, bool) {
+	if errors.Is(err, errLeft) {
+		return session.ErrUnavailable.Error() + ": the turn goes on when it can be", true
+	}
 	for _, a := range storeAdvice {
 		if errors.Is(err, a.cause) {
 			return a.cause.Error() + ": " + a.do, true

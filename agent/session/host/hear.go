@@ -173,7 +173,7 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 	opened := s.opened
 	<-s.changing
 	if err != nil || !opened {
-		return false
+		return opened && !errors.Is(err, session.ErrNotFound)
 	}
 	if c != nil {
 		s.showWaiting(ctx, c)
@@ -219,7 +219,7 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 	default:
 		return false
 	}
-	return errors.Is(err, session.ErrHeld)
+	return errors.Is(err, session.ErrHeld) || passes(err)
 }
 
 // consume does what an item asks for and consumes it. What it asks for may be done twice if the
@@ -231,7 +231,7 @@ func (s *Session) consume(ctx context.Context, i *session.Item, do func() error)
 		return err
 	}
 	defer done()
-	if err := do(); errors.Is(err, session.ErrHeld) || errors.Is(err, session.ErrUnavailable) || ctx.Err() != nil {
+	if err := do(); errors.Is(err, session.ErrHeld) || passes(err) || ctx.Err() != nil {
 		return err
 	}
 	_, err = c.w.Write(ctx, session.Batch{Consumed: []session.Ref{i.Ref()}})

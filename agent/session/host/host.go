@@ -61,6 +61,7 @@ type Host struct {
 	attempts  int
 	runner    Runner
 	away      bool // turns run where the runner says
+	reach     reach
 }
 
 // New returns a host.

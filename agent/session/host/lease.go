@@ -18,12 +18,13 @@ const noRules = `{"version":1,"rules":[]}`
 
 // acquire acquires the session, and reads what the store knows about it. The caller holds changing.
 func (s *Session) acquire(ctx context.Context) error {
-	w, err := session.Open(ctx, s.host.store, s.id, session.Claim{Holder: s.host.holder})
+	w, err := session.Open(ctx, &patient{Store: s.host.store, to: s}, s.id, session.Claim{Holder: s.host.holder})
 	if err != nil {
 		return err
 	}
+	s.unended.Store(w.Lease().Head > 0) // until it was read
 	if err := s.lookUp(ctx); err != nil {
-		return errors.Join(err, w.Close(context.WithoutCancel(ctx)))
+		return errors.Join(err, s.giveBack(ctx, w))
 	}
 	s.w = w
 	return nil
@@ -72,7 +73,7 @@ func (s *Session) open(ctx context.Context) error {
 	if err != nil {
 		s.forgetConversation(err)
 		if s.w != nil {
-			err = errors.Join(err, s.w.Close(context.WithoutCancel(ctx)))
+			err = errors.Join(err, s.giveBack(ctx, s.w))
 			s.w = nil
 		}
 		return err
@@ -137,6 +138,7 @@ func (s *Session) take(ctx context.Context, c *conversation) error {
 	if err := c.Settle(ctx); err != nil {
 		return err
 	}
+	s.unended.Store(false)
 	s.ask(c, false)
 	if err := c.Keep(ctx); err != nil {
 		s.logError("the questions of a run are not recorded", err)
@@ -168,6 +170,7 @@ func (s *Session) hold(ctx context.Context) error {
 	case s.w.Lease().Head == c.head:
 		c.Hold(s.w)
 		c.w = s.w
+		s.unended.Store(false) // a conversation is not kept otherwise
 	default: // others have written
 		s.forgetConversation(errDropped)
 	}
@@ -327,7 +330,10 @@ func (s *Session) let(ctx context.Context) {
 		_, _ = w.Append(ctx) // of nothing: after an append that has failed, the head is not known
 		c.head = w.Head()
 	}
-	err := errors.Join(saved, w.Close(ctx))
+	if s.unended.Load() {
+		s.forgetConversation(errDropped)
+	}
+	err := errors.Join(saved, s.giveBack(ctx, w))
 	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
 		s.forgetConversation(errDropped)
 	} else if err != nil {
@@ -371,7 +377,7 @@ func (s *Session) yield(ctx context.Context) error {
 		return nil
 	}
 	saved := s.saveRules(ctx, w)
-	err := w.Close(ctx)
+	err := s.giveBack(ctx, w)
 	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
 		return nil // it is somebody else's, or gone, and so is what is known of it here
 	}

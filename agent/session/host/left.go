@@ -67,10 +67,16 @@ func (s *Session) early(ctx context.Context, i *session.Item, question string, e
 	if !errors.Is(err, ErrNoQuestion) || time.Since(i.Time) > leaving {
 		return err
 	}
-	if e := s.shownQuestion(ctx, question); e == nil || e.Status != view.Pending {
+	if e := s.shownQuestion(ctx, question); e == nil || e.Status != view.Pending && !s.asksAgain(e) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", session.ErrHeld, err)
+}
+
+// asksAgain reports whether a turn that is taken up may ask a question again, which was closed when
+// the turn was cut off.
+func (s *Session) asksAgain(q *view.Entity) bool {
+	return q.Status == view.Cancelled && s.resuming.Load()
 }
 
 // nothingCut marks the context of who knows that no turn was cut off.
@@ -87,7 +93,7 @@ func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string,
 		if ctx.Value(nothingCut{}) != nil && len(s.running()) == 0 {
 			return q, b, err
 		}
-		if e := c.Fold().Get(id); e == nil && !s.resuming.Load() || e != nil && e.Status != view.Pending {
+		if e := c.Fold().Get(id); e == nil && !s.resuming.Load() || e != nil && e.Status != view.Pending && !s.asksAgain(e) {
 			return q, b, err
 		}
 		select {

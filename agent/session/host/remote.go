@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session"
@@ -37,7 +38,11 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 	if err := s.send(ctx, session.Item{Kind: session.ItemAnswer, Digest: a.Digest, Data: data}); err != nil {
 		return err
 	}
+	begun := time.Now()
 	for e := s.shownQuestion(ctx, id); e != nil && e.Status == view.Pending; e = s.shownQuestion(ctx, id) {
+		if time.Since(begun) > leaving { // it was refused, and the question was asked again
+			return fmt.Errorf("%w: the answer to %q came while the turn was interrupted: answer again", ErrNoQuestion, id)
+		}
 		if e.Digest != a.Digest {
 			return fmt.Errorf("%w: %q", ErrChanged, id)
 		}

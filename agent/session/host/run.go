@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -97,12 +98,20 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	}
 	t.resumes = false
 	answers := s.takeResults(c)
+	s.unended.Store(true)
 	now, err := c.BeginAs(t.ctx, transcript.Prompt{
 		Turn: t.id, Parts: parts, Shown: shown, Consumed: t.consumed(), Answers: answers,
 	})
+	if failed, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, errLeft) {
+		t.leaveOff(o, failed) // if the prompt is there, the turn goes on
+		return
+	}
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
+		if c.Settle(context.WithoutCancel(t.ctx)) == nil { // the prompt may be there
+			s.unended.Store(false)
+		}
 		s.drop(c)
 		return
 	}
@@ -131,10 +140,8 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	before := c.Messages()
 	history, err := t.runAgent(now, p, in, checked)
 	s.recording.Store(nil)
-	if err != nil && errors.Is(context.Cause(t.ctx), ErrMoved) {
-		o.Err, o.Reason = ErrMoved, transcript.Interrupted
-		s.passOn()
-		s.drop(c)
+	if cause := context.Cause(t.ctx); err != nil && errors.Is(cause, ErrMoved) {
+		t.leaveOff(o, cause)
 		return
 	}
 	o.Err, o.Finish, o.Reason = err, c.Finish(), reasonOf(t.ctx, err)
@@ -148,7 +155,15 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	if o.Reason == transcript.Pending {
 		s.expect(c, history)
 	}
-	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
+	err = now.Finish(ctx, history, o.Reason)
+	if err == nil {
+		s.unended.Store(false)
+	}
+	if errors.Is(err, errLeft) {
+		t.leaveOff(o, err)
+		return
+	}
+	if err := errors.Join(err, s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {
 			o.Err, o.Reason = err, transcript.Failed
@@ -158,6 +173,14 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	}
 	s.touch(c)
 	s.ask(c, true)
+}
+
+// leaveOff leaves the turn without an end, so that it goes on elsewhere, or here, later.
+func (t *Turn) leaveOff(o *Outcome, cause error) {
+	o.Err, o.Reason, o.Failure = cause, transcript.Interrupted, t.session.host.ErrorText(cause)
+	o.Unread = t.closeInbox()
+	t.session.logFailure(t, o)
+	t.session.drop(t.c)
 }
 
 // input returns what the run of a turn is given, without what it continues.

@@ -43,7 +43,8 @@ type Turns interface {
 }
 
 // ErrMoved is the cause of the context of [Turns].Advance for a turn that another process is to
-// continue.
+// continue. [Outcome].Err wraps it and [session.ErrUnavailable] for a turn that was left because the
+// store could not be reached: it goes on later, here or elsewhere.
 var ErrMoved = errors.New("host: the turn continues in another process")
 
 // Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
@@ -169,20 +170,6 @@ func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 		return o, nil
 	}
 	return nil, fmt.Errorf("host: session %s: %w", s.id, ErrIdle)
-}
-
-// passOn has the next process that serves the store go on with the turn of a runner that stops. The
-// session is given back, so without an item nobody would find it.
-func (s *Session) passOn() {
-	if _, ok := s.host.runner.(native); !ok {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	i := session.Item{Kind: session.ItemContinue, By: s.host.holder}
-	if _, err := s.host.store.Put(ctx, s.id, i); err != nil {
-		s.logError("a turn that stopped with its process is not passed on", err)
-	}
 }
 
 // native is the runner that runs turns in this process.

@@ -60,6 +60,7 @@ type Session struct {
 	questions map[string]*question
 
 	resuming  atomic.Bool         // a turn that was cut off is taken up
+	unended   atomic.Bool         // the last turn may have no end, as far as the holder of the lease knows
 	deps      atomic.Pointer[any] // of instance
 	recording atomic.Pointer[transcript.Turn]
 	saving    sync.Mutex // held while rules are stored

@@ -22,6 +22,8 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	}
 	defer t.end()
 	defer t.closeInbox()
+	s.resuming.Store(true)
+	defer s.resuming.Store(false)
 	c, done, err := s.useCutOff(ctx)
 	if err != nil || c == nil {
 		return nil, err
@@ -29,8 +31,6 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	defer done()
 	t.c = c
 	t.live.Store(c)
-	s.resuming.Store(true)
-	defer s.resuming.Store(false)
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
 	return o, t.goOn(&Prompt{Wait: true}, o)
@@ -111,6 +111,7 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		if err := c.Settle(t.ctx); err != nil {
 			return err
 		}
+		s.unended.Store(false)
 		o.Turn, o.Reason = c.Interrupted(), transcript.Interrupted
 		s.drop(c) // it is shown as it was settled
 		_, done, err := s.use(t.ctx, false)
@@ -134,7 +135,9 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		checked, err = s.instance.input(t.ctx, in, now.Prompt())
 	}
 	if err != nil {
-		return errors.Join(err, now.Finish(context.WithoutCancel(t.ctx), c.Messages(), transcript.Failed))
+		wrong := now.Finish(context.WithoutCancel(t.ctx), c.Messages(), transcript.Failed)
+		s.unended.Store(wrong != nil)
+		return errors.Join(err, wrong)
 	}
 	o.Turn = t.id
 	t.finish(p, o, now, in, checked)

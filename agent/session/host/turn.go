@@ -116,7 +116,7 @@ func (s *Session) Cancel() {
 	if info, err := s.host.store.Get(ctx, s.id); err != nil || info.Holder == "" {
 		return
 	}
-	if _, err := s.host.store.Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder}); err != nil {
+	if _, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder}); err != nil {
 		s.logError("a turn in another process was not stopped", err)
 	}
 }
@@ -331,7 +331,10 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 			return nil, nil, err
 		}
 		news := t.session.news()
-		c, done, err = t.session.use(t.ctx, true)
+		err = t.session.host.reaching(t.ctx, func() (err error) {
+			c, done, err = t.session.use(t.ctx, true)
+			return err
+		})
 		if err == nil && p.AfterAnswers && t.session.asks() {
 			done()
 			return nil, nil, ErrAsked

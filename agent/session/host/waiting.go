@@ -178,11 +178,15 @@ func (t *Turn) put(p *Prompt) error {
 		return fmt.Errorf("host: send a prompt: %w", err)
 	}
 	ctx := context.WithoutCancel(t.ctx)
-	info, err := s.host.store.Get(ctx, s.id)
+	var info session.Info
+	err = s.host.reaching(ctx, func() (err error) {
+		info, err = s.host.store.Get(ctx, s.id)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	i, err := s.host.store.Put(ctx, s.id, session.Item{ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data})
+	i, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data})
 	if err != nil {
 		return err
 	}
@@ -207,7 +211,12 @@ func (t *Turn) reread(p *Prompt) error {
 	if t.item == nil {
 		return nil
 	}
-	for i, err := range t.session.host.store.Items(context.WithoutCancel(t.ctx), t.session.id, before(t.item)) {
+	ctx := context.WithoutCancel(t.ctx)
+	return t.session.host.reaching(ctx, func() error { return t.rereadNow(ctx, p) })
+}
+
+func (t *Turn) rereadNow(ctx context.Context, p *Prompt) error {
+	for i, err := range t.session.host.store.Items(ctx, t.session.id, before(t.item)) {
 		switch {
 		case err != nil:
 			return err
@@ -264,7 +273,9 @@ func (t *Turn) leave(p *Prompt) {
 	}
 	ctx := context.WithoutCancel(t.ctx)
 	if err := t.reread(&Prompt{}); err == nil && t.item != nil {
-		_ = t.session.RemoveWaiting(ctx, t.item.ID, t.item.Version) // or another process has taken it
+		_ = t.session.host.reaching(ctx, func() error { // or another process has taken it
+			return t.session.RemoveWaiting(ctx, t.item.ID, t.item.Version)
+		})
 	}
 }
 

@@ -68,18 +68,15 @@ func TestMachineTakenForDeadLeavesNothing(t *testing.T) {
 	require.NoError(t, err, "it follows")
 
 	conn := admin(t, database)
-	require.Eventually(t, func() bool {
-		cut, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
+	var o *host.Outcome
+	require.Eventually(t, func() bool { // the server ends the connection in its own time, and the machine connects again
+		_, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
 			AND (classid::bigint << 32 | objid::bigint) = (SELECT instance FROM `+pgx.Identifier{schema}.Sanitize()+`.sessions WHERE id = 'a')`)
 		require.NoError(t, err)
-		return cut.RowsAffected() > 0
-	}, time.Minute, time.Millisecond)
-	var o *host.Outcome
-	require.Eventually(t, func() bool { // the server ends the connection in its own time
 		o, err = other.Prompt(t.Context(), promptOf("and now?"))
-		return !errors.Is(err, session.ErrHeld)
+		require.NoError(t, err)
+		return !errors.Is(o.Err, session.ErrHeld)
 	}, time.Minute, time.Millisecond)
-	require.NoError(t, err)
 	require.NoError(t, o.Err)
 	info, err := second.Get(t.Context(), "a")
 	require.NoError(t, err)
