@@ -106,7 +106,14 @@ const leaf json.Delim = 0
 // set, neither object nor list.
 func parse(text string, any bool) *document {
 	data := []byte(text)
-	if repaired, ok := schema.Repair(data, true, func([]byte) bool { return true }); ok {
+	// A tool, or an output, can get the simplest reading only. Whether there is another that its type
+	// allows is not known here.
+	simplest := true
+	if repaired, ok := schema.Repair(data, true, func([]byte) bool {
+		first := simplest
+		simplest = false
+		return first
+	}); ok {
 		data = repaired
 	}
 	if !json.Valid(data) {
