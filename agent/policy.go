@@ -112,7 +112,8 @@ func NewPolicy[D any](c PolicyConfig[D]) *Policy {
 	}
 }
 
-// WithPolicies adds policies to the agent's.
+// WithPolicies adds policies to the agent's, which are inside of them: whoever runs an agent has the
+// last word.
 func WithPolicies(policies ...*Policy) RunOption {
 	return runOption(func(o *runOptions) { o.addPolicies(policies) })
 }

@@ -54,17 +54,19 @@ type rules struct {
 	ruled    *ruled
 }
 
-// govern combines the policies of a run: first of the run around it, then of the agent, then of the options.
+// govern combines the policies of a run: first of the run around it, then of the options, then of the agent. Whoever runs an agent has the
+// last word about what its author has installed.
 func govern(o *runOptions, own []*Policy, deps any) {
 	given, r := o.policies(), new(rules)
 	r.ruled = &ruled{says: r, wrong: checkPolicies(given, nil)}
 	if o.rule = r.ruled; o.rule.wrong != nil {
 		return
 	}
-	for i, list := range [...][]*Policy{given, own, given} {
+	around := func(p *Policy) bool { return p.said.(*said).bound }
+	for i, list := range [...][]*Policy{given, given, own} {
 		for _, p := range list {
-			if s := p.said.(*said); i > 0 || s.bound {
-				r.fail(r.add(p, *s, o, deps))
+			if i > 0 || around(p) {
+				r.fail(r.add(p, *p.said.(*said), o, deps))
 			}
 		}
 	}
