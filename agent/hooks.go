@@ -193,5 +193,6 @@ func (r *agentRun[D, O]) changeError(ctx context.Context, run *toolset.RunContex
 //
 //go:noinline
 func (o *runOptions) settled(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || toolset.Outcome(err) != nil || o.rule != nil && o.rule.says.refusal(err)
+	refused := o.rule != nil && o.rule.says.refusal(err)
+	return refused || ctx.Err() != nil || toolset.Outcome(err) != nil
 }

@@ -54,8 +54,8 @@ type rules struct {
 	ruled    *ruled
 }
 
-// govern combines the policies of a run: first of the run around it, then of the options, then of the agent. Whoever runs an agent has the
-// last word about what its author has installed.
+// govern combines the policies of a run: first of the run around it, then of the options, then of
+// the agent. Whoever runs an agent has the last word about what its author has installed.
 func govern(o *runOptions, own []*Policy, deps any) {
 	given, r := o.policies(), new(rules)
 	r.ruled = &ruled{says: r, wrong: checkPolicies(given, nil)}

@@ -28,6 +28,9 @@ func budgetOf(p *model.Part) string {
 	return p.Tool
 }
 
+// find returns the budget of a name, or nil.
+//
+//go:noinline
 func (b *budgets) find(name string) *budget {
 	for i := range *b {
 		if (*b)[i].name == name {

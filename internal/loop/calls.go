@@ -163,19 +163,6 @@ func pendingIn(err error) []model.PendingCall {
 	return p.Calls
 }
 
-// incomplete returns a call that the token limit cut off. Missing arguments were cut off, too; they do not mean a call
-// without arguments.
-func incomplete(resp *model.Message) error {
-	if resp.Finish != model.FinishLength || len(resp.Parts) == 0 {
-		return nil
-	}
-	last := &resp.Parts[len(resp.Parts)-1]
-	if last.Kind != model.PartToolCall || json.Valid(last.Args) {
-		return nil
-	}
-	return &engine.RunError{Stage: engine.StageTool, Tool: last.Tool, CallID: last.CallID, Err: engine.ErrIncompleteToolCall}
-}
-
 // taskOf returns the task that runs a call.
 func (r *run) taskOf(c *call) *engine.Task {
 	t := &engine.Task{Op: engine.OpTool, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream, Call: &c.args, Emits: r.cfg.Stream}

@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
@@ -33,6 +34,25 @@ func cut(resp *model.Message) error {
 		return engine.ErrTokenLimit
 	}
 	return resp.Finish.Err()
+}
+
+// incomplete returns a call that the token limit cut off. Missing arguments were cut off, too; they do
+// not mean a call without arguments. Opaque parts and citations are about what is before them.
+func incomplete(resp *model.Message) error {
+	n := len(resp.Parts) - 1
+	for n >= 0 && (resp.Parts[n].Kind == model.PartOpaque || resp.Parts[n].Kind == model.PartCitation) {
+		n--
+	}
+	if resp.Finish != model.FinishLength || n < 0 {
+		return nil
+	}
+	last := &resp.Parts[n]
+	if last.Kind != model.PartToolCall || json.Valid(last.Args) {
+		return nil
+	}
+	return &engine.RunError{
+		Stage: engine.StageTool, Tool: last.Tool, CallID: last.CallID, Err: engine.ErrIncompleteToolCall,
+	}
 }
 
 // interrupt marks the last response as interrupted. Others may have the message and the slice, so both are copied.
