@@ -100,10 +100,27 @@ func TestTurnsAreLeftToServeBeforeItIsCalled(t *testing.T) {
 	s, err := next.Open(t.Context(), info.ID, nil)
 	require.NoError(t, err)
 	require.NotContains(t, shown(t, s), "nterrupted")
+	waiting := make(chan *host.Outcome, 1)
+	queued := make(chan struct{})
+	go func() { // it does not keep the turn from going on, and runs after it
+		turn, err := s.AdmitWith(t.Context(), host.BusyQueue)
+		if err != nil {
+			waiting <- &host.Outcome{Err: err}
+			return
+		}
+		p := say("Then?")
+		p.Queued = func() { close(queued) }
+		waiting <- turn.Run(p)
+	}()
+	<-queued
 	stop = serve(next)
 	eventually(t, "the turn ends", func() bool { return strings.Contains(shown(t, s), `"I Hi"`) })
+	o := <-waiting
+	require.NoError(t, o.Err)
+	require.False(t, o.Elsewhere)
 	stop()
 	all := shown(t, s)
 	require.Contains(t, all, "The turn goes on (attempt 1 of 3).")
 	require.NotContains(t, all, "nterrupted")
+	require.Less(t, strings.Index(all, `"I Hi"`), strings.Index(all, `"Then?"`), "the prompt comes after it")
 }

@@ -16,7 +16,7 @@ import (
 
 // takeUp goes on with the turn that was cut off. The outcome is nil if there is none.
 func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
-	t, err := s.admit(ctx, BusyRefuse, true)
+	t, err := s.admitFirst(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
 	}
@@ -34,6 +34,53 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
 	return o, t.goOn(&Prompt{Wait: true}, o)
+}
+
+// admitFirst registers a turn that runs before those that wait until they can begin: they cannot
+// while a turn that was cut off has no end.
+func (s *Session) admitFirst(ctx context.Context) (*Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil {
+		return nil, s.closed
+	}
+	s.turns = slices.DeleteFunc(s.turns, (*Turn).isEnded)
+	if slices.ContainsFunc(s.turns, func(t *Turn) bool { return t.isGoing() && (!t.begins || t.live.Load() != nil) }) {
+		return nil, ErrBusy
+	}
+	t := &Turn{session: s, first: true, ended: make(chan struct{}), passed: make(chan struct{}), inbox: new(agent.Inbox)}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	s.turns = slices.Insert(s.turns, 0, t)
+	s.stirred()
+	return t, nil
+}
+
+// ahead returns the turn that takes up one that was cut off, unless it is t, and nil if there is
+// none.
+func (s *Session) ahead(t *Turn) *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.turns {
+		if o.first && o != t && !o.isEnded() {
+			return o
+		}
+	}
+	return nil
+}
+
+// letFirst waits for the turn that takes up one that was cut off.
+func (t *Turn) letFirst() error {
+	for {
+		o := t.session.ahead(t)
+		if o == nil {
+			return nil
+		}
+		select {
+		case <-o.ended:
+		case <-t.ctx.Done():
+			return context.Cause(t.ctx)
+		}
+	}
 }
 
 // useCutOff is like use, for a session whose last turn was cut off, which it does not settle. The

@@ -33,6 +33,8 @@ type Turn struct {
 	ended   chan struct{}
 	passed  chan struct{} // closed when the runner has the prompt
 	resumed bool          // it resumes a pending run; guarded by the session's mu
+	begins  bool          // it runs, or waits until it can; guarded by the session's mu
+	first   bool          // it takes up a turn that was cut off, before those that wait
 
 	id   string
 	c    *conversation // of the goroutine that runs the turn
@@ -294,6 +296,9 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	if t.delegates(&p) {
 		return t.delegate(&p, o)
 	}
+	t.session.mu.Lock()
+	t.begins = true
+	t.session.mu.Unlock()
 	if slices.ContainsFunc(t.before, func(b *Turn) bool { return b.isGoing() }) {
 		o.Err = t.put(&p)
 	}
@@ -330,11 +335,18 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 		if err := t.reread(p); err != nil {
 			return nil, nil, err
 		}
+		if err := t.letFirst(); err != nil {
+			return nil, nil, err
+		}
 		news := t.session.news()
 		err = t.session.host.reaching(t.ctx, func() (err error) {
 			c, done, err = t.session.use(t.ctx, true)
 			return err
 		})
+		if err == nil && t.session.ahead(t) != nil { // the lease is that turn's
+			done()
+			continue
+		}
 		if err == nil && p.AfterAnswers && t.session.asks() {
 			done()
 			return nil, nil, ErrAsked
