@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -30,8 +32,13 @@ func ExampleRun() {
 		publish := func(context.Context) (string, error) { return "published: " + res.Output, nil }
 		return dbos.RunAsStep(ctx, publish, dbos.WithStepName("publish"))
 	}
+	dir, err := os.MkdirTemp("", "reports")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	c, err := dbos.NewContext(context.Background(), dbos.Config{
-		AppName: "reports", DatabaseURL: "sqlite::memory:", Logger: slog.New(slog.DiscardHandler),
+		AppName: "reports", DatabaseURL: "sqlite:" + filepath.Join(dir, "reports.db"), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		log.Fatal(err)
