@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/links"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -83,16 +84,8 @@ func behindLink(name string, roots []string) string {
 	return path
 }
 
-// ResolveLinks resolves the symbolic links in the existing part of an absolute path.
+// ResolveLinks returns the path that symbolic links of this machine lead to from an absolute path.
+// What is there need not exist.
 func ResolveLinks(path string) string {
-	for dir, rest := filepath.Clean(path), ""; ; {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return path
-		}
-		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
-	}
+	return links.Resolve(path)
 }

@@ -97,6 +97,57 @@ func racing(s *suite, lasting bool) {
 			w.person = once(swap(root, "d", outside))
 			return func() { w.call("run_command", args{"command": "echo new >f", "cwd": "d"}) }, func() bool { return content(outside+"/f") == "old" }
 		},
+		"a file of a command becomes a protected one": func(w *world, root string) (func(), func() bool) {
+			put(s, root+"/.envrc", "old")
+			w.person = once(swap(root, "f", ".envrc"))
+			return func() { w.run("echo new >f") }, func() bool { return content(root+"/.envrc") == "old" }
+		},
+		"a word of a command becomes a protected one": func(w *world, root string) (func(), func() bool) {
+			put(s, root+"/.envrc", "old")
+			w.person = once(swap(root, "f", ".envrc"))
+			return func() { w.run("dd if=g of=f 2>&1") }, func() bool { return content(root+"/.envrc") == "old" }
+		},
+		"a directory of a command's file becomes another": func(w *world, root string) (func(), func() bool) {
+			w.person = once(swap(root, "d", "e"))
+			return func() { w.run("echo new >d/f") }, func() bool { return content(root+"/e/f") == "old" }
+		},
+		"a file of a command leads out": func(w *world, root string) (func(), func() bool) {
+			w.person = once(swap(root, "f", outside+"/f"))
+			return func() { w.run("echo new >f") }, func() bool { return content(outside+"/f") == "old" }
+		},
+		"a link of a command leads elsewhere": func(w *world, root string) (func(), func() bool) {
+			require.NoError(s, os.Symlink("f", root+"/l"))
+			w.person = once(swap(root, "l", "g"))
+			return func() { w.run("echo new >l") }, func() bool { return content(root+"/g") == "old" }
+		},
+		"what a command must not read takes the place of another file": func(w *world, root string) (func(), func() bool) {
+			put(s, root+"/.env", "sesame")
+			w.configure(rules("ask", `{"decision":"deny","read":"**/.env"}`))
+			told := ""
+			w.person = once(swap(root, "f", ".env"))
+			return func() { told = w.run("base64 -w0 f; cat f") }, func() bool { return !strings.Contains(told, "sesame") }
+		},
+		"a parent is renamed": func(w *world, root string) (func(), func() bool) {
+			put(s, root+"/e/f", "other")
+			w.person = once(func() {
+				require.NoError(s, os.Rename(root+"/d", root+"/moved"))
+				require.NoError(s, os.Rename(root+"/e", root+"/d"))
+			})
+			return func() { w.write("d/f", "new") }, func() bool { return content(root+"/d/f") == "other" && content(root+"/moved/f") == "old" }
+		},
+		"a new file's directory leads to a protected one": func(w *world, root string) (func(), func() bool) {
+			put(s, root+"/.git/hooks/x", "old")
+			w.person = once(swap(root, "d", ".git/hooks"))
+			return func() { w.write("d/n", "new") }, func() bool { return content(root+"/.git/hooks/n") == "-" }
+		},
+		"the root becomes a link": func(w *world, root string) (func(), func() bool) {
+			put(s, outside+"/g", "old")
+			w.person = once(func() {
+				require.NoError(s, os.Rename(root, root+"-moved"))
+				require.NoError(s, os.Symlink(outside, root))
+			})
+			return func() { w.write("g", "new") }, func() bool { return content(outside+"/g") == "old" }
+		},
 		"a file of a rule becomes another": func(w *world, root string) (func(), func() bool) {
 			w.configure(rules("ask", `{"decision":"deny","path":"e/**"}`))
 			w.person = once(swap(root, "d", "e"))
@@ -118,7 +169,7 @@ func racing(s *suite, lasting bool) {
 		},
 	} {
 		w, root := onDisk(s, map[string]string{"f": "old", "g": "old", "d/f": "old", "e/f": "old"})
-		if lasting && slices.Contains([]string{"the file has other contents", "the file has gone", "a new file is there", "an edited file has other contents"}, name) {
+		if lasting && slices.Contains([]string{"the file has other contents", "the file has gone", "a new file is there", "an edited file has other contents", "a parent is renamed", "a file of a command leads out", "a link of a command leads elsewhere", "a directory of a command's file becomes another"}, name) {
 			continue
 		}
 		call, safe := try(w, root)

@@ -35,6 +35,7 @@ var groups = []group{
 	{"code that runs later", runsLater, 500},
 	{"code that runs later, unnamed", unnamed, 2500},
 	{"names known in part", partly, 9000},
+	{"other names", names, 1500},
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
 	{"tables", tables, 590},

@@ -115,12 +115,19 @@ func (r *effectReader) dir() string {
 
 // file adds an effect on a file, whichever directory it is relative to.
 func (r *effectReader) file(kind model.EffectKind, name string) {
+	r.through(kind, name)
 	switch {
 	case name == "" || name == "-" || name == "/dev/null":
 	case name == tooMany:
 		r.beyond = true
 	case path.IsAbs(name) || filepath.IsAbs(name):
-		r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(name), name)})
+		clean := filepath.Clean(name)
+		r.add(model.Effect{Kind: kind, Path: cleaned(clean, name)})
+		for _, dir := range r.dirs {
+			if behind := behindKernel(clean, dir); behind != "" {
+				r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Clean(behind), name)})
+			}
+		}
 	default:
 		for _, dir := range r.dirs {
 			r.add(model.Effect{Kind: kind, Path: cleaned(filepath.Join(dir, name), name)})
@@ -133,6 +140,33 @@ func (r *effectReader) file(kind model.EffectKind, name string) {
 			r.add(model.Effect{Kind: kind, Path: below})
 		}
 	}
+}
+
+// through adds an effect on a file whose name has "..", as it is: it may lead through a link.
+func (r *effectReader) through(kind model.EffectKind, name string) {
+	if !hasParent(name) {
+		return
+	}
+	for _, dir := range r.dirs {
+		path := uncleaned(dir, name)
+		r.add(model.Effect{Kind: kind, Path: path})
+		if behind := behindKernel(path, dir); behind != "" {
+			r.add(model.Effect{Kind: kind, Path: behind})
+		}
+	}
+}
+
+// hasParent reports whether a path has an element "..".
+func hasParent(name string) bool {
+	return strings.Contains(name, "..") && slices.Contains(strings.Split(name, "/"), "..")
+}
+
+// uncleaned joins a path with a directory, and leaves its elements as they are.
+func uncleaned(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return dir + "/" + name
 }
 
 // cleaned keeps the slash that name ends with.

@@ -13,13 +13,28 @@ import (
 // words such as "of=FILE" and "open('FILE')". They are absolute if the effect has a directory.
 func Named(e model.Effect) []string {
 	paths := make([]string, 0, len(e.Argv))
+	add := func(word string) {
+		name := place(e.Dir, word)
+		paths = append(paths, name)
+		if behind := behindKernel(name, e.Dir); behind != "" {
+			paths = append(paths, filepath.Clean(behind))
+		}
+		if e.Dir == "" || !hasParent(word) {
+			return
+		}
+		name = uncleaned(e.Dir, word) // which may lead through a link
+		paths = append(paths, name)
+		if behind := behindKernel(name, e.Dir); behind != "" {
+			paths = append(paths, behind)
+		}
+	}
 	for _, word := range e.Argv {
-		paths = append(paths, place(e.Dir, word))
+		add(word)
 		for _, part := range partsOf(word) {
-			paths = append(paths, place(e.Dir, part))
+			add(part)
 		}
 		if len(word) > 2 && word[0] == '-' && word[1] != '-' { // the value of an option of a letter
-			paths = append(paths, place(e.Dir, word[2:]))
+			add(word[2:])
 		}
 	}
 	return paths

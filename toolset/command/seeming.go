@@ -60,6 +60,9 @@ func (v *variables) parts(parts []syntax.WordPart) []string {
 				}
 			}
 			next = []string{text}
+			if rest, ok := strings.CutPrefix(text, "~+/"); ok && i == 0 { // the working directory
+				next = append(next, "./"+rest)
+			}
 			if before, ok := strings.CutSuffix(text, "$"); ok && i+1 < len(parts) {
 				next = append(next, before+Computed) // as in $[1+1], which is for some shells only
 			}
@@ -85,7 +88,7 @@ func (v *variables) parts(parts []syntax.WordPart) []string {
 		case *syntax.ArithmExp, *syntax.ExtGlob:
 			next = []string{"", Computed}
 		}
-		if i == 0 && computed(part) && i+1 < len(parts) && goesBelow(parts[i+1]) {
+		if computed(part) && i+1 < len(parts) && goesBelow(parts[i+1]) {
 			next = append(next, ".") // such as $PWD/FILE
 		}
 		all = joined(all, next)

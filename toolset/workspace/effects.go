@@ -39,8 +39,8 @@ func (c *call) planEffects(p *plan) []model.Effect {
 }
 
 // commandEffects returns the effects of a command, in its directory and in the target of links, on
-// files by their names and on the targets of links.
-func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect {
+// files by their names and on the targets of links. The latter are also returned as behind.
+func (c *call) commandEffects(ctx context.Context, cmd *prepared) (all, behind []model.Effect) {
 	place := command.Place{Windows: StyleOf(c.ws.Roots()[0]) == Windows}
 	run := command.Command{
 		Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env, Sandbox: cmd.Sandbox,
@@ -55,27 +55,12 @@ func (c *call) commandEffects(ctx context.Context, cmd *prepared) []model.Effect
 		}
 	}
 	effects = append(effects, c.directories(ctx, effects)...)
-	for _, e := range slices.Clone(effects) {
-		if e.Path == "" || len(effects) >= maxFollowed {
-			continue
-		}
-		at, err := LocateIn(c.ws, e.Path)
-		if err != nil {
-			continue
-		}
-		real := Follow(ctx, c.ws, at.Path)
-		if strings.HasSuffix(e.Path, "/") && !strings.HasSuffix(real, "/") {
-			real += "/"
-		}
-		if real != e.Path {
-			effects = append(effects, model.Effect{Kind: e.Kind, Path: real})
-		}
-	}
-	return effects
+	behind = c.behindLinks(ctx, effects)
+	return append(effects, behind...), behind
 }
 
-// maxFollowed bounds the effects whose links are followed, and the words that may be directories.
-const maxFollowed = 200
+// maxDirectories bounds the words that may be directories.
+const maxDirectories = 200
 
 // directories returns the reads of all files below the directories that a command reads, or names
 // to a program whose effects are unknown.
@@ -85,8 +70,11 @@ func (c *call) directories(ctx context.Context, effects []model.Effect) (below [
 	}
 	seen := map[string]bool{}
 	add := func(name string) {
-		if strings.HasSuffix(name, "/") || seen[name] || len(seen) >= maxFollowed {
+		if strings.HasSuffix(name, "/") || seen[name] || len(seen) > maxDirectories {
 			return
+		}
+		if len(seen) == maxDirectories { // it may be any of the others
+			below = append(below, model.Effect{Kind: model.EffectRead, Path: "/"})
 		}
 		seen[name] = true
 		at, err := LocateIn(c.ws, name)

@@ -134,11 +134,12 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 			Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env, Sandbox: cmd.Sandbox,
 		}}},
 	}
-	if cmd.linked() { // a link may be changed while the question is open
+	if cmd.linked() {
 		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
 	}
-	a.Basis = "in " + cmd.real
-	c.affects(a, c.commandEffects(ctx, cmd))
+	effects, behind := c.commandEffects(ctx, cmd)
+	a.Basis = "in " + cmd.real + basisOf(behind) // links may be changed while the question is open
+	c.affects(a, effects)
 	c.scope(ctx, a)
 	if c.ws.Features().Sandboxed && cmd.Sandbox == "" {
 		a.Covers = append(a.Covers, SandboxScope)
