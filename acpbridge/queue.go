@@ -72,6 +72,17 @@ func (s *server) queue(ctx context.Context, params json.RawMessage) (json.RawMes
 	return json.RawMessage("{}"), nil
 }
 
+// TakeWaiting implements [host.Taker], for clients that show turns which they have not asked for.
+// Before the client knows the session, the prompts have to wait.
+func (s *session) TakeWaiting(
+	w *host.Waiting, admit func(context.Context) (*host.Turn, error),
+) bool {
+	if run := s.runs.Load(); run != nil {
+		(*run)(w, admit)
+	}
+	return takesTurns(&s.info.Capabilities)
+}
+
 // runWaiting runs a prompt that waited when the client opened the session.
 func (s *server) runWaiting(session *session, w *host.Waiting, admit admission) {
 	t, err := session.admitOwn(s.base, admit)

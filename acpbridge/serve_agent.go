@@ -139,7 +139,7 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 	if session.ours() && session.made().Client == nil {
 		s.log.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", session.id)
 	}
-	session.quiet = append(session.quiet, session.hosted.Announce(session.announce))
+	session.quiet = session.hosted.Announce(session.announce)
 	s.openServers(session, servers)
 	s.mu.Lock()
 	closing := s.closing
@@ -154,9 +154,8 @@ func (s *server) opened(ctx context.Context, session *session, servers []acp.MCP
 	s.tellCommands(ctx, session)
 	session.tellWaiting(ctx)
 	if takesTurns(&session.info.Capabilities) {
-		type admit = func(context.Context) (*host.Turn, error)
-		stop := session.hosted.TakeWaiting(func(w *host.Waiting, a admit) { s.runWaiting(session, w, a) })
-		session.quiet = append(session.quiet, stop)
+		run := func(w *host.Waiting, admit admission) { s.runWaiting(session, w, admit) }
+		session.runs.Store(&run)
 	}
 	acp.AfterResponse(ctx, session.client.gate.announce)
 	return nil

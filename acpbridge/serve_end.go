@@ -158,8 +158,8 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		session.release.Do(func() {
 			session.client.gate.close()
 			s.closeServers(session)
-			for _, end := range session.quiet {
-				end()
+			if session.quiet != nil {
+				session.quiet()
 			}
 			if err := session.hosted.Leave(release, session); err != nil {
 				s.logError("session not released", session.id, err)

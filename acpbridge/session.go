@@ -31,8 +31,10 @@ type session struct {
 	hosted  *host.Session   // nil until it is open
 	release sync.Once
 	gone    chan struct{} // closed when a session that was closed has been released
-	quiet   []func()      // end what tells of settings and the title, and what takes prompts
+	quiet   func()        // ends what tells of settings and the title; nil until the session is open
 	seen    seen          // what the client has been shown; guarded by the turn
+
+	runs atomic.Pointer[func(*host.Waiting, admission)] // prompts that wait, once it is open
 
 	telling     sync.Mutex // held while the client is told which prompts wait; guards toldWaiting
 	toldWaiting bool

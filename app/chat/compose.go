@@ -91,8 +91,12 @@ func (c *console) steer(ctx context.Context, message string) {
 		} else if err != nil {
 			why = "It is sent when the turn has ended: " + explain(err)
 		}
-		if !passed {
-			c.call(func() { c.model.Later(time.Now(), message, why) })
-		}
+		c.call(func() {
+			if passed {
+				c.model.Passed(time.Now())
+			} else {
+				c.model.Later(time.Now(), message, why)
+			}
+		})
 	})
 }

@@ -45,8 +45,9 @@ func TestWhatIsTypedDuringATurnWaitsAtTheAgent(t *testing.T) {
 	screen.types("\x03")
 	require.Equal(t, "second", <-asked, "the next one begins")
 	screen.waitFor(t, "Cancelled.")
+	screen.waitAfter(t, screen.mark(), "Ctrl-C cancels") // the screen knows of it, too
 	screen.types("steers", "\x13")
-	screen.waitFor(t, "Passed to the running turn")
+	screen.waitFor(t, "The running turn has it")
 	answer <- "two"
 	require.Equal(t, "steers", <-asked)
 	answer <- "and more"

@@ -259,8 +259,7 @@ func (s *Session) servePrompt(i *session.Item) (waits bool) {
 		}
 		return t, err
 	}
-	if take := s.taking(); take != nil {
-		take(w, admit)
+	if s.taken(w, admit) {
 		return true
 	}
 	t, err := admit(context.Background())

@@ -174,10 +174,14 @@ func (h *Host) open(ctx context.Context, id string, p Place, own bool) (*Session
 			return nil, ErrClosed
 		}
 		if joined, err := known.join(ctx); joined || err != nil {
+			if joined {
+				known.takes(p)
+			}
 			return known, err
 		}
 		h.mu.Lock()
 	}
+	s.takes(p)
 	s.changing <- struct{}{} // until it is open
 	h.sessions[id] = s
 	h.mu.Unlock()

@@ -122,6 +122,7 @@ func (s *Session) Shared() bool {
 func (s *Session) Leave(ctx context.Context, from Place) error {
 	s.mu.Lock()
 	s.holders--
+	s.leaves(from)
 	last, here := s.holders <= 0, from != nil && s.place == from
 	s.left = s.left || here
 	if last && s.closed == nil {

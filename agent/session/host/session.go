@@ -43,7 +43,7 @@ type Session struct {
 	holders   int
 	left      bool // the place is gone
 	listeners []*listener
-	takers    []*taker
+	takers    []Taker
 	announced map[string]int64 // versions of the prompts that wait, as listeners know them
 	info      session.Info
 	rules     string // the policy as it is stored

@@ -759,6 +759,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p42.Runner](),
 	reflect.TypeFor[p42.Session](),
 	reflect.TypeFor[p42.Setting](),
+	reflect.TypeFor[p42.Taker](),
 	reflect.TypeFor[p42.Tied](),
 	reflect.TypeFor[p42.Tool](),
 	reflect.TypeFor[p42.Turn](),

@@ -64,9 +64,15 @@ func (m *Model) steer() bool {
 		m.buffer.Set("")
 		m.popup = popup{}
 		m.do(Effect{Do: Steer, Text: line})
-		m.tell("Passed to the running turn")
+		m.tell("Passing it to the running turn")
 	}
 	return true
+}
+
+// Passed reports that the running turn has a message.
+func (m *Model) Passed(now time.Time) {
+	m.now = now
+	m.tell("The running turn has it")
 }
 
 // Later sends a prompt that could not be passed to the running turn, when that has ended. why

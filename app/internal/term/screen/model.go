@@ -78,7 +78,7 @@ const (
 
 	Edit    // the input in the person's editor: Text. See [Model.SetInput]
 	Picture // takes a picture from the clipboard. See [Model.InsertMention]
-	Steer   // passes a message to the running turn: Text. See [Model.Later]
+	Steer   // passes a message to the running turn: Text. See [Model.Passed] and [Model.Later]
 	Command // a command of the agent that needs no turn: Text. See [Model.Told]
 )
 
