@@ -24,6 +24,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/internal/fleettest"
+	"github.com/ponte-go/ponte/internal/proxytest"
 )
 
 var turns = flag.Int("turns", 0,
@@ -99,12 +100,12 @@ func TestTurnsOnTemporalEndWhateverIsKilled(t *testing.T) {
 		_ = server.Wait()
 	}
 	defer func() { stop() }()
-	p := newProxy(t, "127.0.0.1:"+port)
+	p := proxytest.New(t, "tcp", "127.0.0.1:"+port)
 	killed, stalled := 0, 0
-	fleettest.Pages(t, p.address()+" "+filepath.Join(dir, "store"), *turns, func() {
+	fleettest.Pages(t, p.Address()+" "+filepath.Join(dir, "store"), *turns, func() {
 		if rand.IntN(2) == 0 {
 			stalled++
-			end := p.stall()
+			end := p.Stall()
 			time.Sleep(rand.N(3 * heartbeat))
 			end()
 			return

@@ -5,11 +5,8 @@ package temporalengine_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,90 +20,15 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/internal/proxytest"
 )
-
-// proxy passes on connections, and passes on nothing while it is stalled.
-type proxy struct {
-	listener net.Listener
-	to       string
-	all      sync.WaitGroup
-	// open holds a token while bytes pass.
-	open chan struct{}
-
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-func newProxy(t *testing.T, to string) *proxy {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	p := &proxy{listener: l, to: to, open: make(chan struct{}, 1)}
-	p.open <- struct{}{}
-	p.all.Go(p.accept)
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
-		p.all.Wait()
-	})
-	return p
-}
-
-func (p *proxy) address() string { return p.listener.Addr().String() }
-
-func (p *proxy) accept() {
-	for {
-		in, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		out, err := net.Dial("tcp", p.to)
-		if err != nil {
-			_ = in.Close()
-			continue
-		}
-		p.mu.Lock()
-		p.conns = append(p.conns, in, out)
-		p.mu.Unlock()
-		p.all.Go(func() { p.pass(in, out) })
-		p.all.Go(func() { p.pass(out, in) })
-	}
-}
-
-func (p *proxy) pass(from, to net.Conn) {
-	defer to.Close()
-	buffer := make([]byte, 1<<15)
-	for {
-		n, err := from.Read(buffer)
-		p.open <- <-p.open
-		if n > 0 {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			_, _ = io.Copy(io.Discard, from)
-			return
-		}
-	}
-}
-
-// stall has nothing pass until the returned function is called.
-func (p *proxy) stall() (end func()) {
-	<-p.open
-	return func() { p.open <- struct{}{} }
-}
 
 // TestTurnsGoOnWhenWorkersLoseTouch: a worker that does not reach the server for some time loses
 // its turn. It is not cancelled, and continues when the server can be reached.
 func TestTurnsGoOnWhenWorkersLoseTouch(t *testing.T) {
 	direct := dial(t, new(temporalengine.MemoryBlobs))
-	p := newProxy(t, shared.server.address)
-	c, err := connect(p.address(), new(temporalengine.MemoryBlobs))
+	p := proxytest.New(t, "tcp", shared.server.address)
+	c, err := connect(p.Address(), new(temporalengine.MemoryBlobs))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	store, err := sqlitestore.Open(filepath.Join(t.TempDir(), "store"), sqlitestore.Options{})
@@ -156,7 +78,7 @@ func TestTurnsGoOnWhenWorkersLoseTouch(t *testing.T) {
 		done <- o
 	}()
 	<-began
-	end := p.stall()
+	end := p.Stall()
 	t.Log("the turn of the worker ended with", <-ended)
 	end()
 	o := <-done

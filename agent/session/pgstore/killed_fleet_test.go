@@ -44,14 +44,14 @@ func TestTurnsEndWhateverIsKilled(t *testing.T) {
 	mortal, err := pgtest.Start(true)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, mortal.Close()) }()
-	proxy := stall(t, mortal.URL())
+	proxy, url := stall(t, mortal.URL())
 	killed, stalled := 0, 0
-	fleettest.Turns(t, "fleet "+proxy.url, *turns, func() {
+	fleettest.Turns(t, "fleet "+url, *turns, func() {
 		if rand.IntN(2) == 0 {
 			stalled++
-			proxy.gate.Lock()
+			end := proxy.Stall()
 			time.Sleep(rand.N(3 * fleetTimeout))
-			proxy.gate.Unlock()
+			end()
 			return
 		}
 		killed++

@@ -16,92 +16,37 @@ import (
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/pgstore"
+	"github.com/ponte-go/ponte/internal/proxytest"
 )
 
-// stalling passes on bytes to a server, unless it is stalled. It takes some bytes all the same, so that the network knows of nothing.
-type stalling struct {
-	listener net.Listener
-	url      string // the database by way of it
-	gate     sync.RWMutex
-	all      sync.WaitGroup
-	mu       sync.Mutex
-	conns    []net.Conn
-}
-
-// stall returns a proxy in front of the server of a database.
-func stall(t *testing.T, database string) *stalling {
+// stall returns a proxy in front of the server of a database, and the database by way of it.
+func stall(t *testing.T, database string) (p *proxytest.Proxy, url string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
 	require.NoError(t, err)
 	network, address := pgconnAddress(config)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p = proxytest.New(t, network, address)
+	_, port, err := net.SplitHostPort(p.Address())
 	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	s := &stalling{listener: l}
-	s.url = "host=127.0.0.1 port=" + port + " user=" + config.User + " dbname=" + config.Database + " sslmode=disable"
+	url = "host=127.0.0.1 port=" + port + " user=" + config.User + " dbname=" + config.Database + " sslmode=disable"
 	if config.Password != "" {
-		s.url += " password=" + config.Password
+		url += " password=" + config.Password
 	}
-	s.all.Go(func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial(network, address)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			s.mu.Lock()
-			s.conns = append(s.conns, in, out)
-			s.mu.Unlock()
-			s.all.Go(func() { s.pass(in, out) })
-			s.all.Go(func() { s.pass(out, in) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		s.mu.Lock()
-		for _, c := range s.conns {
-			_ = c.Close()
-		}
-		s.mu.Unlock()
-		s.all.Wait()
-	})
-	return s
-}
-
-func (s *stalling) pass(from, to net.Conn) {
-	buffer := make([]byte, 32<<10)
-	for err := error(nil); err == nil; {
-		var n int
-		n, err = from.Read(buffer)
-		s.gate.RLock()
-		if n > 0 {
-			_, _ = to.Write(buffer[:n])
-		}
-		if err != nil {
-			_ = to.Close()
-		}
-		s.gate.RUnlock()
-	}
+	return p, url
 }
 
 // TestSilentServerIsNotWaitedForWithoutABound stalls a proxy in front of the server: bytes are taken, and nothing comes back.
 func TestSilentServerIsNotWaitedForWithoutABound(t *testing.T) {
-	url, schema := database(t)
-	proxy := stall(t, url)
+	direct, schema := database(t)
+	proxy, url := stall(t, direct)
 	const bound = time.Second
-	s, err := pgstore.Open(t.Context(), proxy.url, pgstore.Options{Schema: schema, Timeout: bound})
+	s, err := pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema, Timeout: bound})
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), session.New{ID: "a"})
 	require.NoError(t, err)
 	w, err := session.Open(t.Context(), s, "a", session.Claim{})
 	require.NoError(t, err)
-	proxy.gate.Lock()
-	defer proxy.gate.Unlock()
+	defer proxy.Stall()()
 	var all sync.WaitGroup
 	for name, do := range map[string]func(ctx context.Context) error{
 		"list":   func(ctx context.Context) error { _, err := s.List(ctx, session.Query{}); return err },
