@@ -14,47 +14,45 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 )
 
-// TestTurnsMoveWhenServeStops stops a process that runs a prompt of the inbox. Another one, which shows
-// the session meanwhile, and does not serve the store, does not touch the turn.
-func TestTurnsMoveWhenServeStops(t *testing.T) {
-	memory := new(session.Memory)
+// halfway makes a session with a prompt in the inbox, and a process that serves the store and does not
+// come to the end of its turn.
+func halfway(t *testing.T, memory *session.Memory) (id string, stop func()) {
+	t.Helper()
 	begun := make(chan struct{})
-	stuck := func(ctx context.Context, _ *model.Request, _ model.Sink) (*model.Message, error) {
+	hangs := func(ctx context.Context, _ *model.Request, _ model.Sink) (*model.Message, error) {
 		close(begun)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	first := machine(t, memory, "first", model.Func(model.Info{}, stuck))
-	watcher := machine(t, memory, "watcher", echo())
-	next := machine(t, memory, "next", echo())
 	info, err := memory.Create(t.Context(), session.New{})
 	require.NoError(t, err)
 	_, err = memory.Put(t.Context(), info.ID, session.Item{
 		Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"Hi"}]}`),
 	})
 	require.NoError(t, err)
-	serve := func(h *host.Host) (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- h.Serve(ctx) }()
-		return func() {
-			cancel()
-			require.ErrorIs(t, <-served, context.Canceled)
-		}
-	}
-	stop := serve(first)
+	stop = serve(t, machine(t, memory, "first", model.Func(model.Info{}, hangs)))
 	<-begun
-	s, err := watcher.Open(t.Context(), info.ID, nil)
+	return info.ID, stop
+}
+
+// TestTurnsMoveWhenServeStops stops a process that runs a prompt of the inbox. Another one, which shows
+// the session meanwhile, and does not serve the store, does not touch the turn.
+func TestTurnsMoveWhenServeStops(t *testing.T) {
+	memory := new(session.Memory)
+	id, stop := halfway(t, memory)
+	watcher := machine(t, memory, "watcher", echo())
+	next := machine(t, memory, "next", echo())
+	s, err := watcher.Open(t.Context(), id, nil)
 	require.NoError(t, err)
 	stop()
 	require.NotContains(t, shown(t, s), `"id":"ended:`)
-	info, err = memory.Get(t.Context(), info.ID)
+	info, err := memory.Get(t.Context(), id)
 	require.NoError(t, err)
 	require.Empty(t, info.Holder)
 
-	stop = serve(next)
+	stop = serve(t, next)
 	eventually(t, "the turn ends", func() bool {
-		info, err := memory.Get(t.Context(), info.ID)
+		info, err := memory.Get(t.Context(), id)
 		return err == nil && info.Waiting == 0 && info.Holder == "" && strings.Contains(shown(t, s), "Hi")
 	})
 	stop()
@@ -69,35 +67,12 @@ func TestTurnsMoveWhenServeStops(t *testing.T) {
 // Serve has not been called yet.
 func TestTurnsAreLeftToServeBeforeItIsCalled(t *testing.T) {
 	memory := new(session.Memory)
-	begun := make(chan struct{})
-	stuck := func(ctx context.Context, _ *model.Request, _ model.Sink) (*model.Message, error) {
-		close(begun)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
-	first := machine(t, memory, "first", model.Func(model.Info{}, stuck))
+	id, stop := halfway(t, memory)
 	next := machine(t, memory, "next", echo())
-	info, err := memory.Create(t.Context(), session.New{})
-	require.NoError(t, err)
-	_, err = memory.Put(t.Context(), info.ID, session.Item{
-		Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"Hi"}]}`),
-	})
-	require.NoError(t, err)
-	serve := func(h *host.Host) (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- h.Serve(ctx) }()
-		return func() {
-			cancel()
-			require.ErrorIs(t, <-served, context.Canceled)
-		}
-	}
-	stop := serve(first)
-	<-begun
 	stop()
 
 	next.WillServe()
-	s, err := next.Open(t.Context(), info.ID, nil)
+	s, err := next.Open(t.Context(), id, nil)
 	require.NoError(t, err)
 	require.NotContains(t, shown(t, s), "nterrupted")
 	waiting := make(chan *host.Outcome, 1)
@@ -113,13 +88,13 @@ func TestTurnsAreLeftToServeBeforeItIsCalled(t *testing.T) {
 		waiting <- turn.Run(p)
 	}()
 	<-queued
-	stop = serve(next)
+	stop = serve(t, next)
 	eventually(t, "the turn ends", func() bool { return strings.Contains(shown(t, s), `"I Hi"`) })
 	o := <-waiting
 	require.NoError(t, o.Err)
 	require.False(t, o.Elsewhere)
-	stop()
 	all := shown(t, s)
+	stop()
 	require.Contains(t, all, "The turn goes on (attempt 1 of 3).")
 	require.NotContains(t, all, "nterrupted")
 	require.Less(t, strings.Index(all, `"I Hi"`), strings.Index(all, `"Then?"`), "the prompt comes after it")
