@@ -41,6 +41,7 @@ func DepsOf(s *host.Session, l LocalFallback) (deps.ACPDeps, error) {
 		return deps.ACPDeps{}, workspaceError{err}
 	}
 	a := &awake{hosted: s, workspace: w, work: workspace.NewSession(w)}
+	a.work.ContinueAfter(s.Info().Head)
 	s.Tie(a)
 	given.Workspace = a.work
 	if editor != nil {

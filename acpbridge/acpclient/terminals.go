@@ -5,7 +5,7 @@ package acpclient
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"crypto/rand"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +33,6 @@ type terminals struct {
 	session *Session
 
 	mu     sync.Mutex
-	last   int
 	coming int // asked about
 	byID   map[acp.TerminalID]*terminal
 	ending sync.WaitGroup
@@ -123,8 +122,7 @@ func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (a
 		t.release(one)
 		return "", acp.Errorf(acp.CodeInvalidRequest, "the session has been closed")
 	}
-	t.last++
-	id := acp.TerminalID(fmt.Sprintf("terminal-%d", t.last))
+	id := acp.TerminalID("terminal-" + rand.Text()) // transcripts of agents outlive this process
 	t.byID[id] = one
 	t.ending.Add(1)
 	t.mu.Unlock()

@@ -129,7 +129,11 @@ func (k *Kit) Deps(_ context.Context, s *host.Session, p host.Place) (Deps, erro
 	if err != nil {
 		return Deps{}, err
 	}
-	return k.deps(d, reads)
+	made, err := k.deps(d, reads)
+	if err == nil {
+		made.Workspace.ContinueAfter(s.Info().Head)
+	}
+	return made, err
 }
 
 // hiding returns a sandbox that hides the files that rules deny to read.

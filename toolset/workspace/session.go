@@ -22,6 +22,7 @@ type Session struct {
 	mu        sync.Mutex
 	terminals []*Terminal // the oldest first
 	next      int
+	after     int64 // see ContinueAfter
 	closed    bool
 
 	plans planCache
@@ -44,12 +45,18 @@ func (s *Session) GuardReads(decide func(path string) (verdict toolset.Verdict, 
 	s.reads = decide
 }
 
+// ContinueAfter makes the ids of terminals differ from the ids of earlier sessions of the same
+// conversation, for example in a process that was killed. entry is the number of the conversation's
+// last entry, such as the Head of a stored session. Call it before the session is used.
+func (s *Session) ContinueAfter(entry int64) { s.after = entry }
+
 // Workspace returns what the session works on.
 func (s *Session) Workspace() Workspace { return s.workspace }
 
 // Terminal is a command of a session, by the id that the model knows.
 type Terminal struct {
-	// ID is "terminal-1" and so on. It is not reused.
+	// ID is "terminal-1" and so on, and "terminal-17-1" in a session that continues after the entry
+	// 17. It is not reused.
 	ID string
 	// Command is the command line, Dir its absolute directory.
 	Command Command
@@ -103,7 +110,7 @@ func (s *Session) start(ctx context.Context, c Command, dir, title string) (*Ter
 	s.mu.Lock()
 	closed := s.closed
 	s.next++
-	t := &Terminal{ID: fmt.Sprintf("terminal-%d", s.next), Command: c, Dir: dir, Process: p, title: title}
+	t := &Terminal{ID: s.terminalID(s.next), Command: c, Dir: dir, Process: p, title: title}
 	if !closed {
 		s.terminals = append(s.terminals, t)
 	}
@@ -112,6 +119,14 @@ func (s *Session) start(ctx context.Context, c Command, dir, title string) (*Ter
 		return nil, errors.Join(fmt.Errorf("workspace: start: session: %w", ErrClosed), closeProcess(ctx, p))
 	}
 	return t, nil
+}
+
+// terminalID returns the id of the terminal with this number.
+func (s *Session) terminalID(number int) string {
+	if s.after == 0 {
+		return fmt.Sprintf("terminal-%d", number)
+	}
+	return fmt.Sprintf("terminal-%d-%d", s.after, number)
 }
 
 // makeRoom closes kept commands that have ended, the oldest first, if there are too many.

@@ -85,6 +85,7 @@ func Config() app.Config[deps, string] {
 			if why := d.files.Unsandboxed(); why != nil {
 				once.Do(func() { say("commands run without the sandbox: %v", why) })
 			}
+			d.work.ContinueAfter(s.Info().Head)
 			return d, nil
 		},
 		Host: host.Config[deps, string]{
