@@ -52,6 +52,8 @@ type folder struct {
 	size  int
 	full  bool // the limit has been reached
 
+	said map[string][]view.Entity // what agents said of calls, and took back
+
 	chunks   map[chunkKey]string // entities of messages and thoughts with ids of the protocol
 	open     string              // the entity that chunks without an id go on with
 	openKind chunkKind
@@ -321,6 +323,9 @@ func (f *folder) call(u *acp.ToolCallUpdate) *view.Entity {
 	e.Merge(patch)
 	if e.Status == "" && known != nil {
 		e.Status = known.Status
+	}
+	if known != nil {
+		f.keep(known, &e)
 	}
 	f.replace(known, &e)
 	return &e

@@ -143,6 +143,7 @@ func (h *handler) RequestPermission(ctx context.Context, r *acp.RequestPermissio
 		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is too large")
 	}
 	call := s.fold.call(&r.ToolCall)
+	said := s.fold.said[call.ID]
 	s.mu.Unlock()
 	done, err := s.wait()
 	if err != nil {
@@ -153,6 +154,10 @@ func (h *handler) RequestPermission(ctx context.Context, r *acp.RequestPermissio
 	req := &PermissionRequest{
 		Session: s, Call: call, Approval: approvalOf(call, s.cwd),
 		Options: r.Options, Tool: call.Name,
+	}
+	alsoSaid(&req.Approval, said, s.cwd)
+	if !agentcall.Means(req.Tool, req.Approval.Effects) {
+		req.Tool = ""
 	}
 	chosen := s.decide(ctx, req)
 	if chosen == nil {
@@ -210,6 +215,8 @@ func approvalOf(call *view.Entity, dir string) toolset.Approval {
 			a.Preview = append(a.Preview, toolset.Preview{Diff: &toolset.Diff{Path: c.Diff.Path, Old: c.Diff.Old, New: &c.Diff.New}})
 		case view.Text:
 			a.Preview = append(a.Preview, toolset.Preview{Text: c.Text})
+		case view.Output, view.Other: // a terminal, or what nobody knows
+			said.Opaque = true
 		}
 	}
 	for i := range call.Locations {

@@ -4,9 +4,12 @@ package acpproxy
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/agentcall"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // calls are the announced tool calls that have not ended. A question about one is judged by
@@ -88,13 +91,32 @@ func (c *calls) merged(session acp.SessionID, u acp.ToolCallUpdate) acp.ToolCall
 	if u.Name == nil {
 		u.Name = before.Name
 	}
+	u.Content, u.Locations = slices.Clip(u.Content), slices.Clip(u.Locations)
 	if len(u.Content) == 0 {
 		u.Content = before.Content
+	} else {
+		for _, c := range before.Content {
+			shows := func(n acp.ToolCallContent) bool {
+				same := n.Diff != nil && c.Diff != nil && n.Diff.Path == c.Diff.Path
+				return same || n.Terminal != nil && c.Terminal != nil
+			}
+			if c.Content == nil && !slices.ContainsFunc(u.Content, shows) {
+				u.Content = append(u.Content, c)
+			}
+		}
 	}
-	if len(u.Locations) == 0 {
-		u.Locations = before.Locations
+	u.Locations = append(u.Locations, before.Locations...)
+	if !bytes.Equal(u.RawInput, before.RawInput) {
+		named := agentcall.Call{Kind: toolset.KindRead, Input: before.RawInput}
+		for _, e := range named.Effects("") {
+			if e.Path != "" {
+				u.Locations = append(u.Locations, acp.ToolCallLocation{Path: e.Path})
+			}
+		}
 	}
-	if empty := strings.Trim(string(u.RawInput), " \t\r\n{}[]"); empty == "" || empty == "null" {
+	empty := strings.Trim(string(u.RawInput), " \t\r\n{}[]")
+	hides := !agentcall.Known(before.RawInput, true) && agentcall.Known(u.RawInput, true)
+	if empty == "" || empty == "null" || hides {
 		u.RawInput = before.RawInput
 	}
 	return u

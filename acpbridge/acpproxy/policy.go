@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -234,7 +233,7 @@ func (g *enforcer) request(h *acp.Header) (*Request, error) {
 		return nil, nil
 	}
 	approval.Describe(&a.Approval, "")
-	if r.Permission != nil && !means(a.Tool, a.Approval.Effects) {
+	if r.Permission != nil && !agentcall.Means(a.Tool, a.Approval.Effects) {
 		a.Tool = otherTool
 	}
 	return r, nil
@@ -289,20 +288,4 @@ func describe(a *toolset.ApprovalRequest, c *acp.ToolCallUpdate) {
 		a.Approval.Preview = append(a.Approval.Preview, toolset.Preview{Command: &command})
 	}
 	a.Approval.Effects = append(a.Approval.Effects, call.Effects("")...)
-}
-
-// means reports whether a question may have the name of a tool for files, going by its effects.
-func means(tool string, effects []model.Effect) bool {
-	var kinds []model.EffectKind
-	switch tool {
-	case workspace.ToolReadFile, workspace.ToolListFiles, workspace.ToolSearchFiles:
-		kinds = []model.EffectKind{model.EffectRead}
-	case workspace.ToolWriteFile, workspace.ToolEditFile:
-		kinds = []model.EffectKind{model.EffectRead, model.EffectWrite}
-	default:
-		return true
-	}
-	return !slices.ContainsFunc(effects, func(e model.Effect) bool {
-		return !slices.Contains(kinds, e.Kind)
-	})
 }

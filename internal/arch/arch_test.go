@@ -83,7 +83,7 @@ var rules = map[string][]string{
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "agent/model", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/hide", "internal/show"},
 	"acpbridge/acphttp":                     {"acpbridge/acp", "internal/hide"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
-	"internal/agentcall":                    {"agent/model", "toolset"},
+	"internal/agentcall":                    {"agent/model", "toolset", "toolset/workspace"},
 	"internal/boxmeta":                      {"agent/model"},
 	"internal/protect":                      {"agent/model", "toolset/command"},
 	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/transcript", "agent/view", "toolset", "internal/hide", "internal/plainjson", "internal/show"},

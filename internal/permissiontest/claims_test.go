@@ -77,9 +77,15 @@ func claims(s *suite) {
 	for _, before := range []string{
 		`"kind":"edit","content":[{"type":"diff","path":"/project/x","newText":"evil"}]`, `"kind":"read","content":[{"type":"diff","path":"/project/x","newText":"evil"}]`, `"kind":"execute","rawInput":{"command":"rm x"}`, `"kind":"read","rawInput":{"command":"rm x"}`, `"kind":"delete"`, `"kind":"move"`, `"kind":"read","content":[{"type":"terminal","terminalId":"t"}]`,
 	} {
-		for _, after := range []string{`"kind":"read"`, `"kind":"read","content":[]`, `"kind":"read","content":[],"rawInput":{},"locations":[]`, `"kind":"search","content":[],"rawInput":null`, `"kind":"think","rawInput":[],"content":[]`, `"title":"y","kind":"read","content":[],"rawInput":{ }`} {
+		for _, after := range []string{`"kind":"read"`, `"kind":"read","content":[]`, `"kind":"read","content":[],"rawInput":{},"locations":[]`, `"kind":"search","content":[],"rawInput":null`, `"kind":"think","rawInput":[],"content":[]`, `"title":"y","kind":"read","content":[],"rawInput":{ }`, `"kind":"read","content":[{"type":"content","content":{"type":"text","text":"Reads x"}}],"rawInput":{"path":"a"}`} {
 			outcome := proxied(s, readOnly, update(before), asks(1, after))
 			s.attack(outcome[1] == "denied", "%s, and then %s, is %s", before, after, outcome[1])
+		}
+	}
+	for _, b := range named("read", ".env") {
+		for _, after := range []string{`"rawInput":{"path":"a"},"locations":[]`, `"locations":[{"path":"a"}],"rawInput":{"path":"a"}`} {
+			outcome := proxied(s, auto, update(b), asks(1, `"kind":"read",`+after))
+			s.attack(outcome[1] == "denied", "%s, and then %s, is %s", b, after, outcome[1])
 		}
 	}
 	try(readOnly, "denied", `"kind":"read","content":[{"type":"terminal","terminalId":"t"}]`, `"kind":"read","content":[{"type":"what","x":1}]`, `"kind":"search","content":[{"type":"content","content":{"type":"text","text":"a"}},{"type":"terminal","terminalId":"t"}]`)
