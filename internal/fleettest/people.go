@@ -24,12 +24,17 @@ import (
 // patience is how long a turn may take.
 const patience = 2 * time.Minute
 
-// quiet is how long a turn that is not answered is looked at before it counts as ended.
-const quiet = 5 * time.Second
+// How long a turn that is not answered is looked at before it counts as ended: with the native
+// runner, and with one that may have to find out that a session has something to do.
+const (
+	quietHere = 5 * time.Second
+	quietAway = 30 * time.Second
+)
 
 // people talk with the agent through servers of pages, and editors with one agent each.
 type people struct {
 	*servers
+	quiet time.Duration
 	whole atomic.Int64 // turns that were answered
 	cut   atomic.Int64 // turns that have ended because an agent inside may not begin again
 }
@@ -52,6 +57,10 @@ func Pages(t *testing.T, spec string, turns int, disturb func()) {
 
 func take(t *testing.T, spec string, turns int, disturb func(), pages bool) {
 	p := &people{servers: &servers{t: t, role: rolePage, dir: t.TempDir(), spec: spec}}
+	p.quiet = quietHere
+	if pages {
+		p.quiet = quietAway
+	}
 	const each = 5
 	ids := make([]string, max(2, turns/each))
 	p.while(time.Second, disturb, func() {
@@ -104,19 +113,19 @@ func (p *people) ended(id, name string) (there bool, err error) {
 			since = time.Now()
 		}
 		for _, q := range s.questions() {
-			since = time.Now()
 			if err := p.answer(id, q); err != nil {
 				return true, err
 			}
+			since = time.Now()
 		}
 		switch {
 		case !s.loaded() || s.running:
 		case s.says(name + " done"):
 			p.whole.Add(1)
 			return true, nil
-		case time.Since(since) > quiet && !s.says(name):
+		case time.Since(since) > p.quiet && !s.says(name):
 			return false, nil
-		case time.Since(since) > quiet:
+		case time.Since(since) > p.quiet:
 			p.cut.Add(1)
 			return true, interrupted(s, name)
 		}

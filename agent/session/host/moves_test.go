@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // halfway makes a session with a prompt in the inbox, and a process that serves the store and does not
@@ -98,4 +100,58 @@ func TestTurnsAreLeftToServeBeforeItIsCalled(t *testing.T) {
 	require.Contains(t, all, "The turn goes on (attempt 1 of 3).")
 	require.NotContains(t, all, "nterrupted")
 	require.Less(t, strings.Index(all, `"I Hi"`), strings.Index(all, `"Then?"`), "the prompt comes after it")
+}
+
+// TestTurnsThatMoveDoNotShowThatTheirCallsFailed moves a turn whose tool is waiting for an answer, which it does not get. The
+// next process asks again, and no process shows that the call has failed.
+func TestTurnsThatMoveDoNotShowThatTheirCallsFailed(t *testing.T) {
+	memory := new(session.Memory)
+	ask := func() *toolset.Tool[none] {
+		return toolset.Func("ask", "Ask.", func(ctx context.Context, run *toolset.RunContext[none], _ none) (string, error) {
+			schema := []byte(`{"type":"object","properties":{"to":{"type":"string"}}}`)
+			r, err := run.Ask(ctx, toolset.Question{Message: "Whom?", Schema: schema})
+			return string(r.Action), err
+		}, toolset.Idempotent())
+	}
+	asking := func() model.Model {
+		return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			if len(req.Messages) > 1 {
+				return model.Response(model.Text("over")), nil
+			}
+			return model.Response(model.ToolCall("c", "ask", `{}`)), nil
+		})
+	}
+	first := machine(t, memory, "first", asking(), ask())
+	next := machine(t, memory, "next", asking(), ask())
+	info, err := memory.Create(t.Context(), session.New{})
+	require.NoError(t, err)
+	_, err = memory.Put(t.Context(), info.ID, session.Item{Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"user","text":"Hi"}]}`)})
+	require.NoError(t, err)
+	watcher := machine(t, memory, "watcher", asking())
+	s, err := watcher.Open(t.Context(), info.ID, nil)
+	require.NoError(t, err)
+	for _, h := range []*host.Host{first, next} {
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- h.Serve(ctx) }()
+		eventually(t, "it asks", func() bool {
+			here := h.Session(info.ID)
+			if here == nil || here.Turn() == nil {
+				return false
+			}
+			open, err := questions(here)
+			return err == nil && len(open) == 1
+		})
+		if h == next {
+			eventually(t, "the turn ends", func() bool {
+				if here := h.Session(info.ID); here != nil {
+					answers(here)
+				}
+				return strings.Contains(shown(t, s), `"over"`)
+			})
+		}
+		cancel()
+		require.ErrorIs(t, <-served, context.Canceled)
+		require.NotContains(t, shown(t, s), `"failed"`)
+	}
 }

@@ -5,9 +5,11 @@ package host
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +21,7 @@ import (
 const outage = time.Minute
 
 // errLeft is the cause of the end of a turn that has waited for the store in vain. The turn has no
-// end then, as if the process had been killed, and goes on when the store is back.
+// end then, as if the process had been killed, and is resumed when the store is back.
 var errLeft = fmt.Errorf("host: the store could not be reached for %v: %w", outage, ErrMoved)
 
 // passes reports whether an error of the store goes away by itself.
@@ -48,7 +50,7 @@ func (r *reach) note(err error) time.Duration {
 }
 
 // reaching does something with the store, again and again while that cannot be reached: until ctx
-// or the host ends, or the outage is too long. What it does may be done twice.
+// or the host ends, or the outage is too long. The function may be called again after it has had its effect.
 func (h *Host) reaching(ctx context.Context, do func() error) error {
 	begun := time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -71,7 +73,7 @@ func (h *Host) reaching(ctx context.Context, do func() error) error {
 }
 
 // patient is the store of the writer of a session: what a turn records waits for the end of an
-// outage. If that is too long, the turn is left, and the writer records no more of it.
+// outage. If that is too long, the turn is left, and the writer refuses the rest of it.
 type patient struct {
 	session.Store
 	to   *Session
@@ -100,8 +102,8 @@ func (p *patient) Append(ctx context.Context, l session.Lease, head int64, b ses
 	return last, err
 }
 
-// arrived reports whether an earlier attempt has written a batch, which the next one shows: nobody
-// else moves the head while the lease lasts.
+// arrived reports whether an earlier attempt has written a batch, which the error of the next one
+// shows: the head moves only by appends of this lease.
 func (p *patient) arrived(ctx context.Context, l session.Lease, head int64, b session.Batch, err error) bool {
 	if n := len(b.Entries); n > 0 {
 		moved, ok := errors.AsType[*session.Error](err)
@@ -168,25 +170,29 @@ func (p *patient) Release(ctx context.Context, l session.Lease) error {
 	return err
 }
 
-// leave leaves the turn that is running here to whoever reaches the store.
+// leave cancels the turn that is running here.
 func (s *Session) leave(cause error) {
 	if t := s.Turn(); t != nil {
 		t.cancel(cause)
 	}
 }
 
-// giveBack gives the session back. If its turn may have no end, whoever serves the store is told to
-// go on with it, because nobody would find it otherwise. If the store cannot be told, that is done
-// when it can be reached; until then the session stays with this process, and is found if that ends.
-// The caller holds changing.
+// giveBack gives the session back. If its turn may have no end, an item in the inbox has a process
+// that serves the store resume it: a session that was given back is not found otherwise. If the item
+// cannot be put, that is done when the store can be reached. Until then the session stays with this
+// process, and is found if that ends. The caller holds changing.
 func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, ok := s.host.runner.(native); !ok || !s.unended.Load() || w.Lost() {
 		return w.Close(ctx)
 	}
+	stopped := s.stopped.Swap(nil)
 	tell := func() error {
-		// A turn that goes on moves the head, so that the next item has another id.
+		// A turn that is resumed moves the head, and the next item has another id.
 		i := session.Item{ID: fmt.Sprint("continue-", w.Head()), Kind: session.ItemContinue, By: s.host.holder}
+		if stopped != nil {
+			i.ID, i.Data = "stopped-"+*stopped, stoppedData(*stopped)
+		}
 		_, err := s.host.store.Put(ctx, s.id, i)
 		return err
 	}
@@ -201,6 +207,26 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 		return w.Close(ctx)
 	})
 	return err
+}
+
+// stoppedData is the data of an item for a turn that is to end, because a person had stopped it.
+func stoppedData(turn string) json.RawMessage {
+	data, err := json.Marshal(map[string]string{"stopped": turn})
+	if err != nil {
+		panic(err) // it is a string
+	}
+	return data
+}
+
+// isStopped reports whether a turn that was left had been stopped by a person.
+func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
+	items, err := session.Waiting(ctx, s.host.store, s.id)
+	return slices.ContainsFunc(items, func(i session.Item) bool {
+		var data struct {
+			Stopped string `json:"stopped"`
+		}
+		return i.Kind == session.ItemContinue && json.Unmarshal(i.Data, &data) == nil && data.Stopped == turn
+	}), err
 }
 
 // owe does something again and again until the store can be reached, or the host is closed.

@@ -360,3 +360,50 @@ func TestOutagesOfTheStoreFailNoTurn(t *testing.T) {
 		})
 	}
 }
+
+// TestAStopDuringAnOutageHolds stops a turn while the store is out of reach for long. It does not go on when the store is back.
+func TestAStopDuringAnOutageHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		acting := make(chan struct{})
+		m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			requests++
+			return model.Response(model.ToolCall("c", "act", `{}`)), nil
+		})
+		act := toolset.Func("act", "Act.", func(ctx context.Context, _ *payingRun, _ none) (string, error) {
+			close(acting)
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}, toolset.Idempotent())
+		store := &distant{Memory: new(session.Memory), length: 2 * time.Minute}
+		h, err := host.New(host.Config[none, string]{Agent: newAgent(m, act), Store: store, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer serve(t, h)()
+		s, err := h.Create(t.Context(), session.New{ID: "s"}, nil)
+		require.NoError(t, err)
+		ended := make(chan *host.Outcome, 1)
+		go func() {
+			o, _ := s.Prompt(context.Background(), say("Act."))
+			ended <- o
+		}()
+		<-acting
+		synctest.Wait()
+		store.arm(1)
+		s.Cancel()
+		o := <-ended
+		require.ErrorIs(t, o.Err, session.ErrUnavailable)
+		require.ErrorIs(t, o.Err, host.ErrMoved)
+		time.Sleep(3 * time.Minute)
+		require.Equal(t, 1, requests, "it does not go on")
+		all := look(s)
+		require.Contains(t, all, string(view.Interrupted))
+		require.NotContains(t, all, "goes on")
+		info, err := store.Get(t.Context(), "s")
+		require.NoError(t, err)
+		require.Empty(t, info.Holder)
+		require.Zero(t, info.Waiting)
+		o, err = s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("/")}, Plain: true, Began: func(t *host.Turn) { t.Cancel(nil) }})
+		require.NoError(t, err)
+		require.Equal(t, "cancelled", o.Reason, "the next turn begins")
+	})
+}

@@ -55,6 +55,9 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
 	}
+	if errors.Is(o.Err, ErrMoved) {
+		return
+	}
 	if err := c.Keep(context.WithoutCancel(t.ctx)); err != nil {
 		s.logError("entities that were shown are not recorded", err)
 	}
@@ -180,6 +183,12 @@ func (t *Turn) leaveOff(o *Outcome, cause error) {
 	o.Err, o.Reason, o.Failure = cause, transcript.Interrupted, t.session.host.ErrorText(cause)
 	o.Unread = t.closeInbox()
 	t.session.logFailure(t, o)
+	if p, ok := t.c.w.Store().(*patient); ok { // nothing that is shown of its end is recorded
+		p.left.Store(true)
+	}
+	if c := context.Cause(t.ctx); c != nil && !errors.Is(c, ErrMoved) && !errors.Is(c, ErrClosed) {
+		t.session.stopped.Store(&t.id)
+	}
 	t.session.drop(t.c)
 }
 

@@ -59,9 +59,10 @@ type Session struct {
 	timer     *time.Timer
 	questions map[string]*question
 
-	resuming  atomic.Bool         // a turn that was cut off is taken up
-	unended   atomic.Bool         // the last turn may have no end, as far as the holder of the lease knows
-	deps      atomic.Pointer[any] // of instance
+	resuming  atomic.Bool            // a turn that was cut off is taken up
+	stopped   atomic.Pointer[string] // the turn that was left after a person had stopped it
+	unended   atomic.Bool            // the last turn may have no end, as far as the holder of the lease knows
+	deps      atomic.Pointer[any]    // of instance
 	recording atomic.Pointer[transcript.Turn]
 	saving    sync.Mutex // held while rules are stored
 }

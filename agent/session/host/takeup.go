@@ -55,8 +55,7 @@ func (s *Session) admitFirst(ctx context.Context) (*Turn, error) {
 	return t, nil
 }
 
-// ahead returns the turn that takes up one that was cut off, unless it is t, and nil if there is
-// none.
+// ahead returns the turn that resumes one that was cut off, unless it is t. It is nil if there is none.
 func (s *Session) ahead(t *Turn) *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +67,7 @@ func (s *Session) ahead(t *Turn) *Turn {
 	return nil
 }
 
-// letFirst waits for the turn that takes up one that was cut off.
+// letFirst waits for the turn that resumes one that was cut off.
 func (t *Turn) letFirst() error {
 	for {
 		o := t.session.ahead(t)
@@ -151,8 +150,12 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 	if err != nil {
 		return err
 	}
-	if attempts >= s.host.attempts || doubt || !whole {
-		if doubt && whole && attempts < s.host.attempts {
+	stopped, err := s.isStopped(t.ctx, c.Interrupted())
+	if err != nil {
+		return err
+	}
+	if attempts >= s.host.attempts || doubt || !whole || stopped {
+		if doubt && whole && !stopped && attempts < s.host.attempts {
 			c.Doubt()
 		}
 		if err := c.Settle(t.ctx); err != nil {

@@ -115,10 +115,18 @@ func (s *Session) Cancel() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if info, err := s.host.store.Get(ctx, s.id); err != nil || info.Holder == "" {
+	var info session.Info
+	err := s.host.reaching(ctx, func() (err error) {
+		info, err = s.host.store.Get(ctx, s.id)
+		return err
+	})
+	if err == nil && info.Holder == "" {
 		return
 	}
-	if _, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder}); err != nil {
+	if err == nil {
+		_, err = (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder})
+	}
+	if err != nil {
 		s.logError("a turn in another process was not stopped", err)
 	}
 }
