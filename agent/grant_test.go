@@ -143,3 +143,104 @@ func TestSharesOfRandomCrowdsHoldTheLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestSharesAreGivenBackHoweverACallEnds: a call that panics, fails, is denied, times out or wants another try gives back its share, and
+// what it has used stays counted.
+func TestSharesAreGivenBackHoweverACallEnds(t *testing.T) {
+	for name, end := range map[string]func(ctx context.Context) error{
+		"it panics":     func(context.Context) error { panic("ouch") },
+		"it fails":      func(context.Context) error { return toolset.Failed("no") },
+		"an error":      func(context.Context) error { return errBoom },
+		"it is denied":  func(context.Context) error { return toolset.Denied("no") },
+		"it tries anew": func(context.Context) error { return toolset.Retry("again") },
+		"it times out":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				one := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+					resp := model.Response(model.Text("x"))
+					resp.Usage = model.Usage{InputTokens: 6, OutputTokens: 4}
+					return resp, nil
+				})
+				short := func(i int) *toolset.Tool[deps] {
+					return tool(fmt.Sprint("short", i), func(ctx context.Context, run *toolset.RunContext[deps]) (string, error) {
+						_, err := run.Meter.Generate(ctx, one, &model.Request{}, nil)
+						require.NoError(t, err)
+						return "", end(ctx)
+					})
+				}
+				long := tool("long", func(ctx context.Context, run *toolset.RunContext[deps]) (string, error) {
+					for range 12 {
+						if _, err := run.Meter.Generate(ctx, one, &model.Request{}, nil); err != nil {
+							return "", err
+						}
+					}
+					return "done", nil
+				})
+				limits := agent.Limits{Requests: 18, TotalTokens: 1000, Cost: 1, ToolCalls: 9}
+				a := newAgent(t, cfg{
+					Model:  modeltest.Script(modeltest.Say(call("1", "short1"), call("2", "short2"), call("3", "short3")), modeltest.Say(call("4", "long")), modeltest.SayText("end")),
+					Limits: limits, Prices: flat(1), ToolTimeout: time.Minute, ToolRetries: new(3),
+					ToolError: func(_ context.Context, _ *toolset.RunContext[deps], err error) error { return toolset.Failed("%v", err) },
+				}, short(1), short(2), short(3), long)
+				res, err := elsewhere(t, a)
+				require.NoError(t, err)
+				require.Equal(t, "end", res.Output)
+				require.Equal(t, 3+3+12, res.Usage.Requests, "all that the limit allows")
+				require.Contains(t, dump(res.Messages), "long: done")
+			})
+		})
+	}
+}
+
+// TestSharesOfAMeterAreGivenBackWhenARunEnds: a meter that outlives the run has its whole room again, also if the run was cancelled or one
+// of its calls has ended it while others were under way.
+func TestSharesOfAMeterAreGivenBackWhenARunEnds(t *testing.T) {
+	for _, how := range []string{"cancelled", "an error", "a panic", "left"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shared := toolset.NewMeter(agent.Limits{Requests: 40, TotalTokens: 1000})
+				waits := tool("waits", func(ctx context.Context, run *toolset.RunContext[deps]) (string, error) {
+					_, err := run.Meter.Generate(ctx, modeltest.Script(modeltest.SayText("x")), &model.Request{}, nil)
+					require.NoError(t, err)
+					<-ctx.Done()
+					return "", context.Cause(ctx)
+				})
+				ends := tool("ends", func(ctx context.Context, _ *toolset.RunContext[deps]) (string, error) {
+					time.Sleep(time.Second)
+					switch how {
+					case "an error":
+						return "", errBoom
+					case "a panic":
+						panic("ouch")
+					}
+					<-ctx.Done()
+					return "", context.Cause(ctx)
+				})
+				a := newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(call("1", "waits"), call("2", "ends"), call("3", "waits")))}, waits, ends)
+				w := agent.NewWorker(a, deps{}, agent.WithMeter(shared))
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if how == "cancelled" {
+					go func() {
+						time.Sleep(time.Second)
+						cancel(errCancelled)
+					}()
+				}
+				s := a.Stream(ctx, deps{}, "go", agent.WithMeter(shared), onJSON(w))
+				for e := range s.Events() {
+					if how == "left" && e.Kind == agent.EventToolStart {
+						break
+					}
+				}
+				_, err := s.Result()
+				require.Error(t, err)
+				require.NoError(t, w.Close(context.Background()))
+				used, state := shared.Usage(), shared.Grant(1).State()
+				require.Equal(t, agent.Limits{Requests: 40, TotalTokens: 1000}, state[0].Limits, "one task alone gets all of the room")
+				require.Equal(t, used, state[0].Used)
+				require.LessOrEqual(t, used.Requests, 3)
+			})
+		})
+	}
+}
