@@ -181,7 +181,9 @@ func TestSharesAreGivenBackHoweverACallEnds(t *testing.T) {
 				a := newAgent(t, cfg{
 					Model:  modeltest.Script(modeltest.Say(call("1", "short1"), call("2", "short2"), call("3", "short3")), modeltest.Say(call("4", "long")), modeltest.SayText("end")),
 					Limits: limits, Prices: flat(1), ToolTimeout: time.Minute, ToolRetries: new(3),
-					ToolError: func(_ context.Context, _ *toolset.RunContext[deps], err error) error { return toolset.Failed("%v", err) },
+					ToolError: func(_ context.Context, _ *toolset.RunContext[deps], err error) error {
+						return toolset.Failed("%v", err)
+					},
 				}, short(1), short(2), short(3), long)
 				res, err := elsewhere(t, a)
 				require.NoError(t, err)

@@ -163,11 +163,18 @@ func current(ctx context.Context) error {
 }
 
 // interrupted returns the error of an activity whose context has ended before the task was done well. If the worker lost touch with the server, what
-// became of the task means nothing, and it is executed again.
+// became of the task means nothing, and it is executed again. An activity that was cancelled says what it has used.
 func interrupted(ctx context.Context, task *engine.Task, done *engine.Done) error {
+	used := done.Used
 	switch cause := context.Cause(ctx); {
 	case ctx.Err() == nil || done.Settle(ctx, task):
 		return nil
+	case temporal.IsCanceledError(cause) && used != nil:
+		payload, err := converter.GetDefaultDataConverter().ToPayload(failureDetails{Usage: *used})
+		if err != nil {
+			return ctx.Err()
+		}
+		return temporal.NewCanceledError(converter.NewRawValue(payload))
 	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), context.DeadlineExceeded): // Temporal knows what it means
 		return ctx.Err()
 	default:

@@ -133,7 +133,7 @@ func hashed(id string) string {
 // started. The model is told.
 func failedChild(f *future, err error) *engine.Done {
 	if cause := context.Cause(f.ctx); cause != nil {
-		return &engine.Done{Err: cause}
+		return &engine.Done{Err: cause, Used: usedBefore(err)}
 	}
 	why := shortened(err.Error())
 	var application *temporal.ApplicationError
@@ -147,7 +147,7 @@ func failedChild(f *future, err error) *engine.Done {
 	case errors.As(err, new(*temporal.TimeoutError)):
 		why = "it took too long"
 	}
-	return &engine.Done{Return: failedReturn(f.task.Call.Tool, why)}
+	return &engine.Done{Return: failedReturn(f.task.Call.Tool, why), Used: usedBefore(err)}
 }
 
 func failedReturn(tool, why string) engine.Return {

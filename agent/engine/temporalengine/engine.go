@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"sync"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -301,7 +302,8 @@ func (e *runEngine) finish(f *future) {
 		done, err = failedChild(f, err), nil
 	}
 	if err != nil {
-		f.done = &engine.Done{Err: failure(f, err)}
+		f.done = &engine.Done{Err: failure(f, err), Used: usedBefore(err)}
+		f.task.Count(f.done)
 		return
 	}
 	if f.task.Op == engine.OpStep && e.resumed != nil && done.Offer != nil {
@@ -338,6 +340,18 @@ var registering sync.Once
 // registerErrors lets errors of this package keep their identity up to clients.
 func registerErrors() {
 	registering.Do(func() { engine.RegisterErrors(engine.Sentinel("temporal_worker_lost", ErrWorkerLost)) })
+}
+
+// usedBefore returns what an activity or a child had used before it was cancelled, or nil.
+func usedBefore(err error) *toolset.Usage {
+	var cancelled *temporal.CanceledError
+	var raw converter.RawValue
+	var details failureDetails
+	if !errors.As(err, &cancelled) || !cancelled.HasDetails() || cancelled.Details(&raw) != nil ||
+		converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &details) != nil {
+		return nil
+	}
+	return &details.Usage
 }
 
 // failure is the error of a task whose activity has failed.

@@ -36,3 +36,20 @@ func TestTaskOfAWorkerThatLostTouchIsDoneAgain(t *testing.T) {
 	}
 	require.NoError(t, interrupted(ended(late), call, new(engine.Done)), "what was done well counts")
 }
+
+// TestCancelledActivitiesSayWhatTheyHaveUsed: the workflow counts requests that were sent before an activity was cancelled.
+func TestCancelledActivitiesSayWhatTheyHaveUsed(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(temporal.NewCanceledError())
+	used := toolset.Usage{Requests: 3, Usage: model.Usage{InputTokens: 7}, Cost: 0.5, Unpriced: 1}
+	err := interrupted(ctx, &engine.Task{Op: engine.OpTool}, &engine.Done{Err: errors.New("late"), Used: &used})
+	require.True(t, temporal.IsCanceledError(err))
+	require.Equal(t, &used, usedBefore(err))
+	require.Nil(t, usedBefore(temporal.NewCanceledError()))
+
+	meter := toolset.NewMeter(toolset.Limits{})
+	f := &future{task: &engine.Task{Op: engine.OpTool, Call: new(engine.Call), Info: &toolset.RunInfo{Meter: meter}}, ctx: t.Context()}
+	require.Equal(t, &used, failedChild(f, err).Used)
+	f.ctx = ctx
+	require.Equal(t, &used, failedChild(f, err).Used)
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -36,10 +37,14 @@ func TestRandomTreesCountWhatTheProviderWasAsked(t *testing.T) {
 		happened["requests"] += l.Requests
 	}
 	t.Log(happened)
+	require.Less(t, happened["abandoned"], *ledgerRuns/10)
 	for _, what := range []string{"requests", "limit", "sent twice", "timed out"} {
 		require.Positive(t, happened[what], what)
 	}
 }
+
+// shares is how many calls may have a share of a limit at the same time: a response makes two at most, and so does an agent inside one.
+const shares = 4
 
 func playLedger(t *testing.T, seed uint64) ledgertest.Ledger {
 	t.Helper()
@@ -60,6 +65,8 @@ func playLedger(t *testing.T, seed uint64) ledgertest.Ledger {
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	env.SetTestTimeout(time.Minute)
+	abandoned := false
+	env.SetOnActivityCanceledListener(func(*activity.Info) { abandoned = true })
 	env.SetDataConverter(temporalengine.ByReferences(blobs))
 	if seed%2 == 0 {
 		config.Tool = func(name string) temporalengine.Activity {
@@ -89,14 +96,21 @@ func playLedger(t *testing.T, seed uint64) ledgertest.Ledger {
 	if err := env.GetWorkflowError(); err != nil && strings.Contains(err.Error(), "usage limit reached") {
 		l.Happened["limit"]++
 	}
-	require.Equal(t, l.Counted(), ledgertest.Of(state.Usage), "seed %d: %v", seed, env.GetWorkflowError())
+	counted := ledgertest.Of(state.Usage)
+	require.LessOrEqual(t, counted.Requests, l.Requests, "seed %d: nothing counts twice", seed)
 	used, _, _, _ := tree.Book.Used()
 	require.Equal(t, l.Usage.TotalTokens(), used, "seed %d: the window counts the same", seed)
+	if abandoned { // the environment, unlike a server, does not wait for what a cancelled activity has used
+		l.Happened["abandoned"]++
+		return l
+	}
+	require.Equal(t, l.Counted(), counted, "seed %d: %v", seed, env.GetWorkflowError())
 	if limits.Requests > 0 {
 		require.LessOrEqual(t, l.Requests, limits.Requests, "seed %d", seed)
 	}
 	if limits.TotalTokens > 0 {
-		require.LessOrEqual(t, l.Usage.TotalTokens(), limits.TotalTokens+int64(l.Parallel)*ledgertest.MaxTokens, "seed %d", seed)
+		// Each call that has a share of the limit may exceed it by a request under way, also if the environment executes one after another.
+		require.LessOrEqual(t, l.Usage.TotalTokens(), limits.TotalTokens+shares*ledgertest.MaxTokens, "seed %d", seed)
 	}
 	return l
 }
