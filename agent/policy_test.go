@@ -539,3 +539,18 @@ func TestPricesOfThePolicyHoldForTheTree(t *testing.T) {
 	require.InDelta(t, float64(u.InputTokens+u.OutputTokens)/1e6, res.Usage.Cost, 1e-9)
 	require.NotZero(t, res.Usage.Cost)
 }
+
+// A worker that lacks a policy of the run does nothing for it, whatever the task is.
+func TestWorkersWithoutThePoliciesOfTheRunRefuseItsTasks(t *testing.T) {
+	house := agent.NewPolicy(agent.PolicyConfig[any]{Name: "house"})
+	for _, fuse := range []bool{false, true} {
+		script := modeltest.Script(modeltest.Say(call("1", "look")), modeltest.SayText("done"))
+		a := newAgent(t, cfg{Model: script}, says("look", "x"))
+		_, err := a.Run(t.Context(), deps{}, "go", agent.WithPolicies(house), onEngine(agent.NewWorker(a, deps{}), fuse))
+		require.ErrorContains(t, err, `the run has a policy "house", and the worker has none`)
+		require.Empty(t, script.Requests())
+		res, err := a.Run(t.Context(), deps{}, "go", agent.WithPolicies(house), onEngine(agent.NewWorker(a, deps{}, agent.WithPolicies(house)), fuse))
+		require.NoError(t, err)
+		require.Equal(t, "done", res.Output)
+	}
+}

@@ -5,6 +5,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -60,9 +61,10 @@ type workerRun[D any] struct {
 	place   seat
 }
 
-// NewWorker returns a worker for runs of an agent. deps and the options replace what tasks cannot carry: the dependencies, the model, the
-// asker, the history store, the journal of inner runs. Instructions, settings, the tool choice and the number of retries come with
-// each task.
+// NewWorker returns a worker for runs of an agent. deps and the options replace what tasks cannot
+// carry: the dependencies, the model, the asker, the history store, the journal of inner runs, and
+// the policies of the run, without which its tasks fail. Instructions, settings, the tool choice
+// and the number of retries come with each task.
 func NewWorker[D, O any](a *Agent[D, O], deps D, opts ...RunOption) *Worker {
 	registerErrors()
 	opts = slices.Clone(opts)
@@ -168,9 +170,24 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 	if o := t.Options; o != nil {
 		r.options.instructions, r.options.settings = o.Instructions, o.Settings
 		r.options.choice, r.options.toolRetries = o.Choice, o.ToolRetries
+		if err := r.options.governed(o.Policies); err != nil {
+			return err
+		}
 	}
 	if r.options.model == nil && (t.Op == engine.OpModel || t.Op == engine.OpStep) {
 		return ErrNoModel
+	}
+	return nil
+}
+
+// governed returns an error unless a worker has policies of the names that the run has.
+func (o *runOptions) governed(by []engine.Policy) error {
+	for _, p := range by {
+		if !slices.ContainsFunc(o.policies(), func(own *Policy) bool { return own.name == p.Name }) {
+			const text = "agent: worker: the run has a policy %q, and the worker has none: " +
+				"give it to NewWorker as well"
+			return fmt.Errorf(text, p.Name)
+		}
 	}
 	return nil
 }
