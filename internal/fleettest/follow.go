@@ -59,6 +59,12 @@ func (s *shown) questions() (all []*view.Entity) {
 	return all
 }
 
+// asks reports whether a question is open, as it was shown before.
+func (s *shown) asks(q *view.Entity) bool {
+	e := s.fold.Snapshot().Get(q.ID)
+	return e != nil && e.Status == view.Pending && e.Digest == q.Digest
+}
+
 // look loads a session, as a page that is reloaded.
 func (s *servers) look(id string) *shown {
 	o := &shown{fold: new(view.Fold)}
