@@ -145,3 +145,17 @@ func TestPartsAreDecidedTogether(t *testing.T) {
 	require.Equal(t, toolset.VerdictAllow, q.Decide("run", "b"), "only the whole was denied")
 	require.Equal(t, toolset.VerdictDefer, q.DecideApproval("run", &toolset.Approval{Scope: "c", Parts: nil}))
 }
+
+// An answer about a call that may write a protected path makes no rule, which others could fall under.
+func TestAnswersAboutProtectedPathsMakeNoRules(t *testing.T) {
+	for _, a := range []toolset.Approval{
+		{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/repo/.envrc", New: new("x")}}}},
+		{Once: true}, {Scope: "a", Parts: []string{"b", "c"}, Once: true},
+	} {
+		var p approval.Policy
+		p.RememberApproval("write", &a, toolset.VerdictAllow)
+		require.Empty(t, p.Rules())
+		p.RememberApproval("write", &a, toolset.VerdictDeny)
+		require.Len(t, p.Rules(), 1, "it may be denied")
+	}
+}

@@ -110,6 +110,13 @@ func partly(s *suite) {
 		w.run(line)
 		s.attack(len(w.started) == 0, "%q", line)
 	}
+	w = memory(s, map[string]string{"f": "x"}).configure(rules("auto"))
+	w.call("run_command", args{"command": "cp f $f", "env": args{"f": ".envrc"}})
+	s.attack(len(w.started) == 0, "the whole name is in the environment")
+	for _, line := range []string{"cd $d && echo x >workflows/x", "cd \"$(cat n)\" && cp f hooks/x", "b=${a}c; a=.envr; cp x $b", "cd a; cd b; cd c; cd d; cd e; echo x >workflows/x"} {
+		w.run(line)
+		s.attack(len(w.started) == 0, "%q", line)
+	}
 	// What is beyond the bounds of a reader.
 	for what, line := range map[string]string{
 		"many commands":     strings.Repeat("true; ", 600) + "cp f .envrc",
