@@ -116,6 +116,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	if made.hosted, err = s.host.Create(ctx, description(made.id, p.Cwd, p.AdditionalDirectories), made); err != nil {
 		return nil, s.notOpened("the session cannot be made", made.id, err)
 	}
+	made.blank = true
 	if err := s.opened(ctx, made, p.MCPServers); err != nil {
 		return nil, err
 	}

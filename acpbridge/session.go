@@ -33,6 +33,7 @@ type session struct {
 	gone    chan struct{} // closed when a session that was closed has been released
 	quiet   func()        // ends what tells of settings and the title; nil until the session is open
 	seen    seen          // what the client has been shown; guarded by the turn
+	blank   bool          // the client has made the session, and has been shown nothing; like seen
 
 	runs atomic.Pointer[func(*host.Waiting, admission)] // prompts that wait, once it is open
 

@@ -46,6 +46,9 @@ var ownWays = []view.Kind{view.Options, view.Commands, view.Session}
 // others, and the answers.
 func (r *teller) catchUp(turn *host.Turn) {
 	fold, seen := turn.Fold(), r.session.seen
+	if r.session.blank { // others may have been here before the client's first prompt
+		seen = seenUpTo(fold, 0)
+	}
 	if seen.in.Value() != fold {
 		return
 	}
@@ -80,6 +83,7 @@ func (r *teller) done() {
 	if r.client != nil {
 		r.report(r.client.ShowAll(r.ctx))
 		r.session.seen = seenUpTo(r.fold, r.fold.Snapshot().Pos())
+		r.session.blank = false
 	}
 	if r.cancel != nil {
 		r.cancel()
