@@ -112,3 +112,16 @@ func TestErrorsOfHooksAreNoErrorsOfTools(t *testing.T) {
 	_, err := agent.Must(agent.New(c)).Run(t.Context(), none{}, "go")
 	require.ErrorIs(t, err, boom)
 }
+
+// An error of a policy that says nothing to users is no error of the tool around the inner run either.
+func TestErrorsOfPoliciesInInnerRunsAreNoErrorsOfTools(t *testing.T) {
+	boom := errors.New("boom")
+	house := agent.NewPolicy(agent.PolicyConfig[none]{Name: "house", Output: func(context.Context, *toolset.RunContext[none], any) (any, error) { return nil, boom }})
+	inner := agent.Must(agent.New(agent.Config[none, string]{Name: "inner", Model: modeltest.Script(modeltest.SayText("said"))}))
+	outer := agent.Must(agent.New(agent.Config[none, string]{
+		Name: "outer", ToolError: told(toolset.Failed), Tools: []*toolset.Tool[none]{agent.AsTool("inner", "", inner, sameDeps)},
+		Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "inner", `{"prompt":"go"}`))),
+	}))
+	_, err := outer.Run(t.Context(), none{}, "go", agent.WithPolicies(house))
+	require.ErrorIs(t, err, boom)
+}
