@@ -159,10 +159,12 @@ func (t *turn) showPrompt(r *teller, in *runInput, content []view.Content) {
 	in.told = true
 	in.isRecorded()
 	id := acpview.MessageID(transcript.PromptID(t.hosted.ID()))
+	ctx, cancel := r.grace()
+	defer cancel()
 	for i := range content {
 		c := &acp.ContentChunk{MessageID: id, Content: acpview.Block(&content[i])}
 		n := &acp.SessionNotification{SessionID: t.session.id}
 		n.Update.UserMessageChunk = c
-		r.report(t.session.client.gate.SessionUpdate(r.ctx, n))
+		r.report(t.session.client.gate.SessionUpdate(ctx, n))
 	}
 }

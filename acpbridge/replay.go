@@ -15,6 +15,7 @@ func (s *server) replay(ctx context.Context, session *session, all bool) error {
 	err := session.hosted.View(ctx, func(f *view.Fold) {
 		snapshot := f.Snapshot()
 		session.seen = seenUpTo(f, snapshot.Pos())
+		session.seen.last = lastPrompt(snapshot, "")
 		if session.foreign() != nil {
 			session.seen.whole = snapshot
 		}

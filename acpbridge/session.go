@@ -55,12 +55,16 @@ type session struct {
 // seen is how far a client has been shown a session. It does not keep what the session shows from
 // being forgotten.
 type seen struct {
+	known bool // the zero value is a client that knows more, such as what a fork began with
 	in    weak.Pointer[view.Fold]
 	pos   uint64
+	last  string         // the id of the prompt of the last turn that was shown
 	whole *view.Snapshot // if a turn of somebody else was running, so that there are parts of messages; else nil
 }
 
-func seenUpTo(f *view.Fold, pos uint64) seen { return seen{in: weak.Make(f), pos: pos} }
+func seenUpTo(f *view.Fold, pos uint64) seen {
+	return seen{known: true, in: weak.Make(f), pos: pos}
+}
 
 // awake holds the state of a session while it is awake. It is the [host.Tied] of its dependencies.
 type awake struct {

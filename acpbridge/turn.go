@@ -168,6 +168,9 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			return linkedFiles(t.ctx, work.Workspace(), in.links, s.media, s.linkedFiles)
 		},
 		Ending: func(turn *host.Turn, o *host.Outcome) string {
+			if t.own {
+				t.showRecorded(r, in)
+			}
 			if end = t.cancelled(); end == nil {
 				end = s.endingOf(o)
 			}
