@@ -243,11 +243,19 @@ func (p *people) same(ids []string, pages bool) {
 		defer c.end()
 	}
 	for _, id := range ids {
-		require.Eventually(p.t, func() bool {
+		for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 			first, second := p.look(id), p.look(id) // of the next server
-			return first.loaded() && second.loaded() &&
-				first.lines() == second.lines() && first.lines() != ""
-		}, patience, 10*time.Millisecond, "both pages show the same of %s", id)
+			if first.loaded() && second.loaded() &&
+				first.lines() == second.lines() && first.lines() != "" {
+				break
+			}
+			if time.Since(begin) > patience {
+				for _, s := range []*shown{first, second} {
+					p.t.Logf("a page at %q, refused %q:\n%s", s.position, s.refused, s.lines())
+				}
+				require.Fail(p.t, "both pages show the same of "+id)
+			}
+		}
 		if pages {
 			continue
 		}
