@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -82,12 +84,15 @@ func (s *Session) asksAgain(q *view.Entity) bool {
 // nothingCut marks the context of who knows that no turn was cut off.
 type nothingCut struct{}
 
+// questionPrefix begins the ids of questions. What has another id can never become one.
+var questionPrefix = strings.TrimSuffix(transcript.PendingID("", ""), "/pending/")
+
 // matchSoon is like match. It waits for a question that is shown, and that a turn which was taken up
 // has not asked again yet, unless ctx says that none is: see nothingCut.
 func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string, a Answer) (*question, Answer, error) {
 	for end := time.Now().Add(leaving / 6); ; {
 		q, b, err := s.match(id, by, a)
-		if !errors.Is(err, ErrNoQuestion) || time.Now().After(end) {
+		if !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
 			return q, b, err
 		}
 		if ctx.Value(nothingCut{}) != nil && len(s.running()) == 0 {
@@ -110,7 +115,7 @@ func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) error
 	for end := time.Now().Add(leaving / 6); ; {
 		e := s.shownQuestion(ctx, id) // which reads the conversation, if that was forgotten
 		_, _, err := s.match(id, by, a)
-		if e != nil || !errors.Is(err, ErrNoQuestion) || time.Now().After(end) {
+		if e != nil || !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
 			return err
 		}
 		if wrong := (&Turn{ctx: ctx}).waitFor(s.news()); wrong != nil {
