@@ -79,21 +79,33 @@ type place struct {
 	left  func()
 	peer  *peer
 	fold  *view.Fold
+
+	follower *follower
 }
 
-var options = transcript.Options{Window: 10_000}
+var options = transcript.Options{
+	Window: 10_000, Currency: "EUR", Prices: model.Prices{"p/*": {Input: 1000, Output: 2000}},
+}
 
 func enter(t *testing.T, d *dice, store *recorder) *place {
-	h, err := host.New(host.Config[none, string]{Agent: newAgent(d), Store: store, Window: options.Window, Logger: slog.New(slog.DiscardHandler), Modes: []host.Mode{{ID: "code"}}})
+	return enterServing(t, d, store, false)
+}
+
+// enterServing is like enter, in a process that may go on with a turn that was cut off.
+func enterServing(t *testing.T, d *dice, store *recorder, serves bool) *place {
+	h, err := host.New(host.Config[none, string]{Agent: newAgent(d), Store: store, Window: options.Window, Prices: options.Prices, Currency: options.Currency, Logger: slog.New(slog.DiscardHandler), Modes: []host.Mode{{ID: "code"}}})
 	require.NoError(t, err)
 	web, err := webbridge.On(h, webbridge.Options{Token: token})
 	require.NoError(t, err)
+	if serves {
+		h.WillServe()
+	}
 	s, err := h.Open(t.Context(), "s", nil)
 	if errors.Is(err, session.ErrNotFound) {
 		s, err = h.Create(t.Context(), session.New{ID: "s"}, nil)
 	}
 	require.NoError(t, err)
-	p := &place{t: t, dice: d, store: store, h: h, web: web, s: s}
+	p := &place{t: t, dice: d, store: store, h: h, web: web, s: s, follower: follow(t)}
 	p.page, p.left = watch(t.Context(), web, "s")
 	return p
 }
@@ -192,6 +204,9 @@ func (p *place) same(when string) {
 		}
 	}
 	equal(t, lines(live, ofEntries), lines(read.Fold().Snapshot(), ofEntries), when+": another process")
+	followed := p.follower.shown(t, p.store)
+	equal(t, lines(live, inPlace), lines(followed, inPlace), when+": a process that has followed")
+	equal(t, lines(live, isUsage), lines(followed, isUsage), when+": the usage in a process that has followed")
 	agentOf := func(e *view.Entity) string {
 		if inside := live.Get(e.Parent); inside != nil {
 			return inside.Name
@@ -252,4 +267,11 @@ func play(t *testing.T, seed uint64) {
 	b.turn(9)
 	b.same("killed, then prompted")
 	b.leave()
+
+	// It is killed, the next one goes on with the turn, is killed, too, and so on.
+	store := p.store
+	for n := range 2 {
+		store = store.cut(t, 1+d.n(len(store.batches)))
+		takeUp(t, d, store, fmt.Sprint("taken up ", n+1))
+	}
 }

@@ -49,6 +49,11 @@ func ofEntries(e *view.Entity) bool {
 	return true
 }
 
+// inPlace is like ofEntries, without the usage, whose place among the others nobody shows.
+func inPlace(e *view.Entity) bool { return ofEntries(e) && !isUsage(e) }
+
+func isUsage(e *view.Entity) bool { return e.Kind == view.Usage }
+
 // page is a page that follows a session by its events.
 type page struct {
 	mu      sync.Mutex

@@ -122,6 +122,7 @@ func (p *Transcript) call(e *agent.Event) {
 	id := p.callID(e.Step, e.CallID)
 	if e.Output {
 		p.record(record{Op: view.Remove, ID: id})
+		p.hide(id) // a run that was pending has shown it
 		return
 	}
 	p.announce(id, "", e, inputOf(e))

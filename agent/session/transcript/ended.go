@@ -132,6 +132,21 @@ func (p *Transcript) answer() *view.Entity {
 // endedID returns the id of the answer of a turn in which the model was not writing one.
 func endedID(run string) string { return "ended:" + escape(run) }
 
+// withdraw takes back what was shown of a response that the model is asked for again.
+func (p *Transcript) withdraw(step int) {
+	p.hide(MessageID(p.run, step))
+	p.hide(ThoughtID(p.run, step))
+	p.newStep(p.run, step)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = ""
+	for e := range p.fold.Snapshot().All() {
+		if e.Kind != view.Usage { // which goes with the response that it comes from
+			p.last = e.ID
+		}
+	}
+}
+
 // unend takes back what was shown of the end of a turn that goes on.
 func (p *Transcript) unend(run string) {
 	p.Hide(endedID(run))

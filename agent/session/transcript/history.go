@@ -263,6 +263,10 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 			continue
 		}
 		switch e.Kind {
+		case session.KindValue:
+			if e.Key == attemptKey { // the model was asked again
+				text = nil
+			}
 		case session.KindMessage:
 			m := messages[e.Seq]
 			if strings.HasPrefix(e.Key, endPrefix) && m.RunID != h.Interrupted {

@@ -72,6 +72,7 @@ func (p *Transcript) callInside(run *innerRun, e *agent.Event) {
 	id := p.idInside(run, e)
 	if e.Output {
 		p.record(record{Op: view.Remove, ID: id})
+		p.hide(id)
 		return
 	}
 	p.announce(id, run.agent.ID, e, inputOf(e))

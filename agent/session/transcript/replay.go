@@ -20,6 +20,7 @@ type replay struct {
 	waiting  []record                // for what they were shown after
 	asked    []*view.Entity          // questions that have not been answered
 	turn     replayedTurn
+	removed  map[string]bool   // entities that something may have been shown behind
 	ends     map[string]string // why turns have ended: entries of theirs may come later
 }
 
@@ -29,7 +30,10 @@ type replayedTurn struct {
 	filled   bool // and its content
 	typed    []view.Content
 	step     int
+	pieces   int // the step of the response that is shown as far as it came, 0 if none is
+	thought  int // the step whose thoughts are shown by pieces or its message, 0 if they have a record
 	open     bool
+	spent    map[int]spent // by step
 	// decisions are those about the calls, which the records of results do not have.
 	decisions map[string]*model.Decision
 }
@@ -51,9 +55,14 @@ func (r *replay) overlay(id string) *view.Entity {
 // read shows an entry of the session. replayed must follow the last one.
 func (p *Transcript) read(i *item) {
 	if p.replay == nil {
-		p.replay = &replay{overlays: map[string]*view.Entity{}, ends: map[string]string{}}
+		p.replay = &replay{overlays: map[string]*view.Entity{}, removed: map[string]bool{}, ends: map[string]string{}}
 	}
 	root, _, _ := strings.Cut(i.Run, "/")
+	if i.Kind == session.KindValue && i.Key == attemptKey && root == p.run {
+		p.withdraw(cmp.Or(p.replay.turn.pieces, p.replay.turn.step+1))
+		p.replay.turn.pieces = 0
+		p.placeWaiting(true) // what was shown behind that response
+	}
 	if i.Kind == session.KindValue || i.Run == "" && i.Kind != session.KindMessage {
 		return
 	}
@@ -154,14 +163,15 @@ func (p *Transcript) endReplayed(reason string) {
 			p.prompt(nil)
 		}
 	}
-	if reason != Pending {
-		for _, a := range p.replay.asked {
-			q := *a
-			q.Status = view.Cancelled
-			p.upsert(&q)
+	p.replay.asked = slices.DeleteFunc(p.replay.asked, func(a *view.Entity) bool {
+		if reason == Pending && isPending(a.ID) {
+			return false
 		}
-		p.replay.asked = nil
-	}
+		q := *a // nobody waits for the answer
+		q.Status = view.Cancelled
+		p.upsert(&q)
+		return true
+	})
 	p.Stop(reason)
 	p.replay.waiting = late
 	p.placeWaiting(true)
@@ -188,7 +198,7 @@ func (p *Transcript) replayMessage(i *item) {
 	t := &p.replay.turn
 	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
-	case t.step == 0 && (!t.filled || i.Key == promptKey): // it is recorded again with the first request
+	case i.Key == promptKey, t.step == 0 && !t.filled: // it is recorded again with the first response, after pieces of that
 		p.prompt(c)
 	default:
 		p.said(m)
@@ -223,12 +233,17 @@ func (p *Transcript) response(i *item) {
 	if i.Message.HandOver != nil && p.handed {
 		return
 	}
-	t.step = step
+	p.unspend(step)
+	if t.step, t.pieces = step, 0; i.Message.Interrupted {
+		t.pieces = step
+	}
 	p.requested(step)
+	replaced := false
 	for _, s := range [...]*stream{&p.message, &p.thought} {
 		s.open = p.isThere(s.id)
-		if s.open && (s == &p.message || hasThoughts(i.Message)) { // by pieces, which the message takes the place of
+		if s.open && (s == &p.message || hasThoughts(i.Message) || t.thought == step) { // by pieces, or a message that this one replaces
 			p.upsert(&view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)})
+			replaced = true
 		}
 	}
 	for k := range i.Message.Parts {
@@ -237,12 +252,23 @@ func (p *Transcript) response(i *item) {
 			p.say(&p.message, part.Text)
 		case model.PartThinking:
 			p.say(&p.thought, part.Text)
+			t.thought = step
 		}
 	}
+	full := p.full
 	p.Event(&agent.Event{Kind: agent.EventResponse, Step: step, Message: i.Message})
+	if t.spent == nil {
+		t.spent = map[int]spent{}
+	}
+	t.spent[step] = spent{p.costOf(i.Message), full}
 	for k := range i.Message.Parts {
 		if part := &i.Message.Parts[k]; part.Kind == model.PartToolCall {
 			p.call(&agent.Event{Step: step, CallID: part.CallID, Tool: part.Tool, Args: part.Args})
+		}
+	}
+	for _, s := range [...]*stream{&p.message, &p.thought} {
+		if e := p.fold.Get(s.id); replaced && e != nil && e.Content == nil {
+			p.hide(s.id)
 		}
 	}
 }

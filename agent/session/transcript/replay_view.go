@@ -19,7 +19,9 @@ func (p *Transcript) view(i *item) {
 			p.newStep(p.run, i.Step)
 			t.step = i.Step
 		}
+		t.pieces = i.Step
 		if i.Thinking {
+			t.thought = i.Step
 			p.say(&p.thought, i.Piece)
 		} else {
 			p.say(&p.message, i.Piece)
@@ -46,7 +48,8 @@ func (p *Transcript) view(i *item) {
 
 // showRecord shows what was recorded, unless what it was shown after is not there yet.
 func (p *Transcript) showRecord(rec *record, anyway bool) {
-	if !anyway && (rec.After != "" && !p.isThere(rec.After) && !p.isThere(rec.ID) || slices.ContainsFunc(p.replay.waiting, func(w record) bool { return w.ID == rec.ID })) {
+	early := rec.After != "" && !p.isThere(rec.After) && !p.replay.removed[rec.After] && !p.isThere(rec.ID)
+	if !anyway && (early || slices.ContainsFunc(p.replay.waiting, func(w record) bool { return w.ID == rec.ID })) {
 		p.replay.waiting = append(p.replay.waiting, *rec)
 		return
 	}
@@ -60,6 +63,7 @@ func (p *Transcript) showRecord(rec *record, anyway bool) {
 		p.overlay(rec.ID, rec.Entity)
 	case rec.Op == view.Remove:
 		p.hide(rec.ID)
+		p.replay.removed[rec.ID] = true
 	case rec.Op == view.Upsert && rec.Entity != nil:
 		if rec.Entity.Kind == view.Message && strings.HasPrefix(rec.ID, "message:") {
 			p.handed = true
@@ -83,6 +87,9 @@ func (p *Transcript) recorded(e *view.Entity) {
 		if !e.Status.Ended() {
 			p.replay.asked = append(p.replay.asked, e)
 		}
+	}
+	if e.ID == p.thought.id {
+		p.replay.turn.thought = 0
 	}
 	if e.Kind == view.SubAgent {
 		p.recordedAgent(e)

@@ -200,6 +200,15 @@ func (p *Transcript) nextNotice() string {
 	return stepOf(p.run, p.numbers.notice)
 }
 
+// countNotices has the notices of a turn that goes on come after those that it has.
+func (p *Transcript) countNotices() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.fold.Get("notice:"+stepOf(p.run, p.numbers.notice+1)) != nil {
+		p.numbers.notice++
+	}
+}
+
 // Say shows a message of the agent that is not part of the conversation.
 func (p *Transcript) Say(text string) {
 	if text == "" {

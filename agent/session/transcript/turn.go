@@ -4,6 +4,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -36,6 +37,8 @@ type Turn struct {
 	// says so until it is recorded.
 	answers agent.DeferredResults
 	given   *session.Entry
+	// cut is the step of a response that was recorded as far as it came, 0 if none was.
+	cut int
 	// asked is the prompt of a turn that is resumed.
 	asked []model.Part
 
@@ -158,6 +161,8 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	c.unend(t.id)
 	c.recording.Store(t)
 	c.Start(t.id)
+	c.countNotices()
+	c.withdraw(cmp.Or(t.text.unanswered(), t.cut, t.text.last+1))
 	c.begun = true
 	h := c.h
 	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
@@ -191,6 +196,9 @@ func (t *Turn) load(entries []session.Entry) error {
 		k, m, err := keptOf(t.c.w.Session(), e)
 		if err != nil {
 			return err
+		}
+		if m.Kind == model.KindResponse && m.Interrupted {
+			t.cut = stepIn(e.Key)
 		}
 		if e.Key == promptKey {
 			t.prompt, _ = json.Marshal(m.Parts)

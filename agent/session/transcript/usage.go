@@ -43,6 +43,27 @@ func (p *Transcript) costOf(m *model.Message) float64 {
 	return price.Of(m.Usage)
 }
 
+// spent is what a response has added to what was spent, and how full the context was before.
+type spent struct {
+	cost float64
+	full uint64
+}
+
+// unspend takes back what a response of the turn has added that another one takes the place of.
+func (p *Transcript) unspend(step int) {
+	before, ok := p.replay.turn.spent[step]
+	if !ok {
+		return
+	}
+	if p.spent -= before.cost; p.replay.turn.step == step {
+		p.full = before.full
+	}
+	if p.full == 0 {
+		p.hide(UsageID)
+	}
+	p.showUsage()
+}
+
 func (p *Transcript) showUsage() {
 	if p.options.Window <= 0 || p.full == 0 {
 		return
