@@ -296,8 +296,10 @@ func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 	if tools == nil {
 		return nil
 	}
-	r.tools = nil
-	return tools.Close(context.WithoutCancel(ctx))
+	if r.tools = nil; ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return tools.Close(ctx)
 }
 
 // recovered turns a panic into an error.

@@ -91,7 +91,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	run := r.contextOf(t, l)
 	switch t.Op {
 	case engine.OpTool:
-		*done = r.call(ctx, t, run)
+		r.call(ctx, t, run, done)
 		checkMeta(done)
 	case engine.OpOutput:
 		r.agent.output.finish(ctx, run, t, done)
@@ -168,25 +168,30 @@ func (r *agentRun[D, O]) approve(ctx context.Context, t *engine.Task) engine.Don
 }
 
 // call runs a tool.
-func (r *agentRun[D, O]) call(ctx context.Context, t *engine.Task, run *toolset.RunContext[D]) engine.Done {
+func (r *agentRun[D, O]) call(ctx context.Context, t *engine.Task, run *toolset.RunContext[D], done *engine.Done) {
 	tool := r.tool(t.Call.Tool)
 	if tool == nil {
-		return engine.Done{Err: ErrToolGone}
+		done.Err = ErrToolGone
+		return
 	}
 	timeout := tool.Timeout
 	if timeout == 0 {
 		timeout = r.agent.config.ToolTimeout
 	}
-	if timeout <= 0 {
-		return returned(r.hookedCall(ctx, run, tool, t.Call.Decoded))
+	if timeout > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
+		defer cancel()
+		ctx = bounded
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
-	defer cancel()
-	res, err := r.hookedCall(bounded, run, tool, t.Call.Decoded)
-	if err != nil && context.Cause(bounded) == errToolTimeout {
-		return timedOut(timeout, err)
+	res, err := r.hookedCall(ctx, run, tool, t.Call.Decoded)
+	switch {
+	case err == nil:
+		done.Return.Result = res
+	case timeout > 0 && context.Cause(ctx) == errToolTimeout:
+		*done = timedOut(timeout, err)
+	default:
+		*done = outcome(err)
 	}
-	return returned(res, err)
 }
 
 var errToolTimeout = errors.New("tool timeout")
@@ -194,14 +199,6 @@ var errToolTimeout = errors.New("tool timeout")
 func timedOut(after time.Duration, err error) engine.Done {
 	text := fmt.Sprintf("Timed out after %v.", after)
 	return engine.Done{Return: engine.Return{Result: toolset.Result{Text: text}, Retry: true, Cause: fmt.Errorf("timed out after %v: %w", after, err)}}
-}
-
-// returned makes a task's result of a tool's.
-func returned(res toolset.Result, err error) engine.Done {
-	if err != nil {
-		return outcome(err)
-	}
-	return engine.Done{Return: engine.Return{Result: res}}
 }
 
 // outcome makes a task's result of a tool's error: what the model is told, or the end of the run.

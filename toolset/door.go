@@ -113,18 +113,17 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 	} else if m.countsCost() {
 		err = m.CheckPrice(to.Info(), time.Now())
 	}
-	if err == nil {
-		err = m.Request()
-	}
 	if err != nil {
 		return nil, err
 	}
-	asked := to
 	if around != nil {
-		asked = around.asked
+		to = around.asked
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	return m.pass(ctx, to)
+}
+
+// take takes a door for a request. The meter is locked.
+func (m *Meter) take(ctx context.Context, asked model.Model) *door {
 	d := &m.door
 	if m.shared || d.state.Load() != doorFree || !reflect.TypeOf(ctx).Comparable() || d.ctx != nil && d.ctx != ctx {
 		d = &door{ctx: ctx, meter: m}
@@ -134,7 +133,7 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 	d.asked = asked
 	d.unknown.Store(false)
 	d.state.Store(doorBusy)
-	return d, nil
+	return d
 }
 
 // leave counts what has become of a request.
@@ -149,26 +148,35 @@ func (d *door) leave(to model.Model, req *model.Request, t *tap, resp *model.Mes
 
 // count counts the usage and the cost of a request.
 func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Message, err error) {
-	var got model.Message // what is known of the response
-	failed := err != nil || resp == nil
+	var used Usage
 	switch {
-	case !failed:
-		got.Provider, got.Model, got.Time, got.Usage = resp.Provider, resp.Model, resp.Time, resp.Usage
+	case err == nil && resp != nil:
+		used.Usage = resp.Usage
 	case t != nil:
-		got.Usage = t.usage
+		used.Usage = t.usage
 	}
-	m, used := d.meter, Usage{Usage: got.Usage}
 	if d.unknown.Load() {
 		used.Unpriced = 1
 	}
-	if !m.countsCost() {
-		m.Add(used)
-		return
+	if d.meter.countsCost() {
+		d.charge(&used, to, req, t, resp, err)
+	}
+	d.meter.Add(used)
+}
+
+// charge sets what a request has cost. used has its tokens.
+//
+//go:noinline
+func (d *door) charge(used *Usage, to model.Model, req *model.Request, t *tap, resp *model.Message, err error) {
+	got := model.Message{Usage: used.Usage} // what is known of the response
+	failed := err != nil || resp == nil
+	if !failed {
+		got.Provider, got.Model, got.Time = resp.Provider, resp.Model, resp.Time
 	}
 	if got.Time.IsZero() {
 		got.Time = time.Now()
 	}
-	price, known := m.price(to.Info(), got.Provider, got.Model, got.Time)
+	price, known := d.meter.price(to.Info(), got.Provider, got.Model, got.Time)
 	if known {
 		used.Cost = price.Of(got.Usage)
 	}
@@ -182,11 +190,10 @@ func (d *door) count(to model.Model, req *model.Request, t *tap, resp *model.Mes
 	}
 	if !known {
 		used.Cost = d.reserve(to, req, &got)
-		if m.hasPrices() {
+		if d.meter.hasPrices() {
 			used.Unpriced = 1
 		}
 	}
-	m.Add(used)
 }
 
 // unanswered reports whether a provider may have worked on a request although there is no response:

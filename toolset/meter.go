@@ -3,6 +3,7 @@
 package toolset
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -179,7 +180,9 @@ func (u *Usage) add(more Usage) {
 	u.Requests += more.Requests
 	u.ToolCalls += more.ToolCalls
 	u.Usage.Add(more.Usage)
-	u.Cost = nano(u.Cost + more.Cost)
+	if more.Cost != 0 {
+		u.Cost = nano(u.Cost + more.Cost)
+	}
 	u.Unpriced += more.Unpriced
 }
 
@@ -190,8 +193,10 @@ func nano(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
 // [*PriceError] if there is a limit on cost and the model has no price. It counts nothing. steps is how many steps the run has made,
 // which are limited like requests even if hooks answered them without a request.
 func (m *Meter) CheckRequest(asked model.Info, steps int) error {
-	if err := m.CheckPrice(asked, time.Now()); err != nil {
-		return err
+	if m.countsCost() {
+		if err := m.CheckPrice(asked, time.Now()); err != nil {
+			return err
+		}
 	}
 	own := true
 	return m.check(func(l *Limits, u *Usage) *LimitError {
@@ -211,17 +216,32 @@ func (m *Meter) CheckRequest(asked model.Info, steps int) error {
 // refused. Runs that share a limit never make more requests than it allows, even if they call
 // Request concurrently.
 func (m *Meter) Request() error {
+	_, err := m.pass(nil, nil)
+	return err
+}
+
+// pass is Request, and takes a door for the request if there is a model.
+//
+//go:noinline
+func (m *Meter) pass(ctx context.Context, asked model.Model) (d *door, _ error) {
 	for at := m; at != nil; at = at.parent { // upwards, in the same order in every goroutine
 		at.mu.Lock()
 	}
-	exceeded := m.request()
+	defer m.unlock() // also if contexts cannot be compared
+	if exceeded := m.request(); exceeded != nil {
+		return nil, exceeded
+	}
+	if asked != nil {
+		d = m.take(ctx, asked)
+	}
+	return d, nil
+}
+
+// unlock unlocks m and all meters above it.
+func (m *Meter) unlock() {
 	for at := m; at != nil; at = at.parent {
 		at.mu.Unlock()
 	}
-	if exceeded == nil {
-		return nil
-	}
-	return exceeded
 }
 
 // request implements Request. The meters are locked.

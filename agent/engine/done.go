@@ -36,7 +36,7 @@ type Done struct {
 	Used *toolset.Usage `json:"used,omitempty"`
 	// At is when the result was there, in UTC. The engine sets it where the task is executed, and
 	// returns it again when the run is repeated. Messages have the time of the latest result
-	// before them.
+	// before them. No message is made of an OpPrepare, OpCheck or OpPreview: they need no time.
 	At Time `json:"at,omitzero"`
 	// Err ends the run. The other fields mean nothing then, except HandOver.
 	Err error `json:"-"`

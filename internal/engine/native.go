@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 )
 
 // Native executes tasks in this process: a lone task on the caller's goroutine, unless its Emits is set, and all others in
@@ -56,7 +57,7 @@ func (f *future) Done() *engine.Done {
 
 // stamp sets the time of a result, unless the worker has.
 func (f *future) stamp() {
-	if f.done.At == 0 {
+	if f.done.At == 0 && loop.Timed(f.task.Op) {
 		f.done.At = engine.TimeOf(time.Now())
 	}
 }
@@ -176,7 +177,20 @@ func (n *Native) Close() {
 
 // Begin implements [engine.Engine].
 func (n *Native) Begin(context.Context) (engine.Beginning, error) {
-	return engine.Beginning{At: engine.TimeOf(time.Now()), RunID: rand.Text(), ConversationID: rand.Text()}, nil
+	run, conversation := newIDs()
+	return engine.Beginning{At: engine.TimeOf(time.Now()), RunID: run, ConversationID: conversation}, nil
+}
+
+// newIDs returns two ids like those of [rand.Text], for the price of one.
+func newIDs() (string, string) {
+	const letters, n = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26
+	var ids [2 * n]byte
+	_, _ = rand.Read(ids[:]) // it never fails
+	for i, b := range ids {
+		ids[i] = letters[b%32]
+	}
+	both := string(ids[:])
+	return both[:n], both[n:]
 }
 
 func now() time.Time { return time.Now().UTC().Round(0) }

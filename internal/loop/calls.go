@@ -36,33 +36,36 @@ type call struct {
 	answered bool
 	closed   bool // observers know that the call has ended
 	executed bool
-	content  []model.Part
-	cause    error // of a retry
-	// approval is the approval that the call needs before it runs. own is set if the tool asked for
-	// it while it ran.
-	approval *toolset.Approval
-	own      bool
+	// lost is set if the call was allowed but may or may not have run.
+	lost bool
+	// bare is set if the model did not make the call.
+	bare bool
+	// own is set if the tool asked for approval while it ran.
+	own bool
+	// changed is set if a person changed the arguments.
+	changed bool
+	final   bool // output is valid
 	// waits is the reason why the call is pending, if it is; meta goes with it.
 	waits waits
-	meta  json.RawMessage
+	// rounds counts the decisions without effect, invalid says why the last one had none.
+	rounds  uint8
+	invalid string
+	meta    json.RawMessage
+	content []model.Part
+	cause   error // of a retry
+	// approval is the approval that the call needs before it runs.
+	approval *toolset.Approval
 	// inner are the calls inside it that it waits for. suspended is the record of such a call in
 	// the history.
 	inner     *toolset.PendingError
 	suspended *model.SuspendedCall
 	// results are the answers to the calls inside it.
 	results *toolset.DeferredResults
-	// lost is set if the call was allowed but may or may not have run.
-	lost bool
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
-	// changed is set if a person changed the arguments. invalid says why the last decision had no
-	// effect, and rounds counts the decisions without effect.
-	changed bool
-	invalid string
-	rounds  int
-	output  any // of an output tool, if valid
-	final   bool
+	// output is that of an output tool.
+	output any
 	// cut is why the output of a hand-over is not whole.
 	cut model.FinishReason
 	// told holds the messages to the user from the agent of a hand-over. refused says why its
@@ -71,8 +74,6 @@ type call struct {
 	refused *engine.Return
 	// note is the text that the model gets afterwards if there was no output.
 	note string
-	// bare is set if the model did not make the call.
-	bare bool
 }
 
 // callIndex returns the index of the first call for which f holds, or -1. anyCall reports whether there is one.
@@ -163,12 +164,14 @@ func pendingIn(err error) []model.PendingCall {
 	return p.Calls
 }
 
-// taskOf returns the task that runs a call.
-func (r *run) taskOf(c *call) *engine.Task {
-	t := &engine.Task{Op: engine.OpTool, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream, Call: &c.args, Emits: r.cfg.Stream}
+// loneCall is lone for the task that runs a call.
+func (r *run) loneCall(c *call) *engine.Task {
+	op := engine.OpTool
 	if c.tool.Output {
-		t.Op = engine.OpOutput
+		op = engine.OpOutput
 	}
+	t := r.lone(op)
+	t.Call, t.Emits = &c.args, r.cfg.Stream
 	return t
 }
 
@@ -343,7 +346,7 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 		}
 	}
 	r.custom = false
-	done := r.do(ctx, r.lone(r.taskOf(c)))
+	done := r.do(ctx, r.loneCall(c))
 	if c.tool.HandsOver {
 		r.cfg.Over.tried(r, c, done)
 	}

@@ -37,7 +37,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	}
 	err := r.checkArguments(ctx, calls, complete(resp))
 	for i := range calls {
-		if c := &calls[i]; err == nil && !c.closed {
+		if c := &calls[i]; r.event != nil && err == nil && !c.closed {
 			e := &engine.Event{Kind: engine.EventToolCall, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
 			describe(e, c.tool)
 			err = r.emit(e)
@@ -73,7 +73,7 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 	if ahead { // no task was started since
 		done = r.waiting[0].Done()
 	} else {
-		done = r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: checks}))
+		done = r.doChecks(ctx, checks)
 	}
 	switch {
 	case done.Err != nil:
@@ -84,6 +84,12 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 		return &engine.RunError{Stage: engine.StageTool, Err: fmt.Errorf("the engine returned %d checks of %d calls", len(done.Checked), len(checks))}
 	}
 	return r.checked(calls, checks, done.Checked)
+}
+
+func (r *run) doChecks(ctx context.Context, checks []engine.Check) *engine.Done {
+	t := r.lone(engine.OpCheck)
+	t.Checks = checks
+	return r.do(ctx, t)
 }
 
 // checkOf completes a call whose arguments have not been checked yet.
@@ -134,7 +140,7 @@ func (r *run) checked(calls []call, checks []engine.Check, results []engine.Chec
 // own check is called.
 func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call, own bool) (*engine.Return, error) {
 	r.one[0] = engine.Check{Call: args, Own: own}
-	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
+	done := r.doChecks(ctx, r.one[:])
 	err := done.Err
 	switch {
 	case err == nil && done.Checked == nil:
@@ -158,7 +164,7 @@ func (r *run) decodes(ctx context.Context, c *call) (bool, error) {
 	args := new(engine.Call)
 	args.ID, args.Tool, args.Args = c.part.CallID, c.tool.Name, c.part.Args
 	r.one[0] = engine.Check{Call: args, Complete: true}
-	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
+	done := r.doChecks(ctx, r.one[:])
 	if done.Err != nil {
 		return false, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}

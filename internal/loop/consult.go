@@ -49,7 +49,9 @@ func (r *run) preview(ctx context.Context, c *call) error {
 	if !c.tool.Asks || c.args.Approved || c.args.Resume != nil {
 		return nil
 	}
-	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpPreview, Call: &c.args}))
+	t := r.lone(engine.OpPreview)
+	t.Call = &c.args
+	done := r.do(ctx, t)
 	if done.Err != nil {
 		return &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -126,7 +128,9 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	if !r.cfg.Asks {
 		return toolset.Defer(), nil
 	}
-	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpApprove, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
+	t := r.lone(engine.OpApprove)
+	t.Call, t.Approval, t.Text, t.Emits = &c.args, c.approval, c.invalid, r.cfg.Stream
+	done := r.do(ctx, t)
 	if done.Err != nil {
 		return toolset.Decision{}, &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}

@@ -133,7 +133,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		if err := r.begins(calls[0]); err != nil {
 			return err
 		}
-		return r.returned(calls[0], r.do(ctx, r.lone(r.taskOf(calls[0]))))
+		return r.returned(calls[0], r.do(ctx, r.loneCall(calls[0])))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -146,9 +146,9 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 				cancel()
 				break
 			}
-			t := r.taskOf(calls[next])
+			t := *r.loneCall(calls[next])
 			t.Beside = r.beside(len(calls)-next, len(running))
-			futures = append(futures, r.eng.Start(ctx, t))
+			futures = append(futures, r.eng.Start(ctx, &t))
 			running = append(running, calls[next])
 			next++
 		}
@@ -178,6 +178,9 @@ func (r *run) beside(left, running int) uint16 {
 
 // begins emits that a call starts to run.
 func (r *run) begins(c *call) error {
+	if r.event == nil {
+		return nil
+	}
 	e := &engine.Event{Kind: engine.EventToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
 	describe(e, c.tool)
 	return r.emit(e)
@@ -251,6 +254,9 @@ func (r *run) unstarted(parts []model.Part, calls []call) {
 // ended emits that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.closed = true
+	if r.event == nil {
+		return nil
+	}
 	e := &engine.Event{Kind: engine.EventToolResult, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
 	if c.changed && c.executed {
 		e.Args = c.args.Args

@@ -21,7 +21,9 @@ func (r *run) nextOffer(ctx context.Context, process bool) error {
 func (r *run) prepareTask(process bool) *engine.Task {
 	// The worker sees a slice that it cannot append to in place.
 	r.info.Messages, r.info.Usage = slices.Clip(r.messages), r.cfg.Meter.Usage()
-	return r.lone(&engine.Task{Op: engine.OpPrepare, Process: process})
+	t := r.lone(engine.OpPrepare)
+	t.Process = process
+	return t
 }
 
 // offered takes an offer.
@@ -106,7 +108,9 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
 	}
-	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpInbox, AtEnd: atEnd}))
+	t := r.lone(engine.OpInbox)
+	t.AtEnd = atEnd
+	done := r.do(ctx, t)
 	if done.Err != nil {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: done.Err}
 	}

@@ -222,7 +222,9 @@ func (r *run) modelTask() (*engine.Task, error) {
 	if err := r.tell(engine.EventRequestStart, r.offer.Output != nil); err != nil {
 		return nil, err
 	}
-	return r.lone(&engine.Task{Op: engine.OpModel, Request: RequestOf(r.offer, slices.Clip(r.messages))}), nil
+	t := r.lone(engine.OpModel)
+	t.Request = RequestOf(r.offer, slices.Clip(r.messages))
+	return t, nil
 }
 
 // mayAsk returns an error if the limits do not allow the request of the step. The worker counts it.
@@ -282,9 +284,8 @@ func (r *run) asked() model.Info {
 // lone returns a task of the step that runs alone. It is valid until the next one is made.
 //
 //go:noinline
-func (r *run) lone(t *engine.Task) *engine.Task {
-	r.task = *t
-	r.task.Info, r.task.Options, r.task.Stream = &r.info, r.cfg.Options, r.cfg.Stream
+func (r *run) lone(op engine.Op) *engine.Task {
+	r.task = engine.Task{Op: op, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream}
 	return &r.task
 }
 
@@ -293,12 +294,15 @@ func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 	r.waiting[0] = r.eng.Start(ctx, t)
 	r.eng.WaitAny(r.waiting[:], r)
 	done := r.waiting[0].Done()
-	switch t.Op {
-	case engine.OpPrepare, engine.OpCheck, engine.OpPreview: // no message is made of them
-	default:
+	if Timed(t.Op) {
 		r.at(done)
 	}
 	return done
+}
+
+// Timed reports whether messages are made of the results of such tasks, so that their time counts.
+func Timed(op engine.Op) bool {
+	return op != engine.OpPrepare && op != engine.OpCheck && op != engine.OpPreview
 }
 
 // at advances the clock to a result. It never goes back: results may come from machines whose

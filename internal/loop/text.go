@@ -32,7 +32,9 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		}
 		why, cause = c.answer.Text, c.cause
 	default:
-		done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
+		t := r.lone(engine.OpOutput)
+		t.Text, t.Media, t.Complete = text, media, resp.Finish == model.FinishStop
+		done := r.do(ctx, t)
 		switch {
 		case done.Err != nil:
 			return false, &engine.RunError{Stage: engine.StageOutput, Err: done.Err}

@@ -175,7 +175,8 @@ type watched struct {
 
 type watchedFuture struct {
 	engine.Future
-	key string
+	key   string
+	timed bool
 }
 
 // pass passes a place where a life may end.
@@ -200,7 +201,7 @@ func (w *watched) Start(ctx context.Context, t *engine.Task) engine.Future {
 	w.pass()
 	f := w.engine.Start(ctx, t)
 	w.pass()
-	return &watchedFuture{f, t.Key()}
+	return &watchedFuture{f, t.Key(), loop.Timed(t.Op)}
 }
 
 // WaitAny implements [engine.Engine].
@@ -216,13 +217,14 @@ func (w *watched) WaitAny(futures []engine.Future, l engine.Listener) int {
 		panic(fmt.Sprintf("WaitAny returned %d, which is not a future that is done", i))
 	}
 	w.pass()
-	done, key := futures[i].Done(), futures[i].(*watchedFuture).key
+	f := futures[i].(*watchedFuture)
+	done, key := f.Done(), f.key
 	if done.Err != nil {
 		return i
 	}
 	w.life.returned = append(w.life.returned, key)
 	nothing := done.Inbox == nil && strings.Contains(key, "/inbox")
-	if !nothing && done.At == 0 {
+	if f.timed && !nothing && done.At == 0 {
 		w.life.errorf("the result of %s has no time: Done.At must be set", key)
 	}
 	return i
