@@ -62,7 +62,7 @@ func (s *server) failure(what string, id acp.SessionID, err error) error {
 	if _, ok := errors.AsType[*agent.PanicError](err); ok {
 		data.Kind = KindPanic
 	} else if ofStore(err) {
-		data.Kind, data.Retryable = KindStore, errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)
+		data.Kind, data.Retryable = KindStore, passes(err)
 	}
 	why := err.Error() + advice(err)
 	if s.discreet {
@@ -105,4 +105,9 @@ func ofStore(err error) bool {
 		sessions.ErrFull, sessions.ErrCorrupt, sessions.ErrReadOnly, sessions.ErrVersion, sessions.ErrBusy, sessions.ErrUnavailable,
 		sessions.ErrLeaseLost, sessions.ErrHeadMoved, sessions.ErrClosed,
 	}, func(cause error) bool { return errors.Is(err, cause) })
+}
+
+// passes reports whether what failed because of the store can be tried again. A turn that has begun goes on by itself.
+func passes(err error) bool {
+	return (errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)) && !errors.Is(err, host.ErrMoved)
 }

@@ -207,7 +207,7 @@ func failureOf(err error) *acp.Error {
 		data.Kind, data.Holder, code = KindHeld, held.Holder, acp.CodeInvalidRequest
 		message = heldMessage(held)
 	case ofStore(err):
-		data.Kind = KindStore
+		data.Kind, data.Retryable = KindStore, passes(err)
 		message += advice(err)
 	case errors.Is(err, model.ErrRateLimited):
 		data.Kind = KindRateLimited

@@ -139,7 +139,8 @@ func TestTruncatedDatabaseIsLeftAlone(t *testing.T) {
 	require.EqualValues(t, 1000, info.Size(), "what is left of it is left")
 }
 
-func TestLockedDatabaseIsAnErrorForNow(t *testing.T) {
+// A prompt waits for the end of the lock, and what a person can try again by hand is refused.
+func TestPromptsWaitForALockedDatabase(t *testing.T) {
 	work := workDir(t)
 	at, ids := saved(t, work, "help")
 	store, err := sqlitestore.Open(at, sqlitestore.Options{Busy: time.Millisecond})
@@ -161,15 +162,20 @@ func TestLockedDatabaseIsAnErrorForNow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = lock.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
-	_, err = s.Say(t.Context(), "help")
-	requireStoreError(t, err, "the store is busy", "Try again")
+	said := make(chan error, 1)
+	go func() {
+		_, err := s.Say(t.Context(), "help")
+		said <- err
+	}()
 	_, err = p.NewSession(t.Context(), acpclient.SessionConfig{Cwd: work})
-	requireStoreError(t, err, "the session cannot be made: ", "the store is busy")
+	requireStoreError(t, err, "the session cannot be made: ", "the store is busy", "Try again")
 	for _, err := range p.Sessions(t.Context(), work) {
 		require.NoError(t, err, "reading goes on")
 	}
+	require.Empty(t, said)
 	_, err = lock.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, errors.Join(err, lock.Close()))
+	require.NoError(t, <-said)
 	mustWork(t, s)
 	require.NoError(t, p.Close())
 	require.NoError(t, <-served)
