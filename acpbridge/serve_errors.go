@@ -89,6 +89,7 @@ func advice(err error) string {
 		{sessions.ErrCorrupt, "Export the readable part of it, or restore a backup."},
 		{sessions.ErrReadOnly, "Make it writable and try again."},
 		{sessions.ErrVersion, "Use that version."},
+		{host.ErrMoved, "Look whether it goes on before you try again."},
 		{sessions.ErrBusy, "Try again."},
 		{sessions.ErrUnavailable, "Try again when it is there."},
 	} {

@@ -78,7 +78,10 @@ var storeAdvice = []struct {
 
 // storeText returns what users are told of an error of the store, and of a session that another program has.
 func storeText(err error) (string, bool) {
-	if errors.Is(err, errLeft) {
+	switch {
+	case errors.Is(err, errDoubt):
+		return session.ErrUnavailable.Error() + ": if the prompt was recorded, the turn goes on when it can be", true
+	case errors.Is(err, errLeft):
 		return session.ErrUnavailable.Error() + ": the turn goes on when it can be", true
 	}
 	for _, a := range storeAdvice {

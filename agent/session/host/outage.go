@@ -24,6 +24,9 @@ const outage = time.Minute
 // end then, as if the process had been killed, and is resumed when the store is back.
 var errLeft = fmt.Errorf("host: the store could not be reached for %v: %w", outage, ErrMoved)
 
+// errDoubt is errLeft before the store had answered that it has the prompt.
+var errDoubt = errors.New("host: it is not known whether the prompt is recorded")
+
 // passes reports whether an error of the store goes away by itself.
 func passes(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrBusy)
@@ -78,6 +81,8 @@ type patient struct {
 	session.Store
 	to   *Session
 	left atomic.Bool
+	// unwritten is why the batch with which the turn was left is not in the store; nil if it may be. It is read after left.
+	unwritten error
 }
 
 // Append implements [session.Store]. The store may have the batch although the answer got lost.
@@ -91,10 +96,13 @@ func (p *patient) Append(ctx context.Context, l session.Lease, head int64, b ses
 		if doubt && err != nil && p.arrived(ctx, l, head, b, err) {
 			last, err = head+int64(len(b.Entries)), nil
 		}
-		doubt = doubt || passes(err)
+		doubt = doubt || errors.Is(err, session.ErrUnavailable)
 		return err
 	})
 	if passes(err) {
+		if !doubt {
+			p.unwritten = err
+		}
 		err = fmt.Errorf("%w: %w", errLeft, err)
 		p.left.Store(true)
 		p.to.leave(err)

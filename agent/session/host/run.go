@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -105,8 +105,16 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	now, err := c.BeginAs(t.ctx, transcript.Prompt{
 		Turn: t.id, Parts: parts, Shown: shown, Consumed: t.consumed(), Answers: answers,
 	})
-	if failed, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, errLeft) {
-		t.leaveOff(o, failed) // if the prompt is there, the turn goes on
+	if errors.Is(err, errLeft) && (t.item != nil || p.resume || t.unwritten() == nil) {
+		t.leaveOff(o, fmt.Errorf("%w: %w", errDoubt, err))
+		return
+	}
+	if why := t.unwritten(); why != nil {
+		err = fmt.Errorf("host: the prompt is not recorded: %w", why)
+		o.Reason, o.Err = transcript.Failed, err
+		t.conclude(p, o)
+		s.unended.Store(false)
+		s.drop(c)
 		return
 	}
 	if err != nil {
@@ -176,6 +184,14 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	}
 	s.touch(c)
 	s.ask(c, true)
+}
+
+// unwritten returns why the prompt with which the turn was left is certainly not in the store.
+func (t *Turn) unwritten() error {
+	if p, ok := t.c.w.Store().(*patient); ok && p.left.Load() {
+		return p.unwritten
+	}
+	return nil
 }
 
 // leaveOff leaves the turn without an end, so that it goes on elsewhere, or here, later.

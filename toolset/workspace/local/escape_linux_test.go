@@ -366,10 +366,11 @@ func TestNothingEscapesFromASandbox(t *testing.T) {
 		require.NoError(t, box.Close())
 	}
 	s, root := newScene(t), os.Getuid() == 0
+	sampled := os.Getenv(escapeUser) != "" && os.Getenv("PONTE_ESCAPES") != "all" // the deep tier tries all
 	tried, without, out := 0, []string{}, []string{}
 	for i := range escapes {
 		e := &escapes[i]
-		if e.root && !root || e.nobody && root {
+		if e.root && !root || e.nobody && root || !e.nobody && i%4 != 0 && sampled {
 			continue
 		}
 		ok, text := s.control(e)
