@@ -108,7 +108,8 @@ func ofStore(err error) bool {
 	}, func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// passes reports whether what failed because of the store can be tried again. A turn that has begun goes on by itself.
+// passes reports whether what failed because of the store can be tried again. A turn that has begun
+// goes on by itself.
 func passes(err error) bool {
 	return (errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)) && !errors.Is(err, host.ErrMoved)
 }

@@ -4,9 +4,13 @@
 package links
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // most is how many links a path may lead through, as on Linux.
@@ -16,35 +20,51 @@ const most = 40
 // absolute path. What does not exist is where it would be made, also at the end of links that lead
 // to nothing. A path with too many links stays as it is.
 func Resolve(path string) string {
-	volume := filepath.VolumeName(path)
-	separator := string(filepath.Separator)
-	done, todo, followed := volume+separator, elements(path[len(volume):]), 0
+	root, todo := begin(path)
+	done, followed := []byte(root), 0
+	var missing []byte // a directory that is not there, with a separator: nothing below it is
 	for len(todo) > 0 {
-		name := todo[0]
+		name, above := todo[0], len(done)
 		todo = todo[1:]
 		switch name {
 		case "", ".":
 			continue
 		case "..":
-			done = filepath.Dir(done)
+			done = done[:max(bytes.LastIndexByte(done, filepath.Separator), len(root))]
 			continue
 		}
-		next := filepath.Join(done, name)
-		target, err := os.Readlink(next)
+		if above > len(root) {
+			done = append(done, filepath.Separator)
+		}
+		done = append(done, name...)
+		if missing != nil && bytes.HasPrefix(done, missing) {
+			continue
+		}
+		target, err := os.Readlink(string(done))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
+			missing = append(bytes.Clone(done), filepath.Separator)
+		}
 		if err != nil {
-			done = next
 			continue
 		}
 		if followed++; followed > most {
 			return path
 		}
+		done = done[:above]
+		rest := elements(target)
 		if filepath.IsAbs(target) {
-			volume := filepath.VolumeName(target)
-			done, target = volume+separator, target[len(volume):]
+			root, rest = begin(target)
+			done = []byte(root)
 		}
-		todo = append(elements(target), todo...)
+		todo = append(rest, todo...)
 	}
-	return done
+	return string(done)
+}
+
+// begin takes an absolute path apart.
+func begin(path string) (root string, rest []string) {
+	volume := filepath.VolumeName(path)
+	return volume + string(filepath.Separator), elements(path[len(volume):])
 }
 
 // elements takes a path apart at its separators.
