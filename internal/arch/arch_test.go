@@ -42,7 +42,7 @@ var rules = map[string][]string{
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/lazy", "internal/nearest", "internal/show"},
 	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/hide", "internal/lazy", "internal/linediff", "internal/lsp", "internal/protect"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/protect"},
-	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
+	"toolset/workspace/checkpoint":          {"agent/model", "toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"agent/model", "toolset/workspace", "internal/confine", "internal/guard", "internal/hide"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace", "toolset/workspace/checkpoint"},
 	"agent/approval":                        {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/nearest", "internal/protect", "internal/show", "internal/strictjson", "internal/verdict"},

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -248,11 +249,8 @@ type pay struct {
 
 // An answer answers the question that was shown, and no other.
 func forged(s *suite) {
-	var paid []string
-	tool := toolset.Plain[deps]("pay", "Pay.", func(_ context.Context, in pay) (string, error) {
-		paid = append(paid, in.To)
-		return "paid", nil
-	}, toolset.Approve(func(_ context.Context, _ *toolset.RunContext[deps], in pay) (*toolset.Approval, error) {
+	b := new(bank)
+	tool := toolset.Plain[deps]("pay", "Pay.", b.receive, toolset.Approve(func(_ context.Context, _ *toolset.RunContext[deps], in pay) (*toolset.Approval, error) {
 		return &toolset.Approval{Title: "Pay " + in.To, Scope: in.To, Once: in.To == "Eve"}, nil
 	}))
 	open := func(to string) (*host.Session, *view.Entity) {
@@ -317,7 +315,7 @@ func forged(s *suite) {
 		},
 	} {
 		err := try()
-		s.attack(err != nil && len(paid) == 0, "%s: %v", name, err)
+		s.attack(err != nil && b.paid() == 0, "%s: %v", name, err)
 	}
 	// "Always" is not offered where it does not hold.
 	eve, q3 := open("Eve")
@@ -333,11 +331,9 @@ func forged(s *suite) {
 	require.NoError(s, one.Decide(s.Context(), q.ID, "", host.Answer{Digest: q.Digest, Decision: &d}))
 	for range 3 {
 		err := one.Decide(s.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce})
-		s.attack(err != nil && len(paid) <= 1, "a second answer: %v", err)
+		s.attack(err != nil && b.paid() <= 1, "a second answer: %v", err)
 	}
-	for _, p := range paid {
-		s.attack(p != "Ada", "%s is paid", p)
-	}
+	s.attack(!slices.Contains(b.done, "Ada"), "%v are paid", b.done)
 }
 
 // An undo writes only what was shown, and asks as every change does.

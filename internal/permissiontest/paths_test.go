@@ -193,6 +193,15 @@ func reads(s *suite) {
 			s.attack(!strings.Contains(told, secret), "%s: read_file %q", decision, name)
 			told = w.call("edit_file", args{"path": name, "edits": []args{{"old_text": "zzz", "new_text": "x"}}})
 			s.attack(!strings.Contains(told, secret), "%s: edit_file %q", decision, name)
+			right := w.call("write_file", args{"path": name, "content": secret})
+			put(s, filepath.Join(root, ".env"), secret)
+			_ = os.Remove(filepath.Join(root, ".ENV")) // another file, on most file systems of Linux
+			wrong := w.call("write_file", args{"path": name, "content": "guess!"})
+			s.attack(right == wrong, "%s: write_file %q tells of a guess that it is right: %s", decision, name, right)
+			_ = os.Remove(filepath.Join(root, ".ENV"))
+			for _, f := range []string{".env", "sub/.env"} {
+				put(s, filepath.Join(root, f), secret)
+			}
 		}
 		for _, in := range []args{{"pattern": secret}, {"pattern": "s.*e"}, {"pattern": ".", "path": "sub"}, {"pattern": ".", "path": "sub/.env"}, {"pattern": ".", "path": ".env"}, {"pattern": ".", "path": "link"}, {"pattern": ".", "path": "dirlink"}, {"pattern": ".", "glob": "**/.env"}} {
 			told := w.call("search_files", in)

@@ -124,6 +124,15 @@ func TestFilesThatMustNotBeReadAreNot(t *testing.T) {
 	require.Equal(t, "Reading .env is not permitted: it has secrets. Do not try to get its content in another way.", steps[0].result)
 	require.Contains(t, steps[5].result, "2 files were left out")
 	require.Contains(t, steps[5].result, "secret of docs/a.md")
+	for _, path := range []string{".env", "docs/env", "main.go"} { // also if a guess is right
+		guess := "secret of " + filepath.Base(path) + `\n`
+		replace := &step{tool: "write_file", args: `{"path":"` + path + `","content":"` + guess + `"}`}
+		play(t, s, replace)
+		require.Contains(t, replace.asked.Title, "Replace "+path)
+		require.Nil(t, replace.asked.Preview[0].Diff.Old)
+		require.Contains(t, replace.asked.Preview[1].Text, "must not be read")
+		require.NotContains(t, replace.result, "already")
+	}
 	ask, free := &step{tool: "read_file", args: `{"path":"main.go"}`}, &step{tool: "read_file", args: `{"path":"docs/a.md"}`}
 	play(t, s, ask, free)
 	require.Equal(t, "Read main.go", ask.asked.Title)

@@ -43,6 +43,12 @@ func (s *Session) CheckRead(ctx context.Context, path string) error {
 	return nil
 }
 
+// withheld reports whether the content of a file must not be shown without a question.
+func (c *call) withheld(ctx context.Context, path string) bool {
+	verdict, _ := c.readable(ctx, path)
+	return verdict != "" && verdict != toolset.VerdictAllow
+}
+
 // unread is the error for the model if a file must not be read.
 func (c *call) unread(ctx context.Context, path string) error {
 	verdict, reason := c.readable(ctx, path)

@@ -34,6 +34,8 @@ type plan struct {
 	pieces []Edit
 	// blind is set if the workspace cannot read: the present content is unknown.
 	blind bool
+	// hidden is set if the file must not be read: its present content is shown and told to nobody.
+	hidden bool
 }
 
 // basis identifies what the plan was made from, for [toolset.Approval]. It is never empty, which
@@ -78,6 +80,7 @@ func (c *call) current(ctx context.Context, path string, quick bool) (*plan, err
 		return nil, c.failed(ctx, "write "+name, err)
 	}
 	p := &plan{path: at.Path, file: Follow(ctx, c.ws, at.Path), name: name, short: shortPath(c.ws, at.Path)}
+	p.hidden = c.tool == ToolWriteFile && c.withheld(ctx, at.Path) // who edits may read it
 	if !c.ws.Features().Read {
 		p.blind = true
 		return p, nil

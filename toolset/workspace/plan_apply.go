@@ -21,6 +21,8 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	diff := &toolset.Diff{Path: p.path, New: new(p.shown(p.new))}
 	title := "Write "
 	switch {
+	case p.exists && p.hidden:
+		title = "Replace "
 	case p.exists && !p.doc.Uncertain:
 		diff.Old, title = new(p.shown(p.old)), "Edit "
 	case !p.exists && !p.blind:
@@ -28,7 +30,11 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	}
 	title += c.titled(p)
 	a := &toolset.Approval{Title: title, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
-	for _, note := range append(p.facts(), p.notes...) {
+	facts := append(p.facts(), p.notes...)
+	if p.exists && p.hidden {
+		facts = []string{"The file must not be read, so it is not shown what is replaced."}
+	}
+	for _, note := range facts {
 		a.Preview = append(a.Preview, toolset.Preview{Text: note})
 	}
 	c.affects(a, c.planEffects(p))
@@ -154,8 +160,11 @@ func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*
 	return nil, c.failed(ctx, "write "+p.name, err)
 }
 
-// unchanged reports whether the file has the new content already.
-func (p *plan) unchanged() bool { return p.exists && !p.doc.Uncertain && bytes.Equal(p.old, p.new) }
+// unchanged reports whether the file has the new content already. It is not told of a file that must
+// not be read, because guesses would find out what it holds.
+func (p *plan) unchanged() bool {
+	return p.exists && !p.hidden && !p.doc.Uncertain && bytes.Equal(p.old, p.new)
+}
 
 // written is the result of a plan.
 type written struct {

@@ -36,8 +36,8 @@ func NewSession(w Workspace) *Session { return &Session{workspace: w} }
 // GuardReads restricts which files the session's tools read. For an absolute path, decide returns
 // [toolset.VerdictDeny] with a reason for the model, or an empty verdict if the file may be read.
 // With any other verdict, reading the file needs approval. A file must be permitted by its own name
-// and by the name of the file that links lead to. search_files leaves out all other files. Commands
-// are not affected.
+// and by the name of the file that links lead to. search_files leaves out all other files, and the
+// question of write_file does not show what they hold. Commands are not affected.
 //
 // decide must be quick and safe for concurrent use. GuardReads must be called before the session is
 // used.

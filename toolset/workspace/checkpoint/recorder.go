@@ -121,8 +121,9 @@ func New(w workspace.Workspace, o Options) *Recorder {
 const errNil = "checkpoint: the workspace is nil"
 
 // GuardReads sets what was decided about reading a file, by its absolute path, as for
-// [workspace.Session.GuardReads]. The tools do not show the contents of files that must not be read
-// or are asked about. It must not be called while the recorder is in use.
+// [workspace.Session.GuardReads]. Neither the tools nor the questions about an undo show the
+// contents of files that must not be read or are asked about. It must not be called while the
+// recorder is in use.
 func (r *Recorder) GuardReads(reads func(path string) (verdict toolset.Verdict, reason string)) {
 	r.reads = reads
 }

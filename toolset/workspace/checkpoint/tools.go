@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -138,17 +139,17 @@ func approveUndo(ctx context.Context, r *Recorder, in undoChangesArgs) (*toolset
 	if err != nil || len(p.doable()) == 0 {
 		return nil, context.Cause(ctx) // the call says the rest
 	}
-	return r.approval(p), nil
+	return r.approval(ctx, p), nil
 }
 
 // approval shows what an undo would do.
-func (r *Recorder) approval(p *Plan) *toolset.Approval {
+func (r *Recorder) approval(ctx context.Context, p *Plan) *toolset.Approval {
 	files := p.doable()
 	a := &toolset.Approval{Title: fmt.Sprintf("Undo the changes of %d files", len(files)), Basis: p.basis()}
 	for _, f := range files {
-		diff := &toolset.Diff{Path: f.Path, Old: text(f.Old), New: text(f.New)}
-		a.Preview = append(a.Preview, toolset.Preview{Diff: diff})
 		a.Parts = append(a.Parts, r.style.Fold(f.Path))
+		a.Preview = append(a.Preview, r.preview(ctx, f))
+		a.Effects = append(a.Effects, model.Effect{Kind: model.EffectWrite, Path: f.Path})
 	}
 	if slices.ContainsFunc(files, func(f *FileUndo) bool { return f.bypass }) {
 		a.Preview = append(a.Preview, toolset.Preview{Text: "This is written to disk, not through the editor."})
@@ -161,6 +162,17 @@ func (r *Recorder) approval(p *Plan) *toolset.Approval {
 		a.Preview = append(a.Preview, toolset.Preview{Text: "Not changed:\n" + left})
 	}
 	return a
+}
+
+// preview shows what becomes of a file, without the contents of one that must not be read.
+func (r *Recorder) preview(ctx context.Context, f *FileUndo) toolset.Preview {
+	switch hidden := r.hides(ctx, f.Path); {
+	case hidden && f.Action == Remove:
+		return toolset.Preview{Diff: &toolset.Diff{Path: f.Path}}
+	case hidden:
+		return toolset.Preview{Text: f.Name + " gets its earlier contents, which must not be read."}
+	}
+	return toolset.Preview{Diff: &toolset.Diff{Path: f.Path, Old: text(f.Old), New: text(f.New)}}
 }
 
 func text(data []byte) *string {
@@ -180,7 +192,7 @@ func undoChanges(ctx context.Context, r *Recorder, call *toolset.Call, in undoCh
 		return "", err
 	}
 	if len(p.doable()) > 0 && (!call.Approved || call.Approval != nil && call.Approval.Basis != p.basis()) {
-		return "", toolset.ApprovalRequired(*r.approval(p))
+		return "", toolset.ApprovalRequired(*r.approval(ctx, p))
 	}
 	res, err := r.Apply(ctx, p)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, workspace.ErrLost)) {
