@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -202,45 +201,6 @@ func ruleParam(param string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(param, "0x2C", ","), "0x7C", "|")
 }
 
-func isBound(rule string) bool {
-	return hasWord("len min max eq ne lt lte gt gte oneof", rule)
-}
-
-// durationBounds has the words for the bounds of durations, which no keyword can express.
-var durationBounds = table{
-	{"min", "at least"}, {"gte", "at least"}, {"gt", "more than"}, {"max", "at most"}, {"lte", "at most"}, {"lt", "less than"},
-	{"eq", "exactly"}, {"len", "exactly"}, {"ne", "not"},
-}
-
-// duration adds a bound of a duration to its description.
-func (r *rules) duration(name, param string) error {
-	words, ok := durationBounds.get(name)
-	switch {
-	case name == "oneof":
-		return errorf("use the tag enum to list durations")
-	case !ok:
-		return nil
-	}
-	d, err := durationParam(param)
-	if err == nil {
-		r.schema.Description += ", " + words + " " + d.String()
-	}
-	return err
-}
-
-// durationParam parses a parameter as the validator does: 1h30m, or nanoseconds.
-func durationParam(param string) (time.Duration, error) {
-	d, err := time.ParseDuration(param)
-	if err != nil {
-		n, intErr := strconv.ParseInt(param, 0, 64)
-		if intErr != nil {
-			return 0, errorf("%q is not a duration", param)
-		}
-		d = time.Duration(n)
-	}
-	return d, nil
-}
-
 func (r *rules) translate(name, param string) error {
 	s := r.schema
 	text := pointee(r.goType).Kind() == reflect.String
@@ -324,89 +284,6 @@ func literals(texts []string) []any {
 	return list
 }
 
-type side int
-
-const (
-	lower side = iota
-	upper
-)
-
-// bound adds a lower or upper bound: on the value of a number, with the given keyword, or on the length of anything
-// else. delta makes an exclusive bound on a length inclusive.
-func (r *rules) bound(param string, delta int, keyword *json.Number, which side) error {
-	t := pointee(r.goType)
-	if t == timeType || t.Kind() == reflect.Interface {
-		return nil
-	}
-	if isNumeric(t) {
-		n, err := numberParam(t, param)
-		if err == nil {
-			tighten(keyword, n, which)
-		}
-		return err
-	}
-	low, high, err := r.lengths()
-	if err != nil {
-		return err
-	}
-	n, err := strconv.ParseInt(param, 0, 64)
-	n += int64(delta)
-	switch {
-	case err != nil:
-		return errorf("%q is not a length", param)
-	case which == lower && n > 0:
-		atLeast(low, uint64(n))
-	case which == upper && n < 0:
-		return errorf("a length cannot be that small")
-	case which == upper:
-		atMost(high, uint64(n))
-	}
-	return nil
-}
-
-// equal adds the rule that a number or a length equals param. Unless the rule is only about lengths, that includes
-// strings and bools.
-func (r *rules) equal(param string, length bool) error {
-	t := pointee(r.goType)
-	switch {
-	case t == timeType || t.Kind() == reflect.Interface:
-		return nil
-	case isNumeric(t):
-		n, err := numberParam(t, param)
-		if err != nil {
-			return err
-		}
-		return r.restrict(string(n))
-	case t.Kind() == reflect.String && !length:
-		return r.restrict(jsonOf(param))
-	case t.Kind() == reflect.Bool && !length:
-		value, err := strconv.ParseBool(param)
-		if err != nil {
-			return err
-		}
-		return r.restrict(strconv.FormatBool(value))
-	}
-	if err := r.bound(param, 0, nil, lower); err != nil {
-		return err
-	}
-	return r.bound(param, 0, nil, upper)
-}
-
-// lengths returns the keywords that limit the length of the value.
-func (r *rules) lengths() (low, high **uint64, err error) {
-	s := r.schema
-	switch t := pointee(r.goType); t.Kind() {
-	case reflect.String:
-		return &s.MinLength, &s.MaxLength, nil
-	case reflect.Slice, reflect.Array:
-		return &s.MinItems, &s.MaxItems, nil
-	case reflect.Map:
-		return &s.MinProperties, &s.MaxProperties, nil
-	default:
-		return nil, nil, errorf("the rule does not apply to %v", t)
-	}
-}
-
 var oneOfValue = regexp.MustCompile(`'[^']*'|\S+`)
 
 func (r *rules) oneOf(param string) error {
@@ -439,52 +316,6 @@ func (r *rules) oneOf(param string) error {
 		values = append(values, zeroOf(r.schema.Type))
 	}
 	return r.restrict(values...)
-}
-
-func isNumeric(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	}
-	return false
-}
-
-// numberParam parses the parameter of a rule about t like the validator: integers in any base.
-func numberParam(t reflect.Type, param string) (json.Number, error) {
-	switch t.Kind() {
-	case reflect.Float32, reflect.Float64:
-		f, err := strconv.ParseFloat(param, 64)
-		if err != nil {
-			return "", errorf("%q is not a number", param)
-		}
-		text, err := json.Marshal(f)
-		return json.Number(text), err
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n, err := strconv.ParseUint(param, 0, 64)
-		if err != nil {
-			return "", errorf("%q is not an unsigned integer", param)
-		}
-		return json.Number(strconv.FormatUint(n, 10)), nil
-	}
-	n, err := strconv.ParseInt(param, 0, 64)
-	if err != nil {
-		return "", errorf("%q is not an integer", param)
-	}
-	return json.Number(strconv.FormatInt(n, 10)), nil
-}
-
-func atLeast(keyword **uint64, n uint64) {
-	if *keyword == nil || **keyword < n {
-		*keyword = &n
-	}
-}
-
-func atMost(keyword **uint64, n uint64) {
-	if *keyword == nil || **keyword > n {
-		*keyword = &n
-	}
 }
 
 // refusesZero reports whether the schema of a scalar rejects the zero value of its type.
