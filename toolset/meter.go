@@ -216,7 +216,7 @@ func (m *Meter) CheckRequest(asked model.Info, steps int) error {
 // refused. Runs that share a limit never make more requests than it allows, even if they call
 // Request concurrently.
 func (m *Meter) Request() error {
-	_, err := m.pass(nil, nil)
+	_, err := m.pass(context.TODO(), nil)
 	return err
 }
 

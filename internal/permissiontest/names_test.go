@@ -92,7 +92,6 @@ func names(s *suite) {
 	w, _, _ = scene(rules("auto", `{"decision":"deny","read":"**/f"}`))
 	w.run("unheard-of " + words[:1200] + "sub")
 	s.attack(len(w.started) == 0, "a directory, behind many words")
-	w, root, outside = scene(rules("auto"))
 	for _, decision := range []string{"deny", "ask"} {
 		for _, kind := range []string{"read", "path"} {
 			w, root, outside := scene(rules("auto", fmt.Sprintf(`{"decision":%q,%q:"**/.env"},{"decision":%q,%q:"secret/**"}`, decision, kind, decision, kind)))
@@ -126,9 +125,11 @@ func names(s *suite) {
 	}
 	// The tools for files.
 	long := strings.Repeat("a/../", 1500)
-	odd := []string{".git/config/", ".git//config", ".GIT/CONFIG", ".git/config/.", ".git/./config", ".git\u200c/config", ".g\u0131t/config", "\uff0egit/config", ".git\x00/config", ".git /config", ".git./config", ".git\\config", "here/.git/config", "l/config", "c", "abs/config", "/proc/self/cwd/.git/config", "/proc/self/root" + root + "/.git/config", "/dev/fd/9/.git/config", long + ".git/config", long + "c", strings.Repeat("./", 3000) + ".git/config", strings.Repeat("here/", 39) + ".git/config", outside + "/c", "file://" + root + "/.git/config", "~/.git/config", "%2egit/config"}
+	odd := func(root, outside string) []string {
+		return []string{".git/config/", ".git//config", ".GIT/CONFIG", ".git/config/.", ".git/./config", ".git\u200c/config", ".g\u0131t/config", "\uff0egit/config", ".git\x00/config", ".git /config", ".git./config", ".git\\config", "here/.git/config", "l/config", "c", "abs/config", "/proc/self/cwd/.git/config", "/proc/self/root" + root + "/.git/config", "/dev/fd/9/.git/config", long + ".git/config", long + "c", strings.Repeat("./", 3000) + ".git/config", strings.Repeat("here/", 39) + ".git/config", outside + "/c", "file://" + root + "/.git/config", "~/.git/config", "%2egit/config"}
+	}
 	for _, mode := range []string{"code", "auto", "always"} {
-		w, root, _ := scene(rules("ask"))
+		w, root, outside := scene(rules("ask"))
 		switch mode {
 		case "code":
 			w.code = true
@@ -139,7 +140,7 @@ func names(s *suite) {
 			w.policy.Remember("write_file", "", toolset.VerdictAllow)
 			w.policy.Remember("edit_file", "", toolset.VerdictAllow)
 		}
-		for _, name := range odd {
+		for _, name := range odd(root, outside) {
 			w.write(name, "evil")
 			s.attack(content(root+"/.git/config") == "old", "%s: write_file %.80q", mode, name)
 			w.call("edit_file", args{"path": name, "edits": []args{{"old_text": "old", "new_text": "evil"}}})
@@ -147,7 +148,7 @@ func names(s *suite) {
 		}
 	}
 	w, root, outside = scene(rules("auto", `{"decision":"deny","read":"**/.env"}`))
-	for _, name := range odd {
+	for _, name := range odd(root, outside) {
 		name = strings.NewReplacer(".git/config", ".env", ".GIT/CONFIG", ".ENV", "/c", "/v").Replace(name)
 		told := w.call("read_file", args{"path": name})
 		s.attack(!strings.Contains(told, "sesame"), "read_file %.80q", name)

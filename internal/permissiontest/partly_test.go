@@ -38,9 +38,7 @@ var (
 // hidden puts a hiding in the place of a part of a name.
 func hidden(first, word, before, part, after string) (prefix, name string) {
 	fill := func(text string) string {
-		if strings.Contains(text, "%s") {
-			text = strings.Replace(text, "%s", part, 1)
-		}
+		text = strings.Replace(text, "%s", part, 1)
 		return strings.ReplaceAll(text, "%%", "%")
 	}
 	return fill(first), before + fill(word) + after

@@ -42,15 +42,6 @@ func takeOver(t *testing.T, store session.Store, to *host.Host, id string) *host
 	return s
 }
 
-// heldBy checks that an error says which machine has a session.
-func heldBy(t *testing.T, err error, want error, name string) {
-	t.Helper()
-	require.ErrorIs(t, err, want)
-	var at *session.Error
-	require.ErrorAs(t, err, &at)
-	require.Equal(t, name, at.Holder)
-}
-
 func TestSessionThatWasTakenOverComesBack(t *testing.T) {
 	store := new(session.Memory)
 	here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())

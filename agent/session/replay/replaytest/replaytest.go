@@ -62,7 +62,7 @@ func Test[D, O any](t *testing.T, file string, setup Setup[D, O], o replay.PlayO
 	}
 	switch {
 	case fill && !t.Failed():
-		if err := r.Clean(); err == nil {
+		if err = r.Clean(); err == nil {
 			err = r.Save(file)
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ package replaytest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,11 +25,14 @@ import (
 
 type none struct{}
 
-// inside is the variable that names the recording for TestInside, and description the variable with
-// what its tool says.
-const inside, description = "PONTE_REPLAYTEST", "PONTE_REPLAYTEST_TOOL"
+// inside is the variable that names the recording for TestInside, description the variable with what
+// its tool says, and gone the one with a file that becomes a directory meanwhile.
+const inside, description, gone = "PONTE_REPLAYTEST", "PONTE_REPLAYTEST_TOOL", "PONTE_REPLAYTEST_GONE"
 
-func setup(_ testing.TB, s *replay.Stage) (*agent.Agent[none, string], none) {
+func setup(t testing.TB, s *replay.Stage) (*agent.Agent[none, string], none) {
+	if name := os.Getenv(gone); name != "" {
+		require.NoError(t, errors.Join(os.RemoveAll(name), os.MkdirAll(filepath.Join(name, "below"), 0o700)))
+	}
 	return shop(os.Getenv(description), s.Model()), none{}
 }
 
@@ -92,4 +96,7 @@ func TestFilesAreFilledOnRequest(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, "-Sell."))
 	ok, out = run(t, file+".none", "Sell.")
 	require.False(t, ok, out)
+	ok, out = run(t, file, "Sell.", "PONTE_UPDATE=1", gone+"="+file)
+	require.False(t, ok, out)
+	require.Contains(t, out, "replay: save "+file)
 }
