@@ -68,7 +68,7 @@ func (o *Outliving) Options() []RunOption {
 func (o *Outliving) Ended(ctx context.Context, m *toolset.Meter) {
 	m.Adopt(o.out.meter)
 	if o.recorded {
-		native.Adopt(ctx, o.out.runID)
+		native.Adopt(ctx, o.out.runID, o.out.meter.Own())
 	}
 }
 

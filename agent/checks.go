@@ -88,7 +88,7 @@ func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, rep
 // ownCheck calls the check of a tool.
 func (r *agentRun[D, O]) ownCheck(ctx context.Context, call *engine.Call) (ret *engine.Return, err error) {
 	defer recovered(&err)
-	wrong := r.tool(call.Tool).Check(ctx, r.looking(call), call.Decoded)
+	wrong := r.tool(call.Tool).Check(ctx, r.looking(call, r.context.Meter), call.Decoded)
 	if wrong == nil {
 		return nil, nil
 	}
@@ -108,16 +108,15 @@ func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call, meter *
 	if tool == nil || tool.Approval == nil {
 		return nil, ErrToolGone
 	}
-	approval, err := tool.Approval(ctx, r.looking(call), call.Decoded)
+	approval, err := tool.Approval(ctx, r.looking(call, meter), call.Decoded)
 	if tool.Effects != nil && approval != nil && err == nil && approval.Effects == nil {
 		described := *approval
-		described.Effects, err = tool.Effects(ctx, r.looking(call), call.Decoded)
+		described.Effects, err = tool.Effects(ctx, r.looking(call, meter), call.Decoded)
 		approval = &described
 	}
 	for i := range r.hooks {
 		if hook := r.hooks[i].Approval; hook != nil && approval != nil && err == nil {
-			run := r.looking(call)
-			run.Meter = meter
+			run := r.looking(call, meter)
 			run.Host = (*stepHost[D, O])(r)
 			approval, err = hook(ctx, run, approval)
 		}
@@ -126,8 +125,8 @@ func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call, meter *
 }
 
 // looking is the run context of functions that look at a call before it runs. They cannot turn to the run.
-func (r *agentRun[D, O]) looking(call *engine.Call) *toolset.RunContext[D] {
+func (r *agentRun[D, O]) looking(call *engine.Call, meter *toolset.Meter) *toolset.RunContext[D] {
 	run := r.context
-	run.Call, run.Host = call.Call, nil
+	run.Call, run.Host, run.Meter = call.Call, nil, meter
 	return &run
 }

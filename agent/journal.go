@@ -69,6 +69,7 @@ func journaledAs(
 		cfg.RunID = rand.Text()
 	}
 	notRun := cfg.NotRun()
+	defer func() { native.Inside(ctx, cfg.RunID, cfg.Meter.Usage()) }()
 	log, err := o.journal.Open(ctx, cfg.RunID)
 	if err != nil {
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}

@@ -47,16 +47,14 @@ func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine
 	if !t.Process {
 		return nil
 	}
-	counts := r.options.runOn != nil // what instructions use counts again when they are made again
-	if counts {
-		r.context.Meter = t.Info.Meter.Sub()
+	if r.options.runOn != nil { // what instructions use counts again when they are made again
+		meter := t.Info.Meter.Sub()
+		r.context.Meter = meter
+		defer func() { done.Used = new(meter.Own()) }() // even if a processor panics
 	}
 	history, err := r.process(ctx, t.Info.Messages, l)
 	if err != nil {
 		return err
-	}
-	if counts {
-		done.Used = new(r.context.Meter.Own())
 	}
 	r.context.RunInfo = *t.Info
 	if history != nil {

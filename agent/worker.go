@@ -89,6 +89,9 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 		return
 	}
 	run := r.contextOf(t, l)
+	if r.options.runOn != nil {
+		defer func() { done.Used = new(run.Meter.Own()) }() // even if the tool panics
+	}
 	switch t.Op {
 	case engine.OpTool:
 		r.call(ctx, t, run, done)
@@ -101,9 +104,6 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	default:
 		done.Err = fmt.Errorf("agent: unknown operation %s", t.Op)
 	}
-	if r.options.runOn != nil {
-		done.Used = new(run.Meter.Own())
-	}
 }
 
 // metered does a request or checks with their usage, which a record of the task must have.
@@ -111,14 +111,16 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 //go:noinline
 func (r *agentRun[D, O]) metered(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	meter := r.context.Meter
-	defer func() { r.context.Meter = meter }()
+	defer func() {
+		done.Used = new(r.context.Meter.Own()) // even if a hook panics
+		r.context.Meter = meter
+	}()
 	r.context.Meter = meter.Sub()
 	if t.Op == engine.OpModel {
 		done.Response, done.Err = r.request(ctx, t, l)
 	} else {
 		done.Checked = r.check(ctx, t.Checks)
 	}
-	done.Used = new(r.context.Meter.Own())
 }
 
 func (r *agentRun[D, O]) request(ctx context.Context, t *engine.Task, l engine.Listener) (*model.Message, error) {

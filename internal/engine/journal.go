@@ -108,9 +108,9 @@ func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker eng
 	return j, nil
 }
 
-// KeepLost has the journal record the usage of tasks that are cut off, which is all that is recorded
-// of them. It is for runs beside others: what those have counted of them is counted again when they
-// are resumed, whether they have waited for them or not.
+// KeepLost has the journal record also requests that have failed and used nothing. It is for runs
+// beside others: what those have counted of them is counted again when they are resumed, whether
+// they have waited for them or not.
 func (j *Journal) KeepLost() { j.keepLost = true }
 
 // Close waits for the goroutines of abandoned tasks. See [Native.Close].

@@ -4,9 +4,11 @@ package engine
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -14,6 +16,8 @@ import (
 type beside struct {
 	mu            sync.Mutex
 	left, adopted []string
+	// recorded is what runs in the task have used that have records of their own.
+	recorded toolset.Usage
 }
 
 type besideKey struct{}
@@ -28,11 +32,44 @@ func Leave(ctx context.Context, run string) {
 }
 
 // Adopt notes that a run of [Leave] has ended, and is counted by the record of the task with ctx.
-func Adopt(ctx context.Context, run string) {
+func Adopt(ctx context.Context, run string, used toolset.Usage) {
 	if b, ok := ctx.Value(besideKey{}).(*beside); ok {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.adopted = append(b.adopted, run)
+		addUsage(&b.recorded, used)
+	}
+}
+
+// Inside notes what a run in the task with ctx has used, which its own records say. Runs of [Leave]
+// are not counted by the task.
+func Inside(ctx context.Context, run string, used toolset.Usage) {
+	if b, ok := ctx.Value(besideKey{}).(*beside); ok {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !slices.Contains(b.left, run) {
+			addUsage(&b.recorded, used)
+		}
+	}
+}
+
+// besides returns what a task has used that no run in it has recorded.
+func (b *beside) besides(used toolset.Usage) toolset.Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	in := &b.recorded
+	return toolset.Usage{
+		Requests:  max(used.Requests-in.Requests, 0),
+		ToolCalls: max(used.ToolCalls-in.ToolCalls, 0),
+		Usage: model.Usage{
+			InputTokens:      max(used.InputTokens-in.InputTokens, 0),
+			OutputTokens:     max(used.OutputTokens-in.OutputTokens, 0),
+			CacheReadTokens:  max(used.CacheReadTokens-in.CacheReadTokens, 0),
+			CacheWriteTokens: max(used.CacheWriteTokens-in.CacheWriteTokens, 0),
+			ReasoningTokens:  max(used.ReasoningTokens-in.ReasoningTokens, 0),
+		},
+		Cost:     max(math.Round((used.Cost-in.Cost)*1e9)/1e9, 0),
+		Unpriced: max(used.Unpriced-in.Unpriced, 0),
 	}
 }
 

@@ -21,18 +21,21 @@ func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Tas
 		c := &task.Checks[i]
 		c.Own = c.Own && j.ownCheck(c.Call) == nil && !j.isValid(c.Call)
 	}
-	if worker.Do(ctx, &task, l, done); !done.Settle(ctx, &task) {
-		return
-	}
+	worker.Do(ctx, &task, l, done)
 	var used *toolset.Usage // by all of the checks
 	if done.Used != nil {
 		used = usedOf(done.Used)
+	}
+	if !done.Settle(ctx, &task) {
+		done.Used = used
+		return
 	}
 	for i := range t.Checks {
 		if !t.Checks[i].Own || done.Checked != nil && done.Checked[i].Return != nil && !done.Checked[i].Own {
 			continue // its arguments cannot be decoded
 		}
 		if done.Checked != nil && done.Checked[i].Err != nil {
+			done.Used = used // unless a record has it
 			return
 		}
 		known := j.ownCheck(t.Checks[i].Call)

@@ -27,7 +27,7 @@ const (
 	opAsk     = "ask"   // that a call needs approval
 	opApprove = "approve"
 	opOutput  = "output"
-	opLost    = "lost" // the usage of a task that was cut off: see Journal.KeepLost
+	opLost    = "lost" // what a task without a result has used
 )
 
 var ops = [...]string{engine.OpModel: opModel, engine.OpTool: opTool, engine.OpOutput: opOutput, engine.OpApprove: opApprove, engine.OpInbox: opInbox}

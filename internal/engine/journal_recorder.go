@@ -6,9 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/agent/model"
 )
 
 // recorder is a worker that records results before it returns them.
@@ -20,21 +21,34 @@ type recorder struct {
 // Do implements [engine.Worker].
 func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j := w.journal
+	var b beside
+	ctx = context.WithValue(ctx, besideKey{}, &b)
+	over := false
+	failed := func(c engine.Checked) bool { return c.Err != nil }
+	defer func() {
+		if !over || done.Err != nil || slices.ContainsFunc(done.Checked, failed) {
+			j.lose(ctx, t, &b, done) // also if the goroutine ends
+		}
+	}()
 	switch t.Op { // these are done on the run's goroutine
 	case engine.OpPrepare:
 		j.prepare(ctx, w.worker, t, l, done)
-		return
 	case engine.OpCheck:
 		j.check(ctx, w.worker, t, l, done)
-		return
 	case engine.OpPreview:
 		j.preview(ctx, w.worker, t, l, done)
+	default:
+		over = w.do(ctx, t, l, done, &b)
 		return
 	}
-	var b beside
-	if t.Op == engine.OpTool {
-		ctx = context.WithValue(ctx, besideKey{}, &b)
-	}
+	over = true
+}
+
+// do does a task that has a record of its own. It reports whether there is one.
+func (w *recorder) do(
+	ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done, b *beside,
+) bool {
+	j := w.journal
 	w.worker.Do(ctx, t, l, done)
 	j.mu.Lock()
 	f := j.live[t]
@@ -43,8 +57,8 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	done.At = engine.TimeOf(now())
 	used := done.Used
 	if !told(t, done) || !done.Settle(ctx, t) {
-		j.lose(ctx, f, done, used)
-		return
+		done.Used = used
+		return false
 	}
 	f.record.At = done.At.Time()
 	b.take(&f.record)
@@ -55,19 +69,28 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 			j.unread, j.unreadAtEnd = done.Inbox, t.AtEnd
 		}
 		*done = engine.Done{Err: err}
-		return
+		return false
 	}
 	*done = *recorded
+	return true
 }
 
-// lose records the usage of a task without a result.
-func (j *Journal) lose(ctx context.Context, f *journaled, done *engine.Done, used *toolset.Usage) {
-	if !j.keepLost || used == nil || *used == (toolset.Usage{}) {
+// lose records what a task has used that has no result. A request that failed and used nothing is
+// not recorded, so that a provider that is down does not use up the limits of a run that is resumed.
+func (j *Journal) lose(ctx context.Context, t *engine.Task, b *beside, done *engine.Done) {
+	if done.Used == nil {
 		return
 	}
-	r := &f.record
-	lost := &record{Op: opLost, Step: r.Step, Call: r.Call, At: done.At.Time(), Used: used}
-	if _, err := j.write(ctx, lost); err != nil && done.Err == nil {
+	lost := b.besides(*done.Used)
+	paid := lost.Usage != (model.Usage{}) || lost.Cost != 0 || lost.Unpriced != 0
+	if !paid && !(j.keepLost && lost.Requests > 0) {
+		return
+	}
+	r := &record{Op: opLost, Step: t.Info.Step, At: now(), Used: &lost}
+	if t.Call != nil {
+		r.Call = t.Call.ID
+	}
+	if _, err := j.write(ctx, r); err != nil && done.Err == nil {
 		done.Err = err
 	}
 }

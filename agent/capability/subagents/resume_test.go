@@ -247,3 +247,37 @@ func TestCancelledAgentStaysCancelled(t *testing.T) {
 	require.Contains(t, texts[len(texts)-1], "Unknown handle scout-1")
 	require.Equal(t, 4+3, res.Usage.Requests, "with the one that was cut off")
 }
+
+// TestAgentInsideABackgroundThatFailsIsCountedOnce: an agent in the background fails in a call that ran
+// an agent, which has records of its own.
+func TestAgentInsideABackgroundThatFailsIsCountedOnce(t *testing.T) {
+	var runs journal.Memory
+	play := func(outer, inner, deep model.Model, failed func()) (*agent.Result[string], error) {
+		digger := agent.Must(agent.New(agent.Config[none, string]{Name: "digger", Model: deep}))
+		dig := toolset.Func("dig", "Dig.", func(ctx context.Context, run *toolset.RunContext[none], _ none) (string, error) {
+			_, err := digger.Run(ctx, none{}, "dig", agent.Within(run))
+			return "", errors.Join(err, errors.New("the spade broke"))
+		})
+		scout := agent.Must(agent.New(agent.Config[none, string]{Name: "scout", Model: inner, Tools: []*toolset.Tool[none]{dig},
+			Observer: &agent.Observer{End: func(agent.Event) { failed() }}}))
+		a := agent.Must(agent.New(agent.Config[none, string]{Model: outer, Capabilities: []agent.Capability[none]{
+			subagents.New(subagents.Options[none]{Agents: []sub{subagents.Of("scout", "Scouts.", scout, func(n none) none { return n })}}),
+		}}))
+		return a.Run(t.Context(), none{}, "go", agent.WithJournal(&runs), agent.WithRunID("r"))
+	}
+	over := make(chan struct{})
+	asked := 0
+	outer := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		if asked++; asked == 1 {
+			return model.Response(model.ToolCall("1", "delegate", `{"agent":"scout","task":"look","background":true}`)), nil
+		}
+		<-over
+		return model.Response(model.Text("done")), nil
+	})
+	res, err := play(outer, modeltest.Script(modeltest.Say(model.ToolCall("x", "dig", `{}`))), modeltest.Script(modeltest.SayText("dug")), func() { close(over) })
+	require.NoError(t, err)
+	require.Equal(t, 2+1+1, res.Usage.Requests)
+	again, err := play(modeltest.Script(), modeltest.Script(), modeltest.Script(), func() {})
+	require.NoError(t, err)
+	require.Equal(t, res.Usage, again.Usage)
+}
