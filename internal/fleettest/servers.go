@@ -77,6 +77,7 @@ func (s *servers) kill(i int) {
 func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	s.start(0)
 	s.start(1)
+	s.t.Cleanup(s.stop) // also of a test that fails
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -99,12 +100,19 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	<-stopped
 }
 
+// stop kills the servers that run.
+func (s *servers) stop() {
+	for _, cmd := range s.cmds {
+		if cmd != nil && cmd.Process != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+}
+
 // end ends the servers. It returns the marks, each of which was made under one key.
 func (s *servers) end() map[string]map[string]bool {
-	for i := range s.cmds {
-		_ = s.cmds[i].Process.Kill()
-		_ = s.cmds[i].Wait()
-	}
+	s.stop()
 	http.DefaultClient.CloseIdleConnections()
 	marks, err := readMarks(s.marks())
 	require.NoError(s.t, err)

@@ -5,6 +5,7 @@ package host
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,7 +34,7 @@ func (e *AnswerError) Error() string {
 }
 
 // match returns the open question that an answer is for, and the answer with choices turned into decisions.
-func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
+func (s *Session) match(ctx context.Context, id, by string, a Answer) (*question, Answer, error) {
 	if set := a.count(); set != 1 {
 		return nil, a, &AnswerError{id, fmt.Sprintf("it has %d of Choice, Decision, Reply and Result: set exactly one", set)}
 	}
@@ -41,7 +42,7 @@ func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
 	q := s.questions[id]
 	s.mu.Unlock()
 	if q == nil {
-		q = s.followed(id)
+		q = s.followed(ctx, id)
 	}
 	switch {
 	case q == nil:

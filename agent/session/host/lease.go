@@ -254,17 +254,14 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 		last := s.writes == 0
 		s.mu.Unlock()
 		if last && s.host.kept {
-			_ = s.enter(context.Background())
-			s.let(context.Background())
-			<-s.changing
+			s.part(ctx)
 		}
 		s.rest()
 	}, nil
 }
 
-// look is like use, but only reads: whoever has the lease. The conversation has at least what
-// the store
-// had when look was called.
+// look is like use, but only reads: whoever has the lease. The conversation has at least what the
+// store had when look was called.
 func (s *Session) look(ctx context.Context) (c *conversation, done func(), err error) {
 	c, done, f, head, err := s.lookNow(ctx)
 	if err == nil && f != nil {
@@ -275,9 +272,8 @@ func (s *Session) look(ctx context.Context) (c *conversation, done func(), err e
 	return c, done, err
 }
 
-// lookNow is like look, and does not wait: it returns what feeds the conversation, nil if
-// nothing does,
-// and up to which entry.
+// lookNow is like look, and does not wait: it returns what feeds the conversation, nil if nothing
+// does, and up to which entry.
 func (s *Session) lookNow(ctx context.Context) (
 	c *conversation, done func(), f *feed, head int64, err error,
 ) {
@@ -314,6 +310,24 @@ func (s *Session) lookNow(ctx context.Context) (
 	}, s.conversation.feed, head, nil
 }
 
+// part gives the lease back if nothing here writes to the session. In an outage of the store that goes
+// on after ctx has ended.
+func (s *Session) part(ctx context.Context) {
+	late, stop := lingering(ctx)
+	over := make(chan struct{})
+	s.host.beside(func() {
+		defer close(over)
+		defer stop()
+		_ = s.enter(context.Background())
+		s.let(late)
+		<-s.changing
+	})
+	select {
+	case <-over:
+	case <-late.Done():
+	}
+}
+
 // let gives the lease back if nothing here writes to the session. The caller holds changing.
 func (s *Session) let(ctx context.Context) {
 	s.mu.Lock()
@@ -322,18 +336,21 @@ func (s *Session) let(ctx context.Context) {
 	if busy || s.w == nil || !s.host.kept {
 		return
 	}
-	ctx = context.WithoutCancel(ctx)
+	late, stop := lingering(ctx)
+	defer stop()
 	w := s.w
 	s.w = nil
-	saved := s.saveRules(ctx, w)
+	saved := s.saveRules(late, w)
 	if c := s.conversation; c != nil {
-		_, _ = w.Append(ctx) // of nothing: after an append that has failed, the head is not known
-		c.head = w.Head()
+		_, _ = w.Append(late) // of nothing: after an append that has failed, the head is not known
+		if late.Err() == nil {
+			c.head = w.Head()
+		}
 	}
-	if s.unended.Load() {
+	if s.unended.Load() || late.Err() != nil {
 		s.forgetConversation(errDropped)
 	}
-	err := errors.Join(saved, s.giveBack(ctx, w))
+	err := errors.Join(saved, s.giveBack(late, w))
 	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
 		s.forgetConversation(errDropped)
 	} else if err != nil {
@@ -359,15 +376,16 @@ func (s *Session) regain(ctx context.Context, ask bool) error {
 // yield gives the session back when it is closed. An empty one is removed unless another process
 // has used it, which the store knows. The caller holds changing.
 func (s *Session) yield(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
+	late, stop := lingering(ctx)
+	defer stop()
 	if s.w == nil && s.host.kept {
 		s.mu.Lock()
 		changed := s.policyText() != s.rules
 		s.mu.Unlock()
 		if !changed {
-			return s.removeEmpty(ctx)
+			return s.removeEmpty(late)
 		}
-		if err := s.acquire(ctx); err != nil {
+		if err := s.acquire(late); err != nil {
 			return elsewhere(err)
 		}
 	}
@@ -376,8 +394,8 @@ func (s *Session) yield(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	saved := s.saveRules(ctx, w)
-	err := s.giveBack(ctx, w)
+	saved := s.saveRules(late, w)
+	err := s.giveBack(late, w)
 	if errors.Is(err, session.ErrLeaseLost) || errors.Is(err, session.ErrNotFound) {
 		return nil // it is somebody else's, or gone, and so is what is known of it here
 	}
@@ -385,10 +403,10 @@ func (s *Session) yield(ctx context.Context) error {
 	if !s.host.kept {
 		return errors.Join(err, s.host.remove(ctx, s.id))
 	}
-	if w.Head() > 0 {
+	if late.Err() != nil || w.Head() > 0 {
 		return err
 	}
-	return errors.Join(err, s.removeEmpty(ctx))
+	return errors.Join(err, s.removeEmpty(late))
 }
 
 // elsewhere leaves out that the session is somebody else's, or gone.
@@ -410,7 +428,9 @@ func (s *Session) removeEmpty(ctx context.Context) error {
 
 // updateHeld changes the session's values for the holder of a lease. A lease that was lost changes nothing.
 func (s *Session) updateHeld(ctx context.Context, w *session.Writer, c session.Change) error {
-	if _, err := w.Append(context.WithoutCancel(ctx)); err != nil { // of nothing
+	late, stop := lingering(ctx)
+	defer stop()
+	if _, err := w.Append(late); err != nil { // of nothing
 		return err
 	}
 	return s.update(ctx, c)

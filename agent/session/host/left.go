@@ -91,7 +91,7 @@ var questionPrefix = strings.TrimSuffix(transcript.PendingID("", ""), "/pending/
 // has not asked again yet, unless ctx says that none is: see nothingCut.
 func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string, a Answer) (*question, Answer, error) {
 	for end := time.Now().Add(leaving / 6); ; {
-		q, b, err := s.match(id, by, a)
+		q, b, err := s.match(ctx, id, by, a)
 		if !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
 			return q, b, err
 		}
@@ -114,7 +114,7 @@ func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string,
 func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) error {
 	for end := time.Now().Add(leaving / 6); ; {
 		e := s.shownQuestion(ctx, id) // which reads the conversation, if that was forgotten
-		_, _, err := s.match(id, by, a)
+		_, _, err := s.match(ctx, id, by, a)
 		if e != nil || !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
 			return err
 		}

@@ -75,6 +75,23 @@ func (h *Host) reaching(ctx context.Context, do func() error) error {
 	}
 }
 
+// lingering returns a context that ends a moment after ctx does: for what is better done, but must not
+// wait for the end of an outage when the caller does not. One that does already stays.
+func lingering(ctx context.Context) (late context.Context, stop func()) {
+	if ctx.Value(lingers{}) != nil {
+		return ctx, func() {}
+	}
+	late, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), lingers{}, true))
+	ended := context.AfterFunc(ctx, func() { time.AfterFunc(lag, func() { cancel(context.Cause(ctx)) }) })
+	return late, func() {
+		ended()
+		cancel(nil)
+	}
+}
+
+// lingers marks a context that lingering has made.
+type lingers struct{}
+
 // patient is the store of the writer of a session: what a turn records waits for the end of an
 // outage. If that is too long, the turn is left, and the writer refuses the rest of it.
 type patient struct {
@@ -188,13 +205,41 @@ func (s *Session) leave(cause error) {
 // giveBack gives the session back. If its turn may have no end, an item in the inbox has a process
 // that serves the store resume it: a session that was given back is not found otherwise. If the item
 // cannot be put, that is done when the store can be reached. Until then the session stays with this
-// process, and is found if that ends. The caller holds changing.
+// process, and is found if that ends. An append that waits for the end of an outage comes first: if ctx
+// ends before, all of that is done later. The caller holds changing.
 func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
-	ctx = context.WithoutCancel(ctx)
-	if _, ok := s.host.runner.(native); !ok || !s.unended.Load() || w.Lost() {
-		return w.Close(ctx)
+	late, stop := lingering(ctx)
+	_, here := s.host.runner.(native)
+	left := here && s.unended.Load() && !w.Lost()
+	var stopped *string
+	if left {
+		stopped = s.stopped.Swap(nil)
 	}
-	stopped := s.stopped.Swap(nil)
+	given := make(chan error, 1)
+	s.host.beside(func() {
+		defer stop()
+		if ctx := context.WithoutCancel(ctx); left {
+			given <- s.giveBackCut(ctx, w, stopped)
+		} else {
+			given <- w.Close(ctx)
+		}
+	})
+	select {
+	case err := <-given:
+		return err
+	case <-late.Done():
+	}
+	select {
+	case err := <-given: // which has ended the context
+		return err
+	default:
+		return context.Cause(late)
+	}
+}
+
+// giveBackCut is giveBack, for a session whose turn may have no end. stopped is the turn if a person
+// has stopped it.
+func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, stopped *string) error {
 	tell := func() error {
 		// A turn that is resumed moves the head, and the next item has another id.
 		i := session.Item{ID: fmt.Sprint("continue-", w.Head()), Kind: session.ItemContinue, By: s.host.holder}
@@ -235,6 +280,22 @@ func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
 		}
 		return i.Kind == session.ItemContinue && json.Unmarshal(i.Data, &data) == nil && data.Stopped == turn
 	}), err
+}
+
+// beside does something on a goroutine that Close waits for, or at once if the host is closed.
+func (h *Host) beside(do func()) {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		do()
+		return
+	}
+	h.attending.Add(1)
+	h.mu.Unlock()
+	go func() {
+		defer h.attending.Done()
+		do()
+	}()
 }
 
 // owe does something again and again until the store can be reached, or the host is closed.

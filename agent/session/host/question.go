@@ -120,7 +120,9 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 // CheckAnswer returns the error that [Session.Decide] would return for an answer now, without answering. Surfaces use it
 // if several answers are to be accepted together or not at all.
 func (s *Session) CheckAnswer(id string, a Answer) error {
-	q, _, err := s.match(id, "", a)
+	ctx, cancel := context.WithTimeout(context.Background(), lag)
+	defer cancel()
+	q, _, err := s.match(ctx, id, "", a)
 	if err == nil && q.taken() != nil {
 		err = fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}

@@ -79,8 +79,8 @@ func (s *Session) shownQuestion(ctx context.Context, id string) *view.Entity {
 
 // followed returns the open question of a session that another process has, as it is shown here. It
 // is nil if this process asks the questions.
-func (s *Session) followed(id string) *question {
-	if s.enter(context.Background()) != nil {
+func (s *Session) followed(ctx context.Context, id string) *question {
+	if s.enter(ctx) != nil {
 		return nil
 	}
 	c := s.conversation

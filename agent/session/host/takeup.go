@@ -132,11 +132,9 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 		s.writes--
 		last := s.writes == 0
 		s.mu.Unlock()
-		_ = s.enter(context.Background())
 		if last {
-			s.let(context.Background())
+			s.part(ctx)
 		}
-		<-s.changing
 		s.rest()
 	}, nil
 }
