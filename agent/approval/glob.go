@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/protect"
 )
 
 // pattern is a pattern of paths, taken apart.
@@ -14,14 +16,23 @@ type pattern struct {
 	elements []string
 }
 
-// patternOf takes a pattern apart: as it is, and in lower case.
-func patternOf(text string) (plain, folded pattern) {
-	absolute, lower := isAbsolute(text), strings.ToLower(text)
+// patternOf takes a pattern apart: as it is, and folded.
+func patternOf(text string) (plain, anyCase pattern) {
+	absolute, lower := isAbsolute(text), folded(text)
 	return pattern{absolute, strings.Split(text, "/")}, pattern{absolute, strings.Split(lower, "/")}
 }
 
-// fitsPath reports whether a path fits a pattern. fold makes upper and lower case the same, or
-// leaves them.
+// folded returns the path that all names of one file have in common, where a file system ignores
+// case, some characters, or what is at the end of a name.
+func folded(name string) string {
+	elements := strings.Split(name, "/")
+	for i, e := range elements {
+		elements[i] = protect.Fold(e)
+	}
+	return strings.Join(elements, "/")
+}
+
+// fitsPath reports whether a path fits a pattern. fold is set if both are folded.
 func fitsPath(c *call, p pattern, name string, fold bool) bool {
 	return relatives(c, p, name, fold, glob)
 }
@@ -41,13 +52,12 @@ func relatives(
 	})
 }
 
-// prefixes returns the session's directories, each with a slash at its end, in lower case with fold
-// set.
+// prefixes returns the session's directories, each with a slash at its end, folded with fold set.
 func (c *call) prefixes(fold bool) []string {
 	if c.rooted == nil {
 		for _, root := range c.roots {
 			c.rooted = append(c.rooted, strings.TrimSuffix(slashed(root), "/")+"/")
-			c.folded = append(c.folded, strings.ToLower(c.rooted[len(c.rooted)-1]))
+			c.folded = append(c.folded, folded(c.rooted[len(c.rooted)-1]))
 		}
 	}
 	if fold {

@@ -160,12 +160,12 @@ func (c *call) ofServer(pattern string) bool {
 // about. A command may change or read the files that its words name.
 func forbidsPath(c *call, p pattern, paths []string) fit {
 	for _, name := range paths {
-		if fitsPath(c, p, strings.TrimSuffix(strings.ToLower(name), "/"), true) {
+		if fitsPath(c, p, strings.TrimSuffix(folded(name), "/"), true) {
 			return yes
 		}
 	}
 	for _, name := range paths {
-		if contains(c, p, strings.ToLower(name)) {
+		if contains(c, p, folded(name)) {
 			return perhaps
 		}
 	}
@@ -180,7 +180,7 @@ func forbidsPath(c *call, p pattern, paths []string) fit {
 	return no
 }
 
-// named returns the paths that words of unknown effects may name, in lower case.
+// named returns the paths that words of unknown effects may name, folded.
 func (c *call) named() []string {
 	if c.names == nil {
 		c.names = []string{}
@@ -189,7 +189,7 @@ func (c *call) named() []string {
 				continue
 			}
 			for _, name := range command.Named(*e) {
-				c.names = append(c.names, strings.ToLower(c.placed(name)))
+				c.names = append(c.names, folded(c.placed(name)))
 				c.note(c.names[len(c.names)-1])
 			}
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/ponte-go/ponte/toolset/command"
 )
 
-// note keeps a path, in lower case, of which a part is only known when the command runs.
+// note keeps a path, folded, of which a part is only known when the command runs.
 func (c *call) note(name string) {
 	if strings.Contains(name, command.Computed) {
-		c.partial = append(c.partial, strings.ToLower(name))
+		c.partial = append(c.partial, folded(name))
 	}
 }
 

@@ -26,6 +26,11 @@ var hidings = []struct {
 	{"", "$'%s'", true}, {"", "{%s,x}", true}, {"", "{x,%s}", true}, {"", "@(%s)", true}, {"", "\"\"'%s'\"\"", true},
 	{"", "$[n]", false}, {"", "${f}", false}, {"", "\"$f\"", false}, {"", "$(cat n)", false}, {"", "`cat n`", false}, {"", "\"$(cat n)\"", false}, {"read f <n; ", "${f}", false}, {"f=$(cat n); ", "${f}", false}, {"f=$(cat n); g=$f; ", "${g}", false}, {". ./n; ", "${f}", false},
 	{"mapfile f <n; ", "${f[0]}", false}, {"f=x; read f <n; ", "${f}", false}, {"g() { ", "${1}", false}, {"", "${1}", false}, {"", "$((n))", false}, {"", "${f:-$(cat n)}", false}, {"", "${f%%x}", false}, {"", "${f:1:9}", false}, {"", "${!f}", false}, {"", "+(?)", false}, {"", "{a..z}", false}, {"f=n; ", "$(<$f)", false},
+	{"f=x; export \"f=%s\"; ", "${f}", true}, {"f=x; readonly 'f=%s'; ", "${f}", true}, {"f=x; export f\\=%s; ", "${f}", true}, {"f=x; n=f=%s; export $n; ", "${f}", true}, {"f=x; n=f; export $n=%s; ", "${f}", true}, {"f=x; export -- x \"f=%s\"; ", "${f}", true}, {"f=; export f+=%s; ", "${f}", true},
+	{"f=x; command export f=%s; ", "${f}", true}, {"f=x; builtin declare f=%s; ", "${f}", true}, {"f=x; command -p export f=%s; ", "${f}", true}, {"f=x; declare -g \"f=%s\"; ", "${f}", true}, {"a=(x); f=x; declare \"f=%s\"; ", "${f}", true}, {"a=(x); f=x; export 'f=%s'; ", "${f}", true}, {"f=x; trap 'f=%s' DEBUG; ", "${f}", true}, {"f=x; alias g='f=%s'; g; ", "${f}", true},
+	{"g=%s; f=g; ", "${!f}", true}, {"g=%s; declare -n f=g; ", "${f}", true}, {"a=(x); g=%s; typeset -n f=g; ", "${f}", true},
+	{"f=x; export \"f=$(cat n)\"; ", "${f}", false}, {"f=x; export \"$(cat n)\"; ", "${f}", false}, {"f=x; export $(cat n); ", "${f}", false}, {"f=x; command read f <n; ", "${f}", false}, {"f=x; command -p read f <n; ", "${f}", false}, {"f=x; builtin read f <n; ", "${f}", false}, {"f=x; command . ./n; ", "${f}", false},
+	{"f=x; printf -vf %%s \"$(cat n)\"; ", "${f}", false}, {"f=x; command printf -v f %%s \"$(cat n)\"; ", "${f}", false}, {"f=x; a=read; command $a f <n; ", "${f}", false}, {"f=x; declare -x \"f=$(cat n)\"; ", "${f}", false},
 	{"eval \"$(cat n)\"; ", "${f}", false}, {"f=$((1)); ", "${f^}", false}, {"printf -v f %%s \"$(cat n)\"; ", "${f}", false}, {"for f in $(cat n); do :; done; ", "${f}", false}, {"while read f; do :; done <n; ", "${f}", false}, {"set -- \"$(cat n)\"; ", "${1}", false},
 }
 

@@ -60,6 +60,7 @@ func staleAnswers(s *suite) {
 	fork := asked{session: strings.Split(strings.SplitN(text, `"id":"`, 2)[1], `"`)[0], digest: one.digest, call: one.call, message: one.message}
 	before = b.paid()
 	w.send("ada", "POST", at(fork.session, question), args{"digest": one.digest, "choice": "allow_once"})
+	w.interrupt("ada", fork.session, nil) // which follows the turn to its end
 	s.attack(len(w.open("ada", "forked")) == 1 && b.paid() <= before+1, "an answer in a fork answers the session, paid %d times", b.paid()-before)
 	w.everywhere("in the fork again", "ada", fork.session, fork, question)
 	status, text = w.send("ada", "POST", "/api/sessions/"+url.PathEscape(one.session)+"/rewind", args{"before": strings.Replace(one.message, "answer:", "prompt:", 1)})

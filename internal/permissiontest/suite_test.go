@@ -38,6 +38,7 @@ var groups = []group{
 	{"other names", names, 1500},
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
+	{"other spellings", otherSpellings, 1200},
 	{"tables", tables, 590},
 	{"races", races, 15},
 	{"argv", arguments, 40},

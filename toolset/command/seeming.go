@@ -62,6 +62,8 @@ func (v *variables) parts(parts []syntax.WordPart) []string {
 			next = []string{text}
 			if rest, ok := strings.CutPrefix(text, "~+/"); ok && i == 0 { // the working directory
 				next = append(next, "./"+rest)
+			} else if dir, rest, ok := strings.Cut(text, "/"); ok && i == 0 && isVisited(dir) {
+				next = append(next, Computed+"/"+rest)
 			}
 			if before, ok := strings.CutSuffix(text, "$"); ok && i+1 < len(parts) {
 				next = append(next, before+Computed) // as in $[1+1], which is for some shells only
@@ -94,6 +96,13 @@ func (v *variables) parts(parts []syntax.WordPart) []string {
 		all = joined(all, next)
 	}
 	return all
+}
+
+// isVisited reports whether a text stands for a directory that the shell was in, as "~-" and "~2" do.
+func isVisited(text string) bool {
+	digits, tilde := strings.CutPrefix(text, "~")
+	number := strings.TrimLeft(digits, "+-")
+	return tilde && digits != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // computed reports whether a shell works out a part of a word.

@@ -17,8 +17,12 @@ type variables struct {
 	rebound bool
 }
 
-// Programs that set variables to what they read.
-var binders = strings.Fields("read mapfile readarray getopts eval source . let unset")
+// Programs that set variables to what they read or run, and programs that set those which their
+// arguments name.
+var (
+	binders   = strings.Fields("read mapfile readarray getopts eval source . let unset trap alias")
+	declarers = strings.Fields("export readonly declare typeset local")
+)
 
 // Variables with directories that are not part of a project. They are taken for nothing.
 var homes = strings.Fields("HOME PWD OLDPWD TMPDIR")
@@ -62,28 +66,70 @@ func (v *variables) collect(file *syntax.File) {
 					v.add(n.Name.Value, Computed)
 				}
 			case *syntax.CallExpr:
-				if len(n.Args) > 0 {
-					v.binds(n.Args)
-				}
+				v.binds(n.Args)
 			}
 			return true
 		})
 	}
 }
 
+// binds notes the variables that a program of the shell itself sets.
 func (v *variables) binds(args []*syntax.Word) {
-	for _, program := range v.seemings(args[0]) {
-		if name, value, ok := strings.Cut(program, "+="); ok { // a program, to some shells
-			v.extend(name, value)
+	for i, w := range args {
+		goesOn := false // with the program that this one runs
+		for _, program := range v.words(w) {
+			v.setBy(program, args[i+1:])
+			program = path.Base(program)
+			goesOn = goesOn || program == "command" || program == "builtin" ||
+				i > 0 && strings.HasPrefix(program, "-")
 		}
-		program = path.Base(program)
-		v.rebound = v.rebound || slices.Contains(binders, program) ||
-			program == "printf" && len(args) > 1 && slices.Contains(v.seemings(args[1]), "-v")
+		if !goesOn {
+			break
+		}
+	}
+}
+
+// setBy notes the variables that one program sets.
+func (v *variables) setBy(program string, args []*syntax.Word) {
+	if name, value, ok := strings.Cut(program, "+="); ok { // a program, to some shells
+		v.extend(name, value)
+	}
+	program = path.Base(program)
+	v.rebound = v.rebound || slices.Contains(binders, program)
+	declares := slices.Contains(declarers, program)
+	for _, w := range args {
+		for _, word := range v.words(w) {
+			if declares {
+				v.declare(word)
+			} else if program == "printf" && strings.HasPrefix(word, "-v") {
+				v.rebound = true
+			}
+		}
+	}
+}
+
+// declare notes what an argument of a program such as export does.
+func (v *variables) declare(word string) {
+	name, value, sets := strings.Cut(word, "=")
+	switch {
+	case strings.Contains(name, Computed), name == tooMany:
+		v.rebound = true
+	case strings.HasPrefix(name, "-"):
+		v.rebound = v.rebound || strings.Contains(name, "n") // names of other variables
+	case sets && strings.Contains(value, Computed): // the word itself is looked at, too
+		v.add(strings.TrimSuffix(name, "+"), Computed)
+	case sets && strings.HasSuffix(name, "+"):
+		v.extend(strings.TrimSuffix(name, "+"), value)
+	case sets:
+		v.add(name, value)
 	}
 }
 
 func (v *variables) assign(a *syntax.Assign) {
-	if a.Name == nil {
+	if a.Name == nil { // an argument of declare
+		for _, word := range v.assigned(a) {
+			v.declare(word)
+		}
 		return
 	}
 	name := a.Name.Value
