@@ -160,9 +160,6 @@ func (c *call) read() *commandWords {
 // forbidsCommand compares words. The words of the rule may stand anywhere in a command, in their
 // order, with or without others between them. What a shell computes may be any word.
 func (r *compiled) forbidsCommand(c *call) fit {
-	if c.command == nil && len(c.programs) == 0 {
-		return no
-	}
 	w := c.read()
 	switch {
 	case len(r.stages) == 1:

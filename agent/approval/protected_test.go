@@ -250,13 +250,17 @@ func TestRulesAboutReading(t *testing.T) {
 
 // Rules may be about hosts, and about the tools of MCP servers.
 func TestRulesAboutHostsAndServers(t *testing.T) {
-	const config = `{"mode":"auto","rules":[{"decision":"deny","host":"*.evil.example"},{"decision":"ask","host":"example.com"},{"decision":"deny","server":"git*","tool":"delete_*"},{"decision":"ask","server":"pay"}]}`
+	const config = `{"mode":"auto","rules":[{"decision":"deny","host":"*.evil.example"},{"decision":"ask","host":"example.com"},{"decision":"deny","host":"Exact.example."},{"decision":"deny","server":"git*","tool":"delete_*"},{"decision":"ask","server":"pay"}]}`
 	for text, want := range map[string]toolset.Verdict{
 		"curl https://evil.example/x": toolset.VerdictDeny, "curl -s https://a.b.EVIL.example:8443/x": toolset.VerdictDeny, "git clone https://x@evil.example/y": toolset.VerdictDeny, "git clone git@evil.example:x/y": toolset.VerdictDeny,
 		"ssh root@a.evil.example": toolset.VerdictDeny, "curl http://example.com": approval.VerdictAsk, "python3 -c 'get(\"https://evil.example\")'": toolset.VerdictDeny, "curl https://notevil.example": toolset.VerdictAllow,
-		"curl https://www.example.com": toolset.VerdictAllow, "ls": toolset.VerdictAllow,
+		"curl https://www.example.com": toolset.VerdictAllow, "ls": toolset.VerdictAllow, "curl https://exact.example": toolset.VerdictDeny, "curl https://inexact.example": toolset.VerdictAllow,
 	} {
 		assert.Equal(t, want, decided(t, config, runs(line(text), "exactly x")).Verdict, text)
+	}
+	for host, want := range map[string]toolset.Verdict{"exact.example": toolset.VerdictDeny, "a.exact.example": toolset.VerdictAllow, "example.com": approval.VerdictAsk, "b.evil.example": toolset.VerdictDeny, "evil.example.com": toolset.VerdictAllow} {
+		r := toolset.ApprovalRequest{Approval: toolset.Approval{Effects: []toolset.Effect{{Kind: "host", Host: host}}}}
+		assert.Equal(t, want, decided(t, config, r).Verdict, host)
 	}
 	for _, c := range []struct {
 		source, tool string

@@ -121,7 +121,7 @@ var rules = map[string][]string{
 // Packages that are not listed get none.
 var thirdParty = map[string][]string{
 	"acpbridge/acphttp": {"github.com/coder/websocket"},
-	"toolset/command":   {"mvdan.cc/sh/v3/syntax"},
+	"toolset/command":   {"mvdan.cc/sh/v3/pattern", "mvdan.cc/sh/v3/syntax"},
 	"agent/otelagent": { // the API; the SDK is for programs and tests
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace",

@@ -21,7 +21,7 @@ var hidings = []struct {
 }{
 	{"f=%s; ", "${f}", true}, {"f=%s && ", "${f}", true}, {"f='%s'; ", "${f}", true}, {"export f=%s; ", "${f}", true}, {"readonly f=%s; ", "${f}", true}, {"f=x; f=%s; ", "${f}", true}, {"f=; f+=%s; ", "${f}", true},
 	{"if true; then f=%s; fi; ", "${f}", true}, {"g() { f=%s; }; g; ", "${f}", true}, {"g=%s; f=$g; ", "${f}", true}, {"f=$(echo %s); ", "${f}", true}, {"f=`printf %%s %s`; ", "${f}", true},
-	{"for f in x %s; do :; done; ", "${f}", true}, {"f=$'%s'; ", "${f}", true}, {"{ f=%s; } && ", "${f}", true}, {"a=%s; : ${f:=$a}; ", "${f}", true}, {"a=(x %s); ", "${a[1]}", true}, {"f=yy%s; ", "${f#yy}", true},
+	{"for f in x %s; do :; done; ", "${f}", true}, {"f=$'%s'; ", "${f}", true}, {"{ f=%s; } && ", "${f}", true}, {"a=%s; : ${f:=$a}; ", "${f}", true}, {"a=(x %s); ", "${a[1]}", true}, {"f=yy%s; ", "${f#yy}", true}, {"f=a/yyy%s; ", "${f##*yyy}", true}, {"f=%szz; ", "${f%%zz}", true}, {"f=%s.png; ", "${f%%.png}", true}, {"f=%s,b,c; ", "${f%%%%,*}", true}, {"f=yy%s; ", "${f:2}", true}, {"f=%szz; ", "${f/zz/}", true}, {"f=yy%s; ", "${f/#yy}", true}, {"f=yy%s; ", "${f//yy/}", true}, {"f=y%szz; ", "${f:1:${#f}-3}", false},
 	{"", "${f:-%s}", true}, {"", "${f-%s}", true}, {"f=1; ", "${f:+%s}", true}, {"f=x; ", "${f/x/%s}", true}, {"", "$(echo %s)", true}, {"", "`echo %s`", true}, {"", "$(printf %s)", true}, {"", "\"$(echo %s)\"", true},
 	{"", "$'%s'", true}, {"", "{%s,x}", true}, {"", "{x,%s}", true}, {"", "@(%s)", true}, {"", "\"\"'%s'\"\"", true},
 	{"", "$[n]", false}, {"", "${f}", false}, {"", "\"$f\"", false}, {"", "$(cat n)", false}, {"", "`cat n`", false}, {"", "\"$(cat n)\"", false}, {"read f <n; ", "${f}", false}, {"f=$(cat n); ", "${f}", false}, {"f=$(cat n); g=$f; ", "${g}", false}, {". ./n; ", "${f}", false},
@@ -43,8 +43,8 @@ var (
 // hidden puts a hiding in the place of a part of a name.
 func hidden(first, word, before, part, after string) (prefix, name string) {
 	fill := func(text string) string {
-		text = strings.Replace(text, "%s", part, 1)
-		return strings.ReplaceAll(text, "%%", "%")
+		text = strings.ReplaceAll(text, "%%", "\x00")
+		return strings.ReplaceAll(strings.Replace(text, "%s", part, 1), "\x00", "%")
 	}
 	return fill(first), before + fill(word) + after
 }
@@ -53,29 +53,32 @@ func hidden(first, word, before, part, after string) (prefix, name string) {
 // denied.
 func partly(s *suite) {
 	names := map[string][][3]string{ // protected names, taken apart in three, of which one is hidden
-		".envrc":               {{".env", "rc", ""}, {"", ".env", "rc"}, {".e", "nv", "rc"}, {".", "envrc", ""}},
-		".bashrc":              {{".bash", "rc", ""}, {"", ".ba", "shrc"}, {".b", "ash", "rc"}},
-		".git/config":          {{".git/con", "fig", ""}, {".g", "it", "/config"}, {".gi", "t", "/config"}, {".git/", "config", ""}, {".git", "/", "config"}, {"", ".git/con", "fig"}},
+		".envrc":               {{"", ".envrc", ""}, {".env", "rc", ""}, {"", ".env", "rc"}, {".e", "nv", "rc"}, {".", "envrc", ""}},
+		".bashrc":              {{"", ".bashrc", ""}, {".bash", "rc", ""}, {"", ".ba", "shrc"}, {".b", "ash", "rc"}},
+		".git/config":          {{"", ".git/config", ""}, {".git/con", "fig", ""}, {".g", "it", "/config"}, {".gi", "t", "/config"}, {".git/", "config", ""}, {".git", "/", "config"}, {"", ".git/con", "fig"}},
 		".git/hooks/x":         {{".git/ho", "oks", "/x"}, {".git/hooks/", "x", ""}, {".g", "it", "/hooks/x"}},
 		".npmrc":               {{".npm", "rc", ""}, {"", ".np", "mrc"}, {".", "npm", "rc"}},
-		".mcp.json":            {{".mcp", ".js", "on"}, {"", ".mcp", ".json"}, {".mcp.", "json", ""}},
+		".mcp.json":            {{"", ".mcp.json", ""}, {".mcp", ".js", "on"}, {"", ".mcp", ".json"}, {".mcp.", "json", ""}},
 		".vscode/tasks.json":   {{".vs", "code", "/tasks.json"}, {".vscode/ta", "sks", ".json"}, {".vscode", "/tasks", ".json"}},
-		"Jenkinsfile":          {{"Jenkins", "file", ""}, {"", "Jen", "kinsfile"}, {"Jen", "kins", "file"}},
+		"Jenkinsfile":          {{"", "Jenkinsfile", ""}, {"Jenkins", "file", ""}, {"", "Jen", "kinsfile"}, {"Jen", "kins", "file"}},
 		".github/workflows/ci": {{".git", "hub", "/workflows/ci"}, {".github/work", "flows", "/ci"}, {"", ".github", "/workflows/ci"}},
 		".claude/settings":     {{".cl", "aude", "/settings"}, {".cla", "ude/", "settings"}},
 		"lefthook.yml":         {{"left", "hook", ".yml"}, {"lefthook", ".", "yml"}, {"", "left", "hook.yml"}},
-		".ssh/authorized_keys": {{".s", "sh", "/authorized_keys"}, {".ssh/author", "ized", "_keys"}},
+		".ssh/authorized_keys": {{"", ".ssh/authorized_keys", ""}, {".s", "sh", "/authorized_keys"}, {".ssh/author", "ized", "_keys"}},
 	}
 	denied := map[string][][3]string{
-		".env":     {{".e", "nv", ""}, {"", ".e", "nv"}, {".", "env", ""}, {".e", "n", "v"}},
-		"secret/x": {{"sec", "ret", "/x"}, {"secret", "/", "x"}, {"secret/", "x", ""}, {"", "sec", "ret/x"}},
-		"id.key":   {{"id", ".k", "ey"}, {"id.", "key", ""}, {"", "id", ".key"}},
+		".env":     {{"", ".env", ""}, {".e", "nv", ""}, {"", ".e", "nv"}, {".", "env", ""}, {".e", "n", "v"}},
+		"secret/x": {{"", "secret/x", ""}, {"sec", "ret", "/x"}, {"secret", "/", "x"}, {"secret/", "x", ""}, {"", "sec", "ret/x"}},
+		"id.key":   {{"", "id.key", ""}, {"id", ".k", "ey"}, {"id.", "key", ""}, {"", "id", ".key"}},
 	}
 	try := func(w *world, commands []string, names map[string][][3]string) {
 		n := 0
 		for name, cuts := range names {
 			for _, cut := range cuts {
 				for _, h := range hidings {
+					if cut[0]+cut[2] == "" && !h.known {
+						continue // nothing of the name is in the line
+					}
 					for i, c := range commands {
 						if n++; (n+i)%5 > 0 && i > 1 {
 							continue // the others are made with other names

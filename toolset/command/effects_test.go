@@ -77,6 +77,11 @@ func TestEffectsOfCommands(t *testing.T) {
 		"git config a b":                 "run:git_config_a_b write:.git/config unknown:git_config_a_b",
 		"git config a":                   "run:git_config_a unknown:git_config_a",
 		"a |& b":                         "unknown:a unknown:b",
+		"cat ${x:-.env}":                 "unknown:cat__.env",
+		"echo x > $PWD/f":                "run:echo_x unknown write:/f write:f",
+		"grep --recursive x":             "run:grep_--recursive_x read:x/ read",
+		"grep --dereference-recursive x": "run:grep_--dereference-recursive_x unknown:grep_--dereference-recursive_x read",
+		"grep --rec x":                   "run:grep_--rec_x unknown:grep_--rec_x read",
 		"alias ls=rm; ls":                "unknown:alias_ls=rm unknown:ls",
 	} {
 		assert.Equal(t, want, written(command.Effects(command.Command{Line: line, Dir: "/repo"}, command.Place{})), "%q", line)

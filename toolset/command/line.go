@@ -15,7 +15,7 @@ type step struct {
 	args []string
 	// piped is set if its input comes from the previous step.
 	piped bool
-	// alone is set if it is not part of a pipe, and later steps run only if it succeeds.
+	// alone is set if it has no redirection: later steps run where it changes to.
 	alone bool
 }
 
@@ -98,7 +98,6 @@ func (r *reader) pipe(s *syntax.Stmt, piped bool) bool {
 		if !r.statement(s, piped) {
 			return false
 		}
-		r.steps[before].alone = false
 		return r.steps[before].args[0] != "cd"
 	case *syntax.BinaryCmd:
 		return c.Op == syntax.Pipe && r.statement(s, piped)

@@ -87,8 +87,10 @@ func (v *variables) parts(parts []syntax.WordPart) []string {
 			next = v.expansions(p)
 		case *syntax.CmdSubst:
 			next = append([]string{"", Computed}, v.printed(p.Stmts)...)
-		case *syntax.ArithmExp, *syntax.ExtGlob:
+		case *syntax.ArithmExp:
 			next = []string{"", Computed}
+		case *syntax.ExtGlob: // such as @(a|b)
+			next = append(strings.Split(unescaped(p.Pattern.Value), "|"), "", Computed)
 		}
 		if computed(part) && i+1 < len(parts) && goesBelow(parts[i+1]) {
 			next = append(next, ".") // such as $PWD/FILE

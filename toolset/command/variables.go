@@ -186,20 +186,36 @@ func (v *variables) expansions(p *syntax.ParamExp) []string {
 	default:
 		next = append(next, "", Computed)
 	}
-	if p.Exp != nil && p.Exp.Word != nil { // ${x:-word}
-		next = append(next, v.parts(p.Exp.Word.Parts)...)
-	}
-	if p.Repl != nil && p.Repl.With != nil { // ${x/word/other}
-		for _, with := range v.parts(p.Repl.With.Parts) {
-			next = append(next, with)
-			if p.Repl.Orig == nil {
-				continue
+	for _, value := range values {
+		if p.Excl { // ${!x}
+			next = append(next, v.values[value]...)
+		}
+		if p.Slice != nil { // ${x:1:2}
+			if part, ok := sliced(p.Slice, value); ok {
+				next = append(next, part)
 			}
-			for _, value := range values {
-				for _, of := range v.parts(p.Repl.Orig.Parts) {
-					if of != "" {
-						next = append(next, strings.ReplaceAll(value, of, with))
-					}
+		}
+	}
+	if p.Exp != nil && p.Exp.Word != nil { // ${x:-word}, ${x#word}
+		words := v.parts(p.Exp.Word.Parts)
+		next = append(next, words...)
+		for _, word := range words {
+			next = append(next, cut(p.Exp.Op, word, values)...)
+		}
+	}
+	if p.Repl != nil && p.Repl.Orig != nil { // ${x/word/other}
+		with := []string{""}
+		if p.Repl.With != nil {
+			with = v.parts(p.Repl.With.Parts)
+			next = append(next, with...)
+		}
+		for _, value := range values {
+			for _, of := range v.parts(p.Repl.Orig.Parts) {
+				if of = strings.TrimLeft(of, "#%"); of == "" { // where it is
+					continue
+				}
+				for _, w := range with {
+					next = append(next, strings.ReplaceAll(value, of, w))
 				}
 			}
 		}
