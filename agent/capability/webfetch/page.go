@@ -90,8 +90,8 @@ func pageOf(ctx context.Context, c *fetch.Content, accepts []string) (*page, err
 	default:
 		return nil, fmt.Errorf("it is %s. %s reads text, such as HTML, Markdown, JSON or XML", cmp.Or(kind, "of unknown type"), ToolFetch)
 	}
-	sum := sha256.Sum256([]byte(p.at + "\x00" + p.text))
-	p.mark = "page-" + hex.EncodeToString(sum[:6]) // no page contains its own hash
+	sum := sha256.Sum256([]byte(p.at + "\x00" + p.title + "\x00" + p.text)) // all that the server determines
+	p.mark = "page-" + hex.EncodeToString(sum[:10])                         // no page contains its own hash
 	return p, nil
 }
 

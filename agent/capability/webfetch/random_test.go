@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/internal/clean"
 )
 
-var marked = regexp.MustCompile(`(?s)^Page: [^\n]*\nBytes \d+ to \d+ of \d+, [^\n]*\n\n--- (page-[0-9a-f]{12})\n.*\n--- (page-[0-9a-f]{12})\n`)
+var marked = regexp.MustCompile(`(?s)^Page: [^\n]*\nBytes \d+ to \d+ of \d+, [^\n]*\n\n--- (page-[0-9a-f]{20})\n.*\n--- (page-[0-9a-f]{20})\n`)
 
 // TestRandomPagesAreMarked serves pages that are cut, joined and damaged at random.
 func TestRandomPagesAreMarked(t *testing.T) {
