@@ -196,6 +196,21 @@ var TooLong = []ErrorAnswer{
 	{"a Chinese proxy", "openclaw/openclaw issue 22847", 400, `{"error":{"message":"上下文过长，请压缩上下文"}}`},
 	{"Cohere, newer", "pydantic/pydantic-ai, tests of providers", 400,
 		`{"id":"x","message":"too many tokens: size limit exceeded by 19296 tokens. Try using shorter or fewer inputs. The limit for this model is 132000 tokens."}`},
+	{"WebLLM", "mlc-ai/web-llm, error.ts", 400,
+		`{"error":{"message":"Prompt tokens exceed context window size: number of prompt tokens: 8484; context window size: 4096\nConsider shortening the prompt"}}`},
+	{"MLC LLM", "mlc-ai/mlc-llm, serve/engine_utils.py", 400,
+		`{"object":"error","message":"Request prompt has 9000 tokens in total, larger than the model input length limit 4096.","type":null,"param":null,"code":400}`},
+	{"ONNX Runtime, Foundry Local", "microsoft/onnxruntime-genai, generators.cpp", 400,
+		`{"error":{"message":"input sequence_length (5000) is >= max_length (4096)","type":"invalid_request_error"}}`},
+	{"Apple's model behind a server", "the words of exceededContextWindowSize", 400,
+		`{"error":{"message":"Exceeded model context window size: provided 4,101 tokens, but the maximum allowed is 4,096"}}`},
+	{"UCloud, characters", "UCloud ModelVerse, error codes", 400,
+		`{"error":{"message":"the max input characters is 20000","type":"invalid_request_error","code":"characters_too_long"}}`},
+	{"SambaNova", "a report", 400,
+		`{"error":{"message":"The provided prompt is 8500 tokens long, so generating 1 tokens requires a sequence length of 8501, but the maximum supported sequence length is just 8192!"}}`},
+	{"one with tokens", "a wording of several servers", 400, `{"error":{"message":"Input tokens (9000) exceed model's context length (8192)"}}`},
+	{"one that is available", "a wording of llama.cpp's forks", 400, `{"error":{"message":"The request exceeds the model's available context"}}`},
+	{"one that is full", "a wording of local servers", 400, `{"error":{"message":"Context window is full"}}`},
 }
 
 // NotTooLong are error responses that mention tokens, lengths or prompts, but have another cause.
