@@ -315,7 +315,7 @@ func directory(program, dir string, scratch bool, told io.Writer) (string, error
 		_ = os.RemoveAll(parent)
 		return "", fmt.Errorf("-scratch: cannot copy %s: %w", dir, err)
 	}
-	fmt.Fprintf(told, "Working on a copy: %s\n\n", work)
+	fmt.Fprintf(told, "Working on a copy: %s\n\n", show.Line(work))
 	return work, nil
 }
 

@@ -185,11 +185,20 @@ var promised = map[string]func(v visitor){
 	},
 	"chat -scratch": func(v visitor) {
 		v.file("a.txt", "")
-		_, rest, _ := strings.Cut(v.does("chat", "-no-store", "-scratch", "-dir", v.dir, hello), "Working on a copy: ")
-		copied, _, _ := strings.Cut(rest, "\n")
+		odd := filepath.Join(v.dir, "odd\u202e") // which would turn what follows in a terminal
+		require.NoError(v, os.Mkdir(odd, 0o755))
+		copyOf := func(dir string) string {
+			_, rest, _ := strings.Cut(v.does("chat", "-no-store", "-scratch", "-dir", dir, hello), "Working on a copy: ")
+			copied, _, _ := strings.Cut(rest, "\n")
+			return copied
+		}
+		copied := copyOf(v.dir)
 		require.NotEqual(v, v.dir, copied)
 		require.FileExists(v, filepath.Join(copied, "a.txt"))
 		require.NoError(v, os.RemoveAll(filepath.Dir(copied)))
+		shown := copyOf(odd)
+		require.Equal(v, "odd⟨U+202E⟩", filepath.Base(shown))
+		require.NoError(v, os.RemoveAll(filepath.Dir(shown)))
 	},
 	"chat -yes": func(v visitor) {
 		const refund = `use refund {"number":"18","amount":1}`
