@@ -11,7 +11,8 @@ import (
 
 // contextLengthCodes are codes and types of errors for a conversation that is too long.
 const contextLengthCodes = "context_length_exceeded|context_window_exceeded|exceed_context_size_error|request_too_large|" +
-	"model_max_prompt_tokens_exceeded|tokens_limit_reached|too_many_prompt_tokens|tokens_too_long|characters_too_long|context_overflow"
+	"model_max_prompt_tokens_exceeded|tokens_limit_reached|too_many_prompt_tokens|" +
+	"tokens_too_long|characters_too_long|context_overflow"
 
 // contextLengthPhrases are messages of errors for a conversation that is too long, in lower case.
 // Bars separate them, an asterisk matches any text, and a hash at the end a digit. The test has the
@@ -35,13 +36,14 @@ const contextLengthPhrases = "" +
 	"longer than the model's context length|input length*exceeds the maximum|maximum allowed input length|" +
 	"_tokens must be at least*got -#|exceeds maximum input length|the sum of prompt length|prompt tokens*exceeds model max|" +
 	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|" +
-	// llama.cpp, llama-cpp-python, LM Studio, Ollama, WebLLM, MLC, ONNX Runtime, and others that run on the user's machine.
+	// llama.cpp, llama-cpp-python, LM Studio, Ollama, WebLLM, MLC, ONNX Runtime, and others that run
+	// on the user's machine.
 	"available context size|context size has been exceeded|exceed context window of|context length of only|" +
 	"greater than the context length|reached context length of|cannot truncate prompt|" +
 	"max context length|input length exceeds the context length|exceeds max context window|configured context size|" +
 	"greater than max_seq_len|context limit is #*prompt|request too long: #*input tokens|" +
-	"exceed context window size|exceeded model context window|larger than the model input length limit|" +
-	"sequence_length (#*is >= max_length|" +
+	"exceed context window size|exceeded model context window|" +
+	"larger than the model input length limit|sequence_length (#*is >= max_length|" +
 	// Alibaba, Moonshot, Z.ai, MiniMax, SiliconFlow, Volcengine, UCloud, and proxies.
 	"range of input length|token length exceed model limit|exceeded model token limit|input token length too long|" +
 	"prompt exceeds max length|prompt too long|prompt tokens too long|tokens in request more than max tokens allowed|" +
@@ -51,7 +53,8 @@ const contextLengthPhrases = "" +
 	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex,
 	// Salesforce, SambaNova.
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
-	"exceeded this model context window limit|maximum supported sequence length is|total number of tokens*cannot exceed|size limit exceeded by|" +
+	"exceeded this model context window limit|maximum supported sequence length is|" +
+	"total number of tokens*cannot exceed|size limit exceeded by|" +
 	"prompt has too many tokens|number of input tokens*cannot exceed the total tokens limit|" +
 	"number of input tokens must be no more than|tokens exceed model token limit|" +
 	// A message, or their number, beyond what OpenAI, Google and Alibaba read at all.
@@ -61,8 +64,8 @@ const contextLengthPhrases = "" +
 	"text fields that are too large|string value length*exceeds the maximum allowed|" +
 	// What servers say in words of their own.
 	"context window*exceeded|context length*exceeded|context size*exceeded|context overflow|" +
-	"exceed the model's context|exceed model's context|exceeds the model's available context|context window is full|" +
-	"exceed the context window|exceed the model's maximum context|" +
+	"exceed the model's context|exceed model's context|exceeds the model's available context|" +
+	"context window is full|exceed the context window|exceed the model's maximum context|" +
 	"exceeds the maximum context|exceeds context length|exceeds the context limit|exceeds maximum context|" +
 	"longer than the*maximum sequence length|model max length exceeded|token limit exceeded|" +
 	"max tokens of #*exceeded|exceeds maximum allowed token|conversation is too long|" +
