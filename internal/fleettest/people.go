@@ -35,6 +35,7 @@ const (
 type people struct {
 	*servers
 	quiet time.Duration
+	gone  time.Duration
 	whole atomic.Int64 // turns that were answered
 	over  atomic.Int64 // answers to questions that were over
 	cut   atomic.Int64 // turns that have ended because an agent inside may not begin again
@@ -58,7 +59,7 @@ func Pages(t *testing.T, spec string, turns int, disturb func()) {
 
 func take(t *testing.T, spec string, turns int, disturb func(), pages bool) {
 	p := &people{servers: &servers{t: t, role: rolePage, dir: t.TempDir(), spec: spec}}
-	p.quiet = quietHere
+	p.quiet, p.gone = quietHere, gone
 	if pages {
 		p.quiet = quietAway
 	}
@@ -163,7 +164,7 @@ func (p *people) answer(id string, q *view.Entity) error {
 	}
 	path := "/api/sessions/" + url.PathEscape(id) + "/questions/" + url.PathEscape(q.ID)
 	status, answer := p.call("POST", path, a)
-	for end := time.Now().Add(gone); status == 404; status, answer = p.call("POST", path, a) {
+	for end := time.Now().Add(p.gone); status == 404; status, answer = p.call("POST", path, a) {
 		if s := p.look(id); s.loaded() && !s.asks(q) {
 			p.over.Add(1)
 			return nil

@@ -143,12 +143,13 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 // run that must not run twice: then a person is asked.
 func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 	s, c := t.session, t.c
+	o.Turn = c.Interrupted()
 	attempts := c.Attempts()
 	doubt, whole, err := s.doubts(t.ctx, c)
 	if err != nil {
 		return err
 	}
-	stopped, err := s.isStopped(t.ctx, c.Interrupted())
+	stopped, err := s.isStopped(t.ctx, o.Turn)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 			return err
 		}
 		s.unended.Store(false)
-		o.Turn, o.Reason = c.Interrupted(), transcript.Interrupted
+		o.Reason = transcript.Interrupted
 		s.drop(c) // it is shown as it was settled
 		_, done, err := s.use(t.ctx, false)
 		if err == nil {
@@ -187,7 +188,6 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		s.unended.Store(wrong != nil)
 		return errors.Join(err, wrong)
 	}
-	o.Turn = t.id
 	t.finish(p, o, now, in, checked)
 	s.drop(c) // it is shown as the store has it
 	return nil

@@ -142,3 +142,59 @@ func TestRunnersAdvanceSessions(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-served, context.Canceled)
 }
+
+// TestTakenUpTurnsThatEndSayWhich takes a turn up that a person had stopped: it ends, and the outcome
+// names it.
+func TestTakenUpTurnsThatEndSayWhich(t *testing.T) {
+	store := new(session.Memory)
+	r := &stepRunner{turns: make(chan host.Turns)}
+	h := newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: shared{store}, Runner: r})
+	id := cutOff(t, store)
+	_, err := store.Put(t.Context(), id, session.Item{Kind: session.ItemContinue, Data: []byte(`{"stopped":"turn"}`)})
+	require.NoError(t, err)
+	stop := serve(t, h)
+	defer stop()
+	o, err := (<-r.turns).Advance(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "turn", o.Turn)
+	require.Equal(t, transcript.Interrupted, o.Reason)
+}
+
+// TestWillServeKeepsTurnsForServe opens a session with a turn that was cut off before Serve is called. If
+// the program has said that it will be, the turn is left to it and goes on; otherwise it is settled.
+func TestWillServeKeepsTurnsForServe(t *testing.T) {
+	for _, will := range []bool{true, false} {
+		store := new(session.Memory)
+		h := newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: shared{store}})
+		id := cutOff(t, store)
+		if will {
+			h.WillServe()
+		}
+		s, err := h.Open(t.Context(), id, nil)
+		require.NoError(t, err)
+		ended := func() bool {
+			for e, err := range store.Load(t.Context(), id, 0) {
+				require.NoError(t, err)
+				if e.Kind == session.KindEnd {
+					return true
+				}
+			}
+			return false
+		}
+		require.Equal(t, !will, ended())
+		_, err = store.Put(t.Context(), id, session.Item{Kind: session.ItemContinue})
+		require.NoError(t, err)
+		stop := serve(t, h)
+		eventually(t, "nothing is left to do", func() bool {
+			info, err := store.Get(t.Context(), id)
+			return err == nil && info.Waiting == 0 && info.Holder == "" && ended()
+		})
+		if all := shown(t, s); will {
+			require.Contains(t, all, "attempt 1 of 3")
+			require.NotContains(t, all, `"status":"interrupted"`)
+		} else {
+			require.Contains(t, all, `"status":"interrupted"`)
+		}
+		stop()
+	}
+}
