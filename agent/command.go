@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Command is a slash command: a user types "/name arguments" instead of a prompt. A user interface
@@ -39,6 +40,9 @@ type CommandCall[D any] struct {
 	Args string
 	// Messages is the conversation so far. It is shared and must not be changed.
 	Messages []*model.Message
+	// Meter counts what the command asks models ([toolset.Meter.Generate]), under the limits, prices
+	// and windows of a run. It may be nil in tests.
+	Meter *toolset.Meter
 }
 
 // CommandResult is the result of a command. If it has a Prompt or Parts, the caller runs the agent with them. Otherwise there is
@@ -60,8 +64,11 @@ var ErrCommandArgs = errors.New("the command takes no arguments")
 func (a *Agent[D, O]) Commands() []Command[D] { return slices.Clone(a.config.Commands) }
 
 // Command runs the slash command that text begins with. If text does not begin with a slash and the name of a command, it is
-// an ordinary prompt: Command does nothing and reports false. messages is the conversation so far.
-func (a *Agent[D, O]) Command(ctx context.Context, deps D, text string, messages []*model.Message) (res CommandResult, ok bool, err error) {
+// an ordinary prompt: Command does nothing and reports false. messages is the conversation so far. The limits, prices and policies of
+// the agent and of opts, the options of its runs, hold for requests of the command. The other options are not used.
+func (a *Agent[D, O]) Command(
+	ctx context.Context, deps D, text string, messages []*model.Message, opts ...RunOption,
+) (res CommandResult, ok bool, err error) {
 	name, args, ok := splitCommand(text)
 	if !ok {
 		return res, false, nil
@@ -74,10 +81,38 @@ func (a *Agent[D, O]) Command(ctx context.Context, deps D, text string, messages
 	if c.Hint == "" && args != "" {
 		return res, true, fmt.Errorf("agent%s: /%s: %w", named(a.config.Name), name, ErrCommandArgs)
 	}
-	if res, err = c.run(ctx, CommandCall[D]{Deps: deps, Args: args, Messages: slices.Clip(messages)}); err != nil {
+	call := CommandCall[D]{Deps: deps, Args: args, Messages: slices.Clip(messages)}
+	if c.Run != nil {
+		call.Meter, err = a.commandMeter(ctx, deps, messages, opts)
+	}
+	if err == nil {
+		res, err = c.run(ctx, call)
+	}
+	if err != nil {
 		return CommandResult{}, true, fmt.Errorf("agent%s: /%s: %w", named(a.config.Name), name, err)
 	}
 	return res, true, nil
+}
+
+// commandMeter returns the meter of a command, which is that of a run.
+func (a *Agent[D, O]) commandMeter(
+	ctx context.Context, deps D, messages []*model.Message, opts []RunOption,
+) (*toolset.Meter, error) {
+	r := new(agentRun[D, O])
+	r.begin(ctx, a, deps, opts)
+	if r.options.results = nil; r.options.model == nil { // commands have models of their own
+		r.options.model = model.Func(model.Info{}, nil)
+	}
+	if _, err := r.loopConfig(""); err != nil {
+		return nil, err
+	}
+	run := &r.context.RunInfo
+	run.ConversationID = r.options.conversationID
+	for i := len(messages) - 1; i >= 0 && run.ConversationID == ""; i-- {
+		run.ConversationID = messages[i].ConversationID
+	}
+	r.options.prepareMeter(run)
+	return run.Meter, nil
 }
 
 func (c *Command[D]) run(ctx context.Context, call CommandCall[D]) (res CommandResult, err error) {
@@ -116,7 +151,7 @@ func adaptCommand[N, D any](c Command[N], narrow func(D) N) Command[D] {
 	adapted := Command[D]{Name: c.Name, Description: c.Description, Hint: c.Hint, Prompt: c.Prompt}
 	if c.Run != nil {
 		adapted.Run = func(ctx context.Context, call CommandCall[D]) (CommandResult, error) {
-			return c.Run(ctx, CommandCall[N]{Deps: narrow(call.Deps), Args: call.Args, Messages: call.Messages})
+			return c.Run(ctx, CommandCall[N]{Deps: narrow(call.Deps), Args: call.Args, Messages: call.Messages, Meter: call.Meter})
 		}
 	}
 	return adapted

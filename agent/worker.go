@@ -74,12 +74,12 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 			return
 		}
 	}
+	meter := r.context.Meter
+	if r.options.runOn != nil {
+		meter = meter.Sub()
+		defer func() { done.Used = new(meter.Own()) }() // even if a tool panics
+	}
 	if t.Op == engine.OpApprove || t.Op == engine.OpPreview {
-		meter := r.context.Meter
-		if r.options.runOn != nil {
-			meter = meter.Sub()
-			defer func() { done.Used = new(meter.Own()) }()
-		}
 		if t.Op == engine.OpApprove {
 			*done = r.approve(meter.Within(ctx), t)
 			return
@@ -88,10 +88,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 		checkMeta(done)
 		return
 	}
-	run := r.contextOf(t, l)
-	if r.options.runOn != nil {
-		defer func() { done.Used = new(run.Meter.Own()) }() // even if the tool panics
-	}
+	run := r.contextOf(t, l, meter)
 	switch t.Op {
 	case engine.OpTool:
 		r.call(ctx, t, run, done)
@@ -132,7 +129,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *engine.Task, l engine.L
 }
 
 // contextOf is the run context for a task: the step's, or a copy of it that has the call as its host.
-func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener) *toolset.RunContext[D] {
+func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener, meter *toolset.Meter) *toolset.RunContext[D] {
 	if t.Call == nil && r.options.runOn == nil {
 		return &r.context // nothing to add
 	}
@@ -141,10 +138,7 @@ func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener) *toolset.R
 	if t.Call != nil {
 		run.Call = t.Call.Call
 	}
-	if r.options.runOn != nil {
-		run.Meter = run.Meter.Sub()
-	}
-	run.Host = h
+	run.Host, run.Meter = h, meter
 	return run
 }
 

@@ -128,7 +128,7 @@ func (c *compactor[D]) corrected(run *toolset.RunContext[D], resp *model.Message
 
 // command is /compact.
 func (c *compactor[D]) command(ctx context.Context, call agent.CommandCall[D]) (agent.CommandResult, error) {
-	messages, done, err := history.Compact(ctx, c.summary(c.boundOf(c.options.Window)), call.Messages, call.Args, nil)
+	messages, done, err := history.Compact(ctx, c.summary(c.boundOf(c.options.Window)), call.Messages, call.Args, call.Meter)
 	switch {
 	case err != nil:
 		return agent.CommandResult{}, err

@@ -112,8 +112,9 @@ func (s *Session) isCommand(parts []model.Part) bool {
 
 // dispatch carries out the command that a text begins with. It reports false if that is an ordinary
 // prompt.
-func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bool, err error) {
-	res, ok, err = s.instance.command(t.ctx, text, t.c.Messages())
+func (s *Session) dispatch(t *Turn, p *Prompt) (res agent.CommandResult, ok bool, err error) {
+	text, in := p.Parts[0].Text, func() (*runInput, error) { return t.input(p) }
+	res, ok, err = s.instance.command(t.ctx, in, text, t.c.Messages())
 	if ok || !s.host.explains() {
 		return res, ok, err
 	}
@@ -212,7 +213,7 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 	if p.Plain || parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
 		return parts, shown, true, nil
 	}
-	res, ok, failed := s.dispatch(t, parts[0].Text)
+	res, ok, failed := s.dispatch(t, p)
 	if !ok {
 		return parts, shown, true, nil
 	}

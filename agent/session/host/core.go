@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -30,7 +31,8 @@ type instance interface {
 	// input passes a prompt through the agent's checks of its input.
 	input(ctx context.Context, in *runInput, parts []model.Part) (*agent.Input, error)
 	// command runs a slash command of the agent.
-	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
+	// in makes the arguments of a run, whose limits and policies hold for the command.
+	command(ctx context.Context, in func() (*runInput, error), text string, history []*model.Message) (agent.CommandResult, bool, error)
 	// layers are the first to decide about calls.
 	layers() ([]approval.Layer, error)
 	// files returns what takes files along, or nil.
@@ -175,8 +177,22 @@ func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (option
 	return append(slices.Clip(in.own), in.options...), nil
 }
 
-func (i *typedInstance[D, O]) command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error) {
-	return i.config.Agent.Command(ctx, i.deps, text, history)
+func (i *typedInstance[D, O]) command(
+	ctx context.Context, in func() (*runInput, error), text string, history []*model.Message,
+) (_ agent.CommandResult, ok bool, err error) {
+	var options []agent.RunOption
+	words := strings.Fields(text)
+	is := func(c agent.Command[D]) bool { return c.Run != nil && words[0] == "/"+c.Name }
+	if slices.ContainsFunc(i.config.Agent.Commands(), is) {
+		run, err := in()
+		if err == nil {
+			options, err = i.options(ctx, run)
+		}
+		if err != nil {
+			return agent.CommandResult{}, true, err
+		}
+	}
+	return i.config.Agent.Command(ctx, i.deps, text, history, options...)
 }
 
 func (i *typedInstance[D, O]) layers() (all []approval.Layer, err error) {
