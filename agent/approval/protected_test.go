@@ -284,3 +284,14 @@ func TestReadOnlyModeGoesByContent(t *testing.T) {
 		}
 	}
 }
+
+// A part of a name counts if it agrees with a pattern, and not if the pattern takes anything.
+func TestPartsOfNamesCountIfTheyFitAPattern(t *testing.T) {
+	const config = `{"mode":"auto","rules":[{"decision":"deny","path":"private/*"},{"decision":"deny","path":"**/.env"},{"decision":"deny","path":"**/*.key"},{"decision":"deny","path":"a/b/c"}]}`
+	for text, want := range map[string]toolset.Verdict{
+		"rm $X/$Y.txt": toolset.VerdictAllow, "rm $X": toolset.VerdictAllow, "rm x$X": toolset.VerdictAllow, "rm ${X}nv": approval.VerdictAsk, "rm .e$X": approval.VerdictAsk, "rm $X/.e$Y": approval.VerdictAsk, "rm $X.key": approval.VerdictAsk, "rm priv$X/y": approval.VerdictAsk,
+		"rm private/$X": approval.VerdictAsk, "rm $X/b/c": approval.VerdictAsk, "rm a/$X/c": approval.VerdictAsk, "rm z/$X/c": approval.VerdictAsk, "rm $X/c/b": toolset.VerdictAllow,
+	} {
+		assert.Equal(t, want, decided(t, config, runs(line(text), "exactly x")).Verdict, text)
+	}
+}

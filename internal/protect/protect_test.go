@@ -100,3 +100,21 @@ func TestPatternsAreWhatTheyMayMatch(t *testing.T) {
 		require.Equal(t, protected, protect.Find(name) != nil, "%q", name)
 	}
 }
+
+// "…" is text that is only known when a command runs. It may have slashes in it.
+func TestNamesThatAreKnownInPartMayBeProtected(t *testing.T) {
+	for name, protected := range map[string]bool{
+		".env…": true, "…envrc": true, ".gith…ows": true, ".gith…ows/x": true, "a/.vsc…n": true, ".git…/x.yml": true, "Jen…file": true, ".ssh/…": true,
+		"…": false, "…/…": false, "…/x": false, "x…": false, "gith…ows": false, ".zith…ows": false, ".…x": true, "src/…": false,
+	} {
+		require.Equal(t, protected, protect.Find(name) != nil, "%q", name)
+	}
+	for _, c := range []struct {
+		pattern, name string
+		agreed        int
+	}{
+		{".envrc", ".env…", 5}, {".envrc", "…rc", 2}, {".envrc", "…", 0}, {".envrc", "x…", -1}, {"envrc", "xenvrc", -1}, {"abc", "b…", -1}, {"*.key", "a….key", 4}, {"*", "….txt", 0}, {"a?c", "a…", 1}, {".env", ".x…", -1}, {"", "…", 0}, {"a", "", -1}, {"*a", "ba…", 1},
+	} {
+		require.Equal(t, c.agreed, protect.Agreement(c.pattern, c.name), "%q %q", c.pattern, c.name)
+	}
+}

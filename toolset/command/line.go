@@ -39,7 +39,7 @@ func steps(c *Command) (all []step, ok bool) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(c.Line), "")
-	if err != nil || len(file.Last) > 0 || len(file.Stmts) == 0 {
+	if err != nil || len(file.Stmts) == 0 {
 		return nil, false
 	}
 	r := reader{sequence: len(file.Stmts) > 1}
