@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"weak"
@@ -116,12 +117,24 @@ func (r *teller) again(fold *view.Fold, options acpview.Options) *acpview.Client
 
 // lastPrompt returns the id of the last prompt that is not except, empty if there is none.
 func lastPrompt(s *view.Snapshot, except string) (id string) {
-	for e := range s.All() {
+	for e := range s.Backward() {
 		if isPrompt(e) && e.ID != except {
-			id = e.ID
+			return e.ID
 		}
 	}
-	return id
+	return ""
+}
+
+// since returns what a session shows from the last turn on, without what came before it.
+func (r *teller) since(s *view.Snapshot) (all []*view.Entity) {
+	for e := range s.Backward() {
+		all = append(all, e)
+		if e.ID == r.prompt || e.ID == r.before {
+			break
+		}
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // isPrompt reports whether a turn begins with an entity.
@@ -132,8 +145,9 @@ func (r *teller) stop() {
 	snapshot := r.fold.Snapshot()
 	r.upTo = seenUpTo(r.fold, snapshot.Pos())
 	r.upTo.last = r.before
-	ours, next := r.before == "", false
-	for e := range snapshot.All() {
+	all := r.since(snapshot)
+	ours, next := r.before == "" || len(all) > 0 && all[0].ID == r.prompt, false
+	for _, e := range all {
 		switch {
 		case next:
 		case e.ID == r.prompt:

@@ -2,7 +2,10 @@
 
 package view
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // chunkSize is how many entities share a slot of a snapshot.
 const chunkSize = 64
@@ -104,16 +107,27 @@ func (s *Snapshot) Of(kind Kind) iter.Seq[*Entity] {
 	}
 }
 
+// Backward returns the entities in the opposite order: the last one comes first.
+func (s *Snapshot) Backward() iter.Seq[*Entity] {
+	return func(yield func(*Entity) bool) {
+		if s == nil {
+			return
+		}
+		for _, c := range slices.Backward(s.chunks) {
+			for _, e := range slices.Backward(c.entities[:]) {
+				if e != nil && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Last returns the last entity of a kind, nil if there is none.
 func (s *Snapshot) Last(kind Kind) *Entity {
-	if s == nil {
-		return nil
-	}
-	for i := len(s.chunks) - 1; i >= 0; i-- {
-		for j := chunkSize - 1; j >= 0; j-- {
-			if e := s.chunks[i].entities[j]; e != nil && e.Kind == kind {
-				return e
-			}
+	for e := range s.Backward() {
+		if e.Kind == kind {
+			return e
 		}
 	}
 	return nil

@@ -382,3 +382,37 @@ func TestSubscribeAtAPosition(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, u.Changes, 2, "everything there is")
 }
+
+func TestSnapshotsAreReadFromBothEnds(t *testing.T) {
+	var f view.Fold
+	var want []string
+	for n := range 200 {
+		id := fmt.Sprint(n)
+		require.NoError(t, f.Apply(view.Change{Op: view.Upsert, ID: id, Entity: &view.Entity{ID: id, Kind: view.Notice}}))
+		if n%3 == 0 {
+			require.NoError(t, f.Apply(view.Change{Op: view.Remove, ID: id}))
+			continue
+		}
+		want = append(want, id)
+	}
+	s := f.Snapshot()
+	var forward, backward []string
+	for e := range s.All() {
+		forward = append(forward, e.ID)
+	}
+	for e := range s.Backward() {
+		backward = append(backward, e.ID)
+	}
+	slices.Reverse(backward)
+	require.Equal(t, want, forward)
+	require.Equal(t, want, backward)
+	for e := range s.Backward() {
+		require.Equal(t, want[len(want)-1], e.ID)
+		require.Same(t, e, s.Last(view.Notice))
+		break
+	}
+	require.Nil(t, s.Last(view.Plan))
+	for range (*view.Snapshot)(nil).Backward() {
+		t.Fatal("nil is empty")
+	}
+}
