@@ -9,11 +9,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ponte-go/ponte/internal/header"
 )
 
 // HTTP connects to a server at an address, with the protocol's transport "streamable HTTP".
@@ -45,11 +49,18 @@ func (h HTTP) check() error {
 			return err
 		}
 	}
-	return checkURL(h.URL)
+	return checkAddress(h.URL, h.Headers)
 }
-func (s SSE) check() error { return checkURL(s.URL) }
+func (s SSE) check() error { return checkAddress(s.URL, s.Headers) }
 
-func checkURL(address string) error {
+// checkAddress checks what net/http would report as an error of the network. Its errors have no
+// secrets.
+func checkAddress(address string, headers map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if !header.Valid(name, headers[name]) {
+			return fmt.Errorf("the header %q is not valid; does its value end in a newline?", name)
+		}
+	}
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:

@@ -199,6 +199,7 @@ func TestCancellationReachesTheServer(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
+	at := func(to mcptoolset.Transport) mcptoolset.Config { return mcptoolset.Config{Name: "a", Transport: to} }
 	for _, c := range []struct {
 		config mcptoolset.Config
 		want   string
@@ -207,6 +208,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{mcptoolset.Config{Name: "a"}, "Transport is nil"},
 		{mcptoolset.Config{Name: "a", Transport: mcptoolset.Command{}}, "the command has no Path"},
 		{mcptoolset.Config{Name: "a", Transport: mcptoolset.Command{Path: "x", Env: []string{"secret"}}}, `entry without "NAME="`},
+		{at(mcptoolset.HTTP{URL: "https://h.test", Headers: map[string]string{"A": "b", "C": "secret\n"}}),
+			`the header "C" is not valid; does`},
+		{at(mcptoolset.SSE{URL: "https://h.test", Headers: map[string]string{"A B": "c"}}),
+			`the header "A B" is not valid; does`},
 		{mcptoolset.Config{Name: "a", Transport: mcptoolset.Func(nil)}, "function is nil"},
 		{mcptoolset.Config{Name: "a", Transport: mcptoolset.Command{Path: "x"}, CallTimeout: -1}, "must not be negative"},
 		{mcptoolset.Config{Name: "a", Transport: mcptoolset.Command{Path: "x"}, ProtocolVersion: "1"}, `ProtocolVersion "1"`},
@@ -214,6 +219,7 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		_, err := mcptoolset.New(c.config)
 		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "secret")
 	}
 	require.Panics(t, func() { mcptoolset.Must(mcptoolset.New(mcptoolset.Config{})) })
 	_, err := mcptoolset.Tools(nil, mcptoolset.Options[none]{}).Open(t.Context(), nil)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/ponte-go/ponte/internal/fetch"
+	"github.com/ponte-go/ponte/internal/header"
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
@@ -97,6 +98,9 @@ func (o *Options) check() error {
 	if o.Timeout < 0 {
 		problem("Timeout is negative")
 	}
+	if name, found := header.Invalid(o.Header); found {
+		problem("Header[%q] is not a valid header", name)
+	}
 	return errors.Join(errs...)
 }
 
@@ -107,19 +111,19 @@ func parseIP(host string) (netip.Addr, bool) {
 
 // policy returns the policy of downloads.
 func (o *Options) policy() fetch.Policy {
-	header := o.Header.Clone()
-	if header == nil {
-		header = http.Header{}
+	sent := o.Header.Clone()
+	if sent == nil {
+		sent = http.Header{}
 	}
-	if header.Get("User-Agent") == "" {
-		header.Set("User-Agent", "ponte-web-fetch")
+	if sent.Get("User-Agent") == "" {
+		sent.Set("User-Agent", "ponte-web-fetch")
 	}
-	if header.Get("Accept") == "" {
-		header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5")
+	if sent.Get("Accept") == "" {
+		sent.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5")
 	}
 	return fetch.Policy{
 		Hosts: ascii(o.Only), Denied: ascii(o.Deny), AllowPrivate: o.AllowPrivate, MaxBytes: cmp.Or(o.MaxBytes, DefaultMaxBytes), Partial: true, Gzip: true,
-		Timeout: cmp.Or(o.Timeout, DefaultTimeout), Header: header, Resolver: o.Resolver,
+		Timeout: cmp.Or(o.Timeout, DefaultTimeout), Header: sent, Resolver: o.Resolver,
 	}
 }
 

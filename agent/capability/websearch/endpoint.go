@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/internal/clean"
+	"github.com/ponte-go/ponte/internal/header"
 )
 
 // Endpoint describes a search service with a JSON interface. It is a [Searcher]. Printing or
@@ -76,6 +77,23 @@ func Tavily(key string) *Endpoint {
 		Query: "query", Max: "max_results", MaxMax: 20, Allowed: "include_domains", Blocked: "exclude_domains",
 		Results: []string{"results"}, Link: "url", Title: "title", Snippet: "content", Date: "published_date",
 	}
+}
+
+// check reports what no search could work with. Its errors have no values, which may be keys.
+func (e *Endpoint) check() error {
+	u, err := url.Parse(e.URL)
+	switch name, found := header.Invalid(e.Header); {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("the URL must begin with http:// or https:// and have a host")
+	case found:
+		return fmt.Errorf("the header %q is not valid; does the key end in a newline?", name)
+	}
+	for name := range e.Header {
+		if value := e.Header.Get(name); value == "" || value == "Bearer " {
+			return fmt.Errorf("the header %q is empty; set the key", name)
+		}
+	}
+	return nil
 }
 
 // maxAnswer limits an answer, in bytes.

@@ -164,6 +164,11 @@ func (o *Options) check() error {
 	case o.Native == NativeOnly && (o.Approve || len(o.Blocked) > 0):
 		problem("Native is %q, but the provider's own search supports neither Approve nor Blocked", NativeOnly)
 	}
+	if e, ok := o.Searcher.(*Endpoint); ok {
+		if err := e.check(); err != nil {
+			problem("Searcher: %s: %w", cmp.Or(e.Name, "search"), err)
+		}
+	}
 	if o.Max < 0 || o.Max > MaxResults {
 		problem("Max is %d; it must be between 1 and %d, or 0", o.Max, MaxResults)
 	}

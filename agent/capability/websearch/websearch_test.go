@@ -158,6 +158,22 @@ func TestInvalidOptionsAreReported(t *testing.T) {
 	}
 }
 
+func TestSearchersThatCannotWorkAreReported(t *testing.T) {
+	for want, s := range map[string]*websearch.Endpoint{
+		`Brave Search: the header "X-Subscription-Token" is empty`:     websearch.Brave(""),
+		`Tavily: the header "Authorization" is empty`:                  websearch.Tavily(""),
+		`Brave Search: the header "X-Subscription-Token" is not valid`: websearch.Brave("key\n"),
+		`SearXNG: the URL must begin with`:                             websearch.SearXNG("localhost:8080"),
+	} {
+		search := websearch.New[struct{}](websearch.Options{Searcher: s})
+		_, err := agent.New(agent.Config[struct{}, string]{
+			Model: &asked{}, Capabilities: []agent.Capability[struct{}]{search},
+		})
+		require.ErrorContains(t, err, "websearch: Options.Searcher: "+want)
+		require.NotContains(t, err.Error(), "key\n")
+	}
+}
+
 // The answers are in the form of each service's documentation.
 func TestServicesAreSpokenTo(t *testing.T) {
 	var got *http.Request

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/fetch"
+	"github.com/ponte-go/ponte/internal/header"
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
@@ -73,6 +74,9 @@ func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	if p.MaxBytes < 0 || p.MaxTotalBytes < 0 || p.Timeout < 0 {
 		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes %d, MaxTotalBytes %d and Timeout %s must not be negative",
 			p.MaxBytes, p.MaxTotalBytes, p.Timeout))
+	}
+	if name, found := header.Invalid(p.Header); found {
+		panic(fmt.Sprintf("modelwrap: FetchMedia: Header[%q] is not a valid header", name))
 	}
 	p.MaxTotalBytes = cmp.Or(p.MaxTotalBytes, 100<<20)
 	p.MaxBytes = min(cmp.Or(p.MaxBytes, 20<<20), p.MaxTotalBytes, math.MaxInt32) // sums do not overflow

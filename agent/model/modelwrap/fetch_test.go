@@ -257,6 +257,7 @@ func TestInvalidFetchPolicyPanics(t *testing.T) {
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: -1}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxTotalBytes: -1}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{Timeout: -1}) })
+	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{Header: http.Header{"A": {"b\n"}}}) })
 }
 
 func TestFetchDeterminesTheMediaType(t *testing.T) {
