@@ -45,26 +45,30 @@ func cut(op syntax.ParExpOperator, of string, values []string) (left []string) {
 
 // sliced returns what ${x:offset:length} stands for, if the numbers are written out.
 func sliced(s *syntax.Slice, value string) (part string, ok bool) {
-	number := func(e syntax.ArithmExpr) (int, bool) {
-		w, ok := e.(*syntax.Word)
-		if !ok {
-			return 0, false
-		}
-		n, err := strconv.Atoi(w.Lit())
-		return n, err == nil && n >= 0
-	}
 	runes := []rune(value)
-	offset, ok := number(s.Offset)
-	if !ok || offset > len(runes) {
+	from, ok := position(s.Offset, 0, len(runes))
+	if !ok {
 		return "", false
 	}
-	runes = runes[offset:]
+	to := len(runes)
 	if s.Length != nil {
-		length, ok := number(s.Length)
-		if !ok {
+		if to, ok = position(s.Length, from, to); !ok {
 			return "", false
 		}
-		runes = runes[:min(length, len(runes))]
 	}
-	return string(runes), true
+	return string(runes[from:to]), true
+}
+
+// position returns the place that is so far behind another one, or before the end.
+func position(e syntax.ArithmExpr, from, end int) (at int, ok bool) {
+	if minus, is := e.(*syntax.UnaryArithm); is && minus.Op == syntax.Minus {
+		e, from, end = minus.X, -end, -from
+	}
+	w, is := e.(*syntax.Word)
+	if !is {
+		return at, false
+	}
+	n, err := strconv.Atoi(w.Lit())
+	at = from + min(max(n, 0), end-from)
+	return max(at, -at), err == nil
 }
