@@ -195,6 +195,9 @@ func (t *talk) open(ctx context.Context, id acp.SessionID) error {
 	t.mu.Lock()
 	t.session, t.shown = next, nil
 	t.mu.Unlock()
+	if t.begins != nil {
+		t.again()
+	}
 	if p, ok := t.out.(*plain.Printer); ok {
 		p.Reset()
 	}

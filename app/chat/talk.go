@@ -23,6 +23,8 @@ type talk struct {
 	lines   *lines
 	client  *acpclient.Client
 	session *acpclient.Session
+	begins  chan begun // turns that the agent begins by itself; nil if it does not
+	again   func()     // attends to the session that is open now; nil if begins is
 
 	listed []screen.Session // the last time
 
@@ -31,6 +33,7 @@ type talk struct {
 	mu      sync.Mutex
 	shown   *view.Snapshot // what has been shown
 	refused bool           // something was, in this turn
+	typed   string         // the prompt that is on the screen already
 }
 
 // hold asks for one thing after the other.
@@ -46,7 +49,30 @@ func (t *talk) hold(ctx context.Context) error {
 	if prompter != nil {
 		t.greet()
 	}
+	if t.client.Queues() {
+		t.begins = make(chan begun)
+		stop := t.attend(ctx)
+		t.again = func() {
+			stop()
+			stop = t.attend(ctx)
+		}
+		defer func() { stop() }()
+	}
 	var failed error // the first thing that went wrong, which the exit code tells if nobody is there to see it
+	over := func(err error) (ends bool) {
+		switch {
+		case err == nil:
+			return false
+		case errors.Is(err, errQuit), ctx.Err() != nil, t.client.Err() != nil:
+			return true
+		case !errors.Is(err, errRefused):
+			t.out.Fail(explain(err))
+		}
+		if prompter == nil {
+			failed = cmp.Or(failed, err)
+		}
+		return false
+	}
 	for {
 		if prompter != nil {
 			prompter.Prompt()
@@ -72,17 +98,12 @@ func (t *talk) hold(ctx context.Context) error {
 			if t.command(ctx, line.text) {
 				continue
 			}
-			err := t.turn(ctx, line.text)
-			switch {
-			case err == nil:
-				continue
-			case errors.Is(err, errQuit), ctx.Err() != nil, t.client.Err() != nil:
+			if err := t.turn(ctx, line.text); over(err) {
 				return err
-			case !errors.Is(err, errRefused):
-				t.out.Fail(explain(err))
 			}
-			if prompter == nil {
-				failed = cmp.Or(failed, err)
+		case wait := <-t.begins:
+			if err := t.during(ctx, wait); over(err) {
+				return err
 			}
 		case <-t.config.Interrupts:
 			t.out.EndTurn()
@@ -119,9 +140,17 @@ func (t *talk) interruptible(ctx context.Context, f func(context.Context) error)
 	}
 }
 
-// turn asks one thing, and shows the answer until the turn has ended. The first interrupt cancels the turn, the second one
-// ends the conversation.
+// turn asks one thing, and shows the answer until the turn has ended.
 func (t *talk) turn(ctx context.Context, request string) error {
+	if t.begins != nil {
+		return t.queue(ctx, request)
+	}
+	return t.during(ctx, func(ctx context.Context) (*acpclient.Turn, error) { return t.session.Say(ctx, request) })
+}
+
+// during shows a turn until it has ended, for which wait waits. The first interrupt cancels the turn,
+// the second one ends the conversation.
+func (t *talk) during(ctx context.Context, wait begun) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var following sync.WaitGroup
@@ -132,7 +161,7 @@ func (t *talk) turn(ctx context.Context, request string) error {
 	}
 	done := make(chan result, 1)
 	go func() {
-		turn, err := t.session.Say(ctx, request)
+		turn, err := wait(ctx)
 		done <- result{turn, err}
 	}()
 	cancelled := false
@@ -185,6 +214,9 @@ func (t *talk) catchUp() {
 	defer t.mu.Unlock()
 	if u, err := t.session.Cursor(t.shown).Update(ended); err == nil { // what there is comes before the end of the context
 		t.shown = u.Snapshot
+		if t.begins != nil {
+			t.tellPrompts(u)
+		}
 		t.out.Update(u)
 	}
 }

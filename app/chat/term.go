@@ -181,6 +181,7 @@ func run(ctx context.Context, config *Config, out front) error {
 		base.Trusted = config.Own
 		if _, shows := out.(*plain.Printer); shows && config.Person {
 			base.Elicitation = t.elicit
+			base.Turns = config.Prompt == "" // else only one
 		}
 		t.client, t.session, err = connect(ctx, config, base, out.Note)
 		return err

@@ -4,8 +4,10 @@ package chat_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -126,4 +128,43 @@ func TestWaitingPromptsAreListedInPlainLines(t *testing.T) {
 	all.Wait()
 	require.NoError(t, p.types.(io.Closer).Close())
 	require.Equal(t, chat.ExitOK, wait())
+}
+
+// Turns of prompts that waited, and that nobody else runs, are shown in plain lines, too, while the
+// person is asked for the next one and before it.
+func TestTurnsOfWaitingPromptsAreShownInPlainLines(t *testing.T) {
+	p := newPerson(t)
+	h, asked, answer := p.hosting(t)
+	wait := p.start(t)
+	p.enter(t, "first")
+	require.Equal(t, "first", <-asked)
+	left := func(texts ...string) { // by a process that has ended
+		for _, text := range texts {
+			data := fmt.Sprintf(`{"parts":[{"kind":"user","text":%q}]}`, text)
+			_, err := h.Store().Put(t.Context(), h.Sessions()[0].ID(), session.Item{Kind: session.ItemPrompt, Data: []byte(data)})
+			require.NoError(t, err)
+		}
+	}
+	answer <- "answer 1"
+	p.out.waitFor(t, "answer 1")
+	left("second")
+	require.Equal(t, "second", <-asked)
+	answer <- "answer 2"
+	p.out.waitFor(t, "answer 2")
+
+	p.enter(t, "third")
+	require.Equal(t, "third", <-asked)
+	left("fourth")
+	answer <- "answer 3"
+	require.Equal(t, "fourth", <-asked)
+	p.enter(t, "fifth")
+	answer <- "answer 4"
+	require.Equal(t, "fifth", <-asked)
+	answer <- "answer 5"
+	p.out.waitFor(t, "answer 5")
+	require.NoError(t, p.types.(io.Closer).Close())
+	require.Equal(t, chat.ExitOK, wait())
+	for _, text := range []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5", "second", "fourth"} {
+		require.Equal(t, 1, strings.Count(p.out.String(), text), p.out.String())
+	}
 }
