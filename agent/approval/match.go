@@ -197,60 +197,6 @@ func (c *call) named() []string {
 	return c.names
 }
 
-func (r *compiled) forbidsHost(c *call) fit {
-	switch {
-	case slices.ContainsFunc(c.hosts, func(h string) bool { return hostFits(r.Host, h) }):
-		return yes
-	case slices.Contains(c.hosts, "*"), r.Host != "*" && c.namesHost(r.Host),
-		slices.ContainsFunc(c.hosts, func(h string) bool { return hostSeems(r.Host, h) }):
-		return perhaps
-	}
-	return no
-}
-
-// namesHost reports whether a word of a command with unknown effects may be a host.
-func (c *call) namesHost(pattern string) bool {
-	name, below := strings.CutPrefix(strings.ToLower(strings.TrimSuffix(pattern, ".")), "*.")
-	for _, e := range c.programs {
-		if e.Kind != model.EffectUnknown {
-			continue
-		}
-		for _, w := range e.Argv {
-			w = strings.ToLower(w)
-			for rest := w; ; {
-				i := strings.Index(rest, name)
-				if i < 0 {
-					break
-				}
-				before, after := rest[:i], rest[i+len(name):]
-				begins := i == 0 || below && before[i-1] == '.' || !inHost(before[i-1])
-				ends := after == "" || !inHost(after[0]) ||
-					after[0] == '.' && (len(after) == 1 || !inHost(after[1]))
-				if ends && (begins || strings.HasPrefix(w, "-")) {
-					return true
-				}
-				rest = after
-			}
-		}
-	}
-	return false
-}
-
-// inHost reports whether a name of a host may have a character, in lower case.
-func inHost(b byte) bool {
-	return b == '-' || b == '.' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z'
-}
-
-// hostFits compares a host with a pattern, in which a leading "*." matches the host itself and all
-// below it.
-func hostFits(pattern, host string) bool {
-	pattern, host = strings.ToLower(strings.TrimSuffix(pattern, ".")), strings.TrimSuffix(host, ".")
-	if below, ok := strings.CutPrefix(pattern, "*."); ok {
-		return host == below || strings.HasSuffix(host, "."+below)
-	}
-	return pattern == host || pattern == "*"
-}
-
 // allowed returns the ruling of the rules that allow. A command that consists of several may be
 // allowed by several rules.
 func (t *table) allowed(call *call) Ruling {

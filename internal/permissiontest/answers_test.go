@@ -51,11 +51,14 @@ func (b *bank) receive(_ context.Context, in pay) (string, error) {
 	return "paid", nil
 }
 
-func (b *bank) paid() int {
+// names are those who were paid.
+func (b *bank) names() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.done)
+	return slices.Clone(b.done)
 }
+
+func (b *bank) paid() int { return len(b.names()) }
 
 // payTool is the tool of a bank.
 func payTool[D any](b *bank) *toolset.Tool[D] {

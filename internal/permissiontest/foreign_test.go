@@ -333,7 +333,7 @@ func forged(s *suite) {
 		err := one.Decide(s.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce})
 		s.attack(err != nil && b.paid() <= 1, "a second answer: %v", err)
 	}
-	s.attack(!slices.Contains(b.done, "Ada"), "%v are paid", b.done)
+	s.attack(!slices.Contains(b.names(), "Ada"), "%v are paid", b.names())
 }
 
 // An undo writes only what was shown, and asks as every change does.

@@ -138,7 +138,7 @@ func changedMeanwhile(s *suite) {
 			b.set(price)
 			require.NoError(s, one.Decide(s.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce}))
 			next := asking(q.Digest)
-			s.attack(b.paid() == 0, "paid %v when it was %s", b.done, price)
+			s.attack(b.paid() == 0, "paid %v when it was %s", b.names(), price)
 			for _, id := range []string{q.ID, next.ID} {
 				s.attack(one.Decide(s.Context(), id, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce}) != nil && b.paid() == 0, "the first answer counts when it is %s", price)
 			}
@@ -146,7 +146,7 @@ func changedMeanwhile(s *suite) {
 		}
 		require.NoError(s, one.Decide(s.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.RejectOnce}))
 		until(s, one, func(snapshot *view.Snapshot) bool { return strings.Contains(texts(snapshot), "All done.") })
-		s.attack(b.paid() == 0, "paid %v", b.done)
+		s.attack(b.paid() == 0, "paid %v", b.names())
 	}
 	// Over the protocols of pages.
 	b := &bank{price: "5"}

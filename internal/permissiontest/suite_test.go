@@ -39,6 +39,7 @@ var groups = []group{
 	{"reads", reads, 60},
 	{"reads of directories", directories, 400},
 	{"other spellings", otherSpellings, 1200},
+	{"hosts", hosts, 160},
 	{"tables", tables, 590},
 	{"races", races, 15},
 	{"argv", arguments, 40},

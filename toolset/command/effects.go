@@ -204,7 +204,7 @@ func (r *effectReader) hosts(words []string) {
 }
 
 // address finds what is between the scheme of an address and its path.
-var address = lazy.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>(){}|;,?#\\]+)`)
+var address = lazy.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>()|;,?#\\]+)`)
 
 // line adds the effects of a line for a shell. It returns false for what is no line.
 func (r *effectReader) line(line string, depth int) bool {
