@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
@@ -113,6 +114,13 @@ func (o *Options) check() error {
 	}
 	if o.Token != "" && len(o.Token) < 16 {
 		errs = append(errs, fmt.Errorf("webbridge: config: Token has %d bytes: use at least 16, see NewToken", len(o.Token)))
+	}
+	if o.Token != strings.TrimSpace(o.Token) || strings.ContainsFunc(o.Token, unicode.IsControl) {
+		errs = append(errs, errors.New("webbridge: config: Token begins or ends with white space, "+
+			"or has control characters: no request can have it"))
+	}
+	if slices.Contains(o.Protocols, nil) {
+		errs = append(errs, errors.New("webbridge: config: a Protocol is nil"))
 	}
 	for _, origin := range o.Origins {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {

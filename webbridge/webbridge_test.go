@@ -85,6 +85,8 @@ func TestConfigWithoutTokenAndUserIsRefused(t *testing.T) {
 	for want, o := range map[string]webbridge.Options{
 		"set Token":         {},
 		"at least 16":       {Token: "short"},
+		"ends with white s": {Token: token + "\n"},
+		"a Protocol is nil": {Token: token, Protocols: []webbridge.Protocol{nil}},
 		"a scheme and a ho": {Token: token, Origins: []string{"https://a.example/x"}},
 		"use names such as": {Token: token, Hosts: []string{"*.example.com"}},
 		"not be negative":   {Token: token, Linger: -1},

@@ -160,6 +160,35 @@ func TestConfigurationIsChecked(t *testing.T) {
 	require.ErrorContains(t, err, "Guard.Token has fewer than 16 bytes")
 	_, err = acphttp.New(acphttp.Config{Guard: acphttp.Guard{Token: token}})
 	require.ErrorContains(t, err, "Config.Serve is nil")
+	guarded := func(change func(*acphttp.Guard)) acphttp.Config {
+		c := acphttp.Config{Serve: serveAgent, Guard: acphttp.Guard{Token: token}}
+		c.Guard.Origins, c.Guard.Hosts = []string{"https://e.test:1"}, []string{"a.test", "::1"}
+		change(&c.Guard)
+		return c
+	}
+	_, err = acphttp.New(guarded(func(*acphttp.Guard) {}))
+	require.NoError(t, err)
+	for want, change := range map[string]func(*acphttp.Guard){
+		"begins or ends with white space":  func(g *acphttp.Guard) { g.Token += "\n" },
+		`Guard.Origins has "https://e/"`:   func(g *acphttp.Guard) { g.Origins = []string{"https://e/"} },
+		`Guard.Origins has "e.test"`:       func(g *acphttp.Guard) { g.Origins = []string{"e.test"} },
+		`Guard.Hosts has "E.test": use`:    func(g *acphttp.Guard) { g.Hosts = []string{"E.test"} },
+		`Guard.Hosts has "e.test:80": use`: func(g *acphttp.Guard) { g.Hosts = []string{"e.test:80"} },
+		`Guard.Hosts has "https://e": use`: func(g *acphttp.Guard) { g.Hosts = []string{"https://e"} },
+	} {
+		_, err := acphttp.New(guarded(change))
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), token)
+	}
+	for _, c := range []acphttp.Config{
+		{MaxConnections: -1}, {MaxMessage: -1}, {MaxBuffered: -1}, {Idle: -1}, {Stall: -1}, {Heartbeat: -1},
+	} {
+		c.Guard, c.Serve = acphttp.Guard{Token: token}, serveAgent
+		_, err := acphttp.New(c)
+		require.ErrorContains(t, err, "must not be negative")
+		_, err = acphttp.NewWebSocket(c)
+		require.ErrorContains(t, err, "must not be negative")
+	}
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "example.com:0", "[::]:0", "nonsense"} {
 		_, err := acphttp.Listen(t.Context(), address)
 		require.ErrorContains(t, err, "acphttp: listen: ", address)

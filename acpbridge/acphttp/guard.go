@@ -10,8 +10,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ponte-go/ponte/internal/hide"
 )
@@ -67,10 +70,32 @@ func (g *Guard) Check(r *http.Request, token string) int {
 
 // check returns what is wrong with the guard.
 func (g *Guard) check() error {
+	var errs []error
 	if len(g.Token) < minToken {
-		return errors.New("acphttp: Guard.Token has fewer than 16 bytes: make one with crypto/rand.Text")
+		errs = append(errs, errors.New("acphttp: Guard.Token has fewer than 16 bytes: "+
+			"make one with crypto/rand.Text"))
 	}
-	return nil
+	if g.Token != strings.TrimSpace(g.Token) || strings.ContainsFunc(g.Token, unicode.IsControl) {
+		errs = append(errs, errors.New("acphttp: Guard.Token begins or ends with white space, "+
+			"or has control characters: no request can have it"))
+	}
+	for _, origin := range g.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			errs = append(errs, fmt.Errorf("acphttp: Guard.Origins has %q: "+
+				"use a scheme and a host, such as https://editor.example", origin))
+		}
+	}
+	for _, name := range g.Hosts {
+		if _, err := netip.ParseAddr(name); err == nil {
+			continue
+		}
+		if name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "/: *[]") {
+			errs = append(errs, fmt.Errorf("acphttp: Guard.Hosts has %q: "+
+				"use a name in lower case, without a port", name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Format implements [fmt.Formatter]. It hides the token.

@@ -74,12 +74,17 @@ func New(config Config) (*Handler, error) {
 	if config.Serve == nil {
 		return nil, errors.New("acphttp: Config.Serve is nil: set a function that serves an agent on two streams")
 	}
-	config.MaxConnections = cmp.Or(max(config.MaxConnections, 0), 16)
-	config.MaxMessage = cmp.Or(max(config.MaxMessage, 0), 64<<20)
-	config.MaxBuffered = cmp.Or(max(config.MaxBuffered, 0), 4<<20)
-	config.Idle = cmp.Or(max(config.Idle, 0), 10*time.Second)
-	config.Stall = cmp.Or(max(config.Stall, 0), 3*time.Second)
-	config.Heartbeat = cmp.Or(max(config.Heartbeat, 0), 15*time.Second)
+	if min(config.MaxConnections, config.MaxMessage, config.MaxBuffered) < 0 ||
+		min(config.Idle, config.Stall, config.Heartbeat) < 0 {
+		return nil, errors.New("acphttp: Config: MaxConnections, MaxMessage, MaxBuffered, " +
+			"Idle, Stall and Heartbeat must not be negative")
+	}
+	config.MaxConnections = cmp.Or(config.MaxConnections, 16)
+	config.MaxMessage = cmp.Or(config.MaxMessage, 64<<20)
+	config.MaxBuffered = cmp.Or(config.MaxBuffered, 4<<20)
+	config.Idle = cmp.Or(config.Idle, 10*time.Second)
+	config.Stall = cmp.Or(config.Stall, 3*time.Second)
+	config.Heartbeat = cmp.Or(config.Heartbeat, 15*time.Second)
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}

@@ -44,13 +44,9 @@ func NewWebSocket(config Config) (*WebSocketHandler, error) {
 	if _, err := New(config); err != nil {
 		return nil, err
 	}
-	if config.MaxConnections <= 0 {
-		config.MaxConnections = 16
-	}
-	if config.MaxMessage <= 0 {
-		config.MaxMessage = 64 << 20
-	}
-	config.Heartbeat = cmp.Or(max(config.Heartbeat, 0), heartbeat)
+	config.MaxConnections = cmp.Or(config.MaxConnections, 16)
+	config.MaxMessage = cmp.Or(config.MaxMessage, 64<<20)
+	config.Heartbeat = cmp.Or(config.Heartbeat, heartbeat)
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}

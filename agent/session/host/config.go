@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/ponte-go/ponte/agent"
@@ -147,6 +148,9 @@ var (
 	ErrCancelled = fmt.Errorf("host: the turn was cancelled: %w", context.Canceled)
 )
 
+// currency matches the codes of ISO 4217.
+var currency = regexp.MustCompile(`^[A-Z]{3}$`)
+
 func (c *Config[D, O]) check() error {
 	var errs []error
 	if c.Agent == nil {
@@ -154,6 +158,12 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Busy > BusySteer {
 		errs = append(errs, fmt.Errorf("host: config: Busy is %d: use BusyRefuse, BusyQueue or BusySteer", c.Busy))
+	}
+	if c.Window < 0 {
+		errs = append(errs, errors.New("host: config: Window must not be negative"))
+	}
+	if c.Currency != "" && !currency.MatchString(c.Currency) {
+		errs = append(errs, fmt.Errorf("host: config: Currency is %q: use a code of three letters, such as EUR", c.Currency))
 	}
 	if c.Runner != nil && c.Store == nil {
 		errs = append(errs, errors.New("host: config: Runner is set and Store is nil: a runner needs a store that its processes share"))

@@ -70,7 +70,7 @@ func Modes() []Mode { return []Mode{ModeAsk(), ModeCode(), ModePlan()} }
 type Model struct {
 	// ID identifies the choice. Title and Description are for people.
 	ID, Title, Description string
-	// Model answers.
+	// Model answers. Nil is the agent's own.
 	Model model.Model
 	// Thinking are the model's levels of thinking, which replace [Config].Thinking: the first is
 	// the default. Nil uses the levels of the Config. An empty list offers no choice.

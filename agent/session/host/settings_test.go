@@ -119,11 +119,11 @@ func TestSettingsAreKeptWithTheSession(t *testing.T) {
 }
 
 func TestConfigurationIsChecked(t *testing.T) {
-	_, err := host.New(host.Config[none, string]{Busy: 7, Modes: []host.Mode{{ID: "a"}, {ID: "a"}},
+	_, err := host.New(host.Config[none, string]{Busy: 7, Window: -1, Currency: "euros", Modes: []host.Mode{{ID: "a"}, {ID: "a"}},
 		Settings: []host.Setting{{Setting: view.Setting{ID: "mode", Switch: true, Value: "true"}}, {Setting: view.Setting{ID: "x"}}},
 		Commands: []host.Command{{Name: "a b"}, {Name: "ab"}},
 	})
-	for _, part := range []string{"Agent is nil", "Busy is 7", "ids of its choices", `"mode": ids must be unique`, `value "" is not one`, `"a b": use letters`, "has no Run"} {
+	for _, part := range []string{"Agent is nil", "Busy is 7", "Window must not", `Currency is "euros"`, "ids of its choices", `"mode": ids must be unique`, `value "" is not one`, `"a b": use letters`, "has no Run"} {
 		require.ErrorContains(t, err, part)
 	}
 }

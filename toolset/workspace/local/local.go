@@ -83,11 +83,14 @@ const defaultOutput = 1 << 20
 // Open opens a workspace. A root that does not exist, or that is a file, is a [*workspace.PathError]. A sandbox that this machine cannot
 // have is [ErrSandbox].
 func Open(c Config) (*Workspace, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	w := &Workspace{config: &c, processes: map[*process]struct{}{}}
 	if len(c.Roots) == 0 {
 		c.Roots = []string{"."}
 	}
-	if c.OutputLimit <= 0 {
+	if c.OutputLimit == 0 {
 		w.config.OutputLimit = defaultOutput
 	}
 	for _, name := range c.Roots {
@@ -115,6 +118,28 @@ func Open(c Config) (*Workspace, error) {
 		}
 	}
 	return w, nil
+}
+
+// check reports what would be ignored. Its errors have no values, which may be secrets.
+func (c *Config) check() error {
+	var errs []error
+	if c.OutputLimit < 0 || c.TimeLimit < 0 {
+		err := errors.New("local: config: OutputLimit and TimeLimit must not be negative")
+		errs = append(errs, err)
+	}
+	for i, v := range c.Env {
+		if !strings.Contains(v, "=") {
+			errs = append(errs, fmt.Errorf("local: config: Env[%d] has no value: "+
+				"use NAME=value, or name the variable in PassEnv", i))
+		}
+	}
+	for _, name := range c.PassEnv {
+		if name, _, found := strings.Cut(name, "="); found || name == "" {
+			errs = append(errs, fmt.Errorf("local: config: PassEnv has %q with a value, "+
+				"or an empty name: it lists names; values are in Env", name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (w *Workspace) addRoot(name string) error {

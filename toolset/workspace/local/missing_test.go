@@ -12,6 +12,20 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
+func TestConfigurationIsChecked(t *testing.T) {
+	for want, c := range map[string]local.Config{
+		"OutputLimit and TimeLimit must not be negative": {OutputLimit: -1},
+		"TimeLimit must not be negative":                 {TimeLimit: -1},
+		"Env[1] has no value":                            {Env: []string{"A=", "secret"}},
+		`PassEnv has "A" with a value`:                   {PassEnv: []string{"B", "A=secret"}},
+		`PassEnv has "" with a value, or an empty name`:  {PassEnv: []string{""}},
+	} {
+		_, err := local.Open(c)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
 // What the system calls are is no business of the model's.
 func TestErrorOfAMissingFileIsThatOfEveryWorkspace(t *testing.T) {
 	ws, err := local.Open(local.Config{Roots: []string{t.TempDir()}})
