@@ -120,18 +120,13 @@ func Open(c Config) (*Workspace, error) {
 	return w, nil
 }
 
-// check reports what would be ignored. Its errors have no values, which may be secrets.
+// check reports what would be ignored. Its errors have no values, which may be secrets. Entries of
+// Env without a value are no mistake: a process may have inherited them.
 func (c *Config) check() error {
 	var errs []error
 	if c.OutputLimit < 0 || c.TimeLimit < 0 {
 		err := errors.New("local: config: OutputLimit and TimeLimit must not be negative")
 		errs = append(errs, err)
-	}
-	for i, v := range c.Env {
-		if !strings.Contains(v, "=") {
-			errs = append(errs, fmt.Errorf("local: config: Env[%d] has no value: "+
-				"use NAME=value, or name the variable in PassEnv", i))
-		}
 	}
 	for _, name := range c.PassEnv {
 		if name, _, found := strings.Cut(name, "="); found || name == "" {
