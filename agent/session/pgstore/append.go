@@ -106,8 +106,8 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 		return fail("release", l.Session, err)
 	}
 	err := s.giveBack(ctx, l)
-	if errors.Is(err, session.ErrLeaseLost) && s.debts.isPaid(ctx, l.Token) {
-		err = nil // it was released for a call before
+	if owed := s.debts.isOwed(l.Token, err); owed && errors.Is(err, session.ErrLeaseLost) {
+		err = nil // it was released for a call before, or was free because of that
 	}
 	return fail("release", l.Session, err)
 }
@@ -116,13 +116,7 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 func (s *Store) giveBack(ctx context.Context, l session.Lease) error {
 	err := s.release(ctx, l)
 	if err != nil && !answered(err) {
-		s.debts.owe(func() error {
-			err := s.release(s.background, l)
-			if err == nil {
-				s.debts.paidFor(l.Token)
-			}
-			return err
-		})
+		s.debts.owe(func() error { return s.release(s.background, l) })
 	}
 	return err
 }

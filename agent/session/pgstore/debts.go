@@ -10,11 +10,10 @@ import (
 
 // debts are sessions that could not be given back, because the server could not be reached. The lock of the store would hold them until its end.
 type debts struct {
-	mu    sync.Mutex
-	all   []func() error
-	doing chan struct{}  // is closed when what is being done has been done; nil before the first
-	paid  map[int64]bool // the tokens of leases that were given back
-	tell  chan struct{}  // has an element if there are some
+	mu     sync.Mutex
+	all    []func() error
+	tokens map[int64]bool // of leases whose callers were told that they could not be given back
+	tell   chan struct{}  // has an element if there are some
 }
 
 // owe has something done again and again until the server has answered.
@@ -28,32 +27,21 @@ func (d *debts) owe(do func() error) {
 	}
 }
 
-// paidFor notes that a lease was given back.
-func (d *debts) paidFor(token int64) {
+// isOwed reports whether a call before has begun to give a lease back, of which err is the outcome now.
+// Once the server has answered, it is not owed any more.
+func (d *debts) isOwed(token int64, err error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paid == nil {
-		d.paid = map[int64]bool{}
+	owed := d.tokens[token]
+	switch {
+	case err == nil || answered(err):
+		delete(d.tokens, token)
+	case d.tokens == nil:
+		d.tokens = map[int64]bool{token: true}
+	default:
+		d.tokens[token] = true
 	}
-	d.paid[token] = true
-}
-
-// isPaid reports whether a lease was given back, once. The server may have done what is being done already, so its end is waited for.
-func (d *debts) isPaid(ctx context.Context, token int64) bool {
-	d.mu.Lock()
-	doing := d.doing
-	d.mu.Unlock()
-	if doing != nil {
-		select {
-		case <-doing:
-		case <-ctx.Done():
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	paid := d.paid[token]
-	delete(d.paid, token)
-	return paid
+	return owed
 }
 
 // pay does what is owed, until ctx ends.
@@ -69,7 +57,7 @@ func (d *debts) pay(ctx context.Context) {
 		d.all = nil
 		d.mu.Unlock()
 		for i, do := range all {
-			if err := d.attempt(do); err == nil || answered(err) {
+			if err := do(); err == nil || answered(err) {
 				continue
 			}
 			for _, left := range all[i:] {
@@ -83,13 +71,4 @@ func (d *debts) pay(ctx context.Context) {
 			break
 		}
 	}
-}
-
-func (d *debts) attempt(do func() error) error {
-	done := make(chan struct{})
-	defer close(done)
-	d.mu.Lock()
-	d.doing = done
-	d.mu.Unlock()
-	return do()
 }

@@ -51,7 +51,14 @@ func (c *lostConn) Read(p []byte) (int, error) {
 // fill returns a store whose pool has four connections that nobody looks at before they are used.
 func fill(t *testing.T, w *wire) *pgstore.Store {
 	t.Helper()
-	url, schema := database(t)
+	s, _, _ := filled(t, w)
+	return s
+}
+
+// filled is like fill, and returns where the store is.
+func filled(t *testing.T, w *wire) (s *pgstore.Store, url, schema string) {
+	t.Helper()
+	url, schema = database(t)
 	config, err := pgxpool.ParseConfig(url)
 	require.NoError(t, err)
 	config.MaxConns = 4
@@ -61,7 +68,7 @@ func fill(t *testing.T, w *wire) *pgstore.Store {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	s, err := pgstore.New(t.Context(), pool, pgstore.Options{Schema: schema})
+	s, err = pgstore.New(t.Context(), pool, pgstore.Options{Schema: schema})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	var used []*pgxpool.Conn
@@ -73,7 +80,7 @@ func fill(t *testing.T, w *wire) *pgstore.Store {
 	for _, c := range used {
 		c.Release()
 	}
-	return s
+	return s, url, schema
 }
 
 // TestOneErrorTellsOfLostConnections loses all connections at once: one operation may fail, the next ones do not.
@@ -105,6 +112,26 @@ func TestSessionIsGivenBackLater(t *testing.T) {
 		return err == nil
 	}, time.Minute, time.Millisecond)
 	require.NoError(t, s.Release(t.Context(), l), "who tries again is told that it was done")
+	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrLeaseLost)
+}
+
+// TestSessionThatIsTakenBeforeItIsGivenBack loses all connections when a session is given back, and another
+// machine takes it at once. Whoever tries again is told that it was given back, whichever came first.
+func TestSessionThatIsTakenBeforeItIsGivenBack(t *testing.T) {
+	var w wire
+	s, url, schema := filled(t, &w)
+	other, err := pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	_, err = s.Create(t.Context(), session.New{ID: "a"})
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), "a", session.Claim{})
+	require.NoError(t, err)
+	w.cut.Store(true)
+	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrUnavailable)
+	_, err = other.Acquire(t.Context(), "a", session.Claim{Force: true})
+	require.NoError(t, err)
+	require.NoError(t, s.Release(t.Context(), l))
 	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrLeaseLost)
 }
 
