@@ -13,6 +13,9 @@ import (
 // Hooks wrap the boundaries of a run. A hook calls next to continue, with its context or one derived from it, and may
 // act before and after. The hooks of [Config.Hooks] nest, the first one outermost. Nil hooks are skipped. Hooks must be safe
 // for concurrent use; Call runs on several goroutines of one run.
+//
+// Request and Call may call next several times, also concurrently if the run is not streamed, but
+// not after they have returned: they wait for calls of next in other goroutines.
 type Hooks[D any] struct {
 	// Run wraps the whole run.
 	Run RunHook[D]

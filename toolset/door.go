@@ -113,27 +113,27 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 	} else if m.countsCost() {
 		err = m.CheckPrice(to.Info(), time.Now())
 	}
+	if err == nil {
+		err = m.Request()
+	}
 	if err != nil {
 		return nil, err
 	}
 	if around != nil {
 		to = around.asked
 	}
-	return m.pass(ctx, to)
-}
-
-// take takes a door for a request. The meter is locked.
-func (m *Meter) take(ctx context.Context, asked model.Model) *door {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	d := &m.door
 	if m.shared || d.state.Load() != doorFree || !reflect.TypeOf(ctx).Comparable() || d.ctx != nil && d.ctx != ctx {
 		d = &door{ctx: ctx, meter: m}
 	} else if d.ctx == nil { // it never changes, because somebody may still have it
 		d.ctx, d.meter = ctx, m
 	}
-	d.asked = asked
+	d.asked = to
 	d.unknown.Store(false)
 	d.state.Store(doorBusy)
-	return d
+	return d, nil
 }
 
 // leave counts what has become of a request.

@@ -3,7 +3,6 @@
 package toolset
 
 import (
-	"context"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -216,32 +215,17 @@ func (m *Meter) CheckRequest(asked model.Info, steps int) error {
 // refused. Runs that share a limit never make more requests than it allows, even if they call
 // Request concurrently.
 func (m *Meter) Request() error {
-	_, err := m.pass(context.TODO(), nil)
-	return err
-}
-
-// pass is Request, and takes a door for the request if there is a model.
-//
-//go:noinline
-func (m *Meter) pass(ctx context.Context, asked model.Model) (d *door, _ error) {
 	for at := m; at != nil; at = at.parent { // upwards, in the same order in every goroutine
 		at.mu.Lock()
 	}
-	defer m.unlock() // also if contexts cannot be compared
-	if exceeded := m.request(); exceeded != nil {
-		return nil, exceeded
-	}
-	if asked != nil {
-		d = m.take(ctx, asked)
-	}
-	return d, nil
-}
-
-// unlock unlocks m and all meters above it.
-func (m *Meter) unlock() {
+	exceeded := m.request()
 	for at := m; at != nil; at = at.parent {
 		at.mu.Unlock()
 	}
+	if exceeded == nil {
+		return nil
+	}
+	return exceeded
 }
 
 // request implements Request. The meters are locked.

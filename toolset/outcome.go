@@ -85,7 +85,11 @@ func joinOutcomes(a, b error) error {
 	case max(rankA, rankB) == 2:
 		return &FailedError{text}
 	}
-	return &DeniedError{Message: text}
+	by := a.(*DeniedError).Decision
+	if by == nil {
+		by = b.(*DeniedError).Decision
+	}
+	return &DeniedError{Message: text, Decision: by}
 }
 
 // told returns what an outcome tells the model, and its rank; 0 if it tells it nothing.
