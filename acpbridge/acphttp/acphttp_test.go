@@ -80,6 +80,18 @@ func TestRequestsAreGuarded(t *testing.T) {
 	}
 }
 
+// Each of several Origin headers has to be allowed.
+func TestEveryOriginIsChecked(t *testing.T) {
+	g := acphttp.Guard{Token: token, Origins: []string{"https://a.test"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Origin", "https://a.test")
+	require.Zero(t, g.Check(r, ""))
+	r.Header.Add("Origin", "https://b.test")
+	require.Equal(t, http.StatusForbidden, g.Check(r, ""))
+}
+
 func TestBadRequestsAreRefused(t *testing.T) {
 	_, url := newHandler(t, func(c *acphttp.Config) { c.MaxMessage = 1000 })
 	conn := begin(t, url)
