@@ -28,3 +28,10 @@ func TestExpansionsOfValuesInALine(t *testing.T) {
 		assert.NotEmpty(t, command.Effects(command.Command{Line: line, Dir: "/repo"}, command.Place{}), line)
 	}
 }
+
+func TestPatternsThatNoCommandFitsAreErrors(t *testing.T) {
+	for text, want := range map[string]string{"echo 'x": "cannot read it", "": "no command", "a; b": "several commands", "a && b": "several commands", "a >b": "redirection", "! a": "leave that out"} {
+		_, err := command.Pattern(text)
+		assert.ErrorContains(t, err, want, text)
+	}
+}
