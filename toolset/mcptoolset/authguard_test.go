@@ -135,3 +135,14 @@ func TestSignInReachesWhatIsAllowed(t *testing.T) {
 		require.True(t, strings.HasPrefix(sent[0], origin+"/authorize?"))
 	}
 }
+
+// What is sent to sign in may be a secret, so no other server gets it by a redirect, a public one neither.
+func TestSignInIsNotRedirectedToOtherServers(t *testing.T) {
+	asked, sent, err := signIn(t, publicServer, map[string]string{
+		"registration": "https://93.184.216.34/moved", "moved": "https://93.184.216.35/register",
+	})
+	require.Contains(t, asked, "https://93.184.216.34/moved")
+	require.NotContains(t, asked, "https://93.184.216.35/register")
+	require.Empty(t, sent)
+	require.ErrorContains(t, err, "redirects to")
+}
