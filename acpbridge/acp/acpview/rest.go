@@ -63,8 +63,8 @@ func severityOf(class string) acp.NoticeSeverity {
 	return acp.NoticeSeverityInfo
 }
 
-// compaction shows that a part of the history was replaced by a summary. The summary of one that
-// was announced is sent by itself.
+// compaction shows that a part of the history was replaced by a summary. What the client does not
+// know of the summary of one that was announced is sent by itself.
 func (v *table) compaction(e, known *view.Entity) error {
 	if !v.options.Compactions {
 		return nil
@@ -79,15 +79,23 @@ func (v *table) compaction(e, known *view.Entity) error {
 		u.Error = acp.Replace(show.Line(e.Title))
 	}
 	if known != nil && !known.Status.Ended() && e.Status == view.Completed {
-		for _, block := range u.Summary {
-			c := &acp.CompactionSummaryChunk{CompactionID: u.CompactionID, Content: block}
-			if err := v.update(acp.SessionUpdate{CompactionSummaryChunk: c}); err != nil {
+		if more, ok := strings.CutPrefix(e.Text(), known.Text()); ok {
+			u.Summary = nil
+			if err := v.summary(u.CompactionID, more); err != nil {
 				return err
 			}
 		}
-		u.Summary = nil
 	}
 	return v.update(acp.SessionUpdate{CompactionUpdate: u})
+}
+
+// summary sends what a summary has more than the client knows.
+func (v *table) summary(id acp.CompactionID, more string) error {
+	if more == "" {
+		return nil
+	}
+	c := &acp.CompactionSummaryChunk{CompactionID: id, Content: acp.TextBlock(show.Text(more))}
+	return v.update(acp.SessionUpdate{CompactionSummaryChunk: c})
 }
 
 // Plan returns a plan as the protocol has it. Statuses and priorities that it does not know become
