@@ -71,12 +71,13 @@ func (p *Transcript) read(i *item) {
 		p.rewind(i.To)
 		return
 	}
+	_, ended := p.replay.ends[root] // what is recorded after the end of a turn belongs to it
 	if !p.replay.turn.open || root != p.run {
 		if p.replay.turn.open {
 			p.leaveReplayed()
 		}
 		p.Start(root)
-		there := p.isThere(PromptID(root)) // what is recorded after the end of a turn belongs to it
+		there := ended || p.isThere(PromptID(root))
 		p.replay.turn = replayedTurn{open: true, prompted: there, filled: there}
 	}
 	p.begun = p.begun || i.Kind == session.KindEnd || goes(i.Kind)
@@ -104,7 +105,7 @@ func (p *Transcript) read(i *item) {
 		p.endReplayed(i.Reason)
 		return
 	}
-	p.placeWaiting(false)
+	p.placeWaiting(ended)
 }
 
 // placeWaiting shows what waits for other entities, if they are there or whether or not they are.
