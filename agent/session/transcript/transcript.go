@@ -175,9 +175,12 @@ func (p *Transcript) Prompt(parts []model.Part, shown []view.Content) {
 	p.begun = true
 	said := Contents(parts)
 	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
-	if shown != nil && !reflect.DeepEqual(shown, said) {
+	other := shown != nil && !reflect.DeepEqual(shown, said)
+	if other {
 		e.Content = shown
-		p.record(record{Op: opMerge, ID: e.ID, Entity: &view.Entity{Content: shown}})
+	}
+	if other || p.waits { // the agent that had the conversation may get the prompt
+		p.record(record{Op: opMerge, ID: e.ID, Entity: &view.Entity{Content: e.Content}})
 	}
 	p.upsert(e)
 }
