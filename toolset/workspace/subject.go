@@ -17,7 +17,7 @@ type Subject struct {
 	Path string
 	Line int
 	// Output reports that the call shows the output of a command: its result has a [CommandState].
-	// Runs reports that it runs the command, so that it has failed if the command has.
+	// Runs reports that it runs the command, and fails if the command fails.
 	Output, Runs bool
 	// Changes reports that the call changes the file.
 	Changes bool

@@ -38,7 +38,7 @@ type (
 	releaseTerminalArgs struct{ terminalArgs }
 )
 
-// inMemory is what the tools keep.
+// inMemory names the state that the tools keep.
 const inMemory = "commands in the background"
 
 // terminalTools makes the tools for commands in the background.

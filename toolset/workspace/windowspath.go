@@ -60,8 +60,8 @@ func absWindows(dir, name string) (string, error) {
 }
 
 // checkWindowsName refuses names that Windows would change, or that mean something other than a
-// file. A colon names a stream of a file, and dots and blanks at the end are dropped, so that
-// names which differ would meet.
+// file. A colon names a stream of a file, and dots and blanks at the end are dropped:
+// different names would be one file.
 func checkWindowsName(part string) error {
 	if part != strings.TrimRight(part, ". ") {
 		return malformed("Windows does not allow the name %q: it ends with a dot or a blank", part)

@@ -106,11 +106,10 @@ type Features struct {
 	// Saved covers Read with [Range.Saved]. Only workspaces that cannot Read otherwise need to set
 	// it.
 	Saved bool
-	// Sandboxed says that commands run in a sandbox that keeps what [model.EffectSandbox] says.
-	// Unsandboxed says that a command may ask for the network or to leave the sandbox, with
-	// [Command].Sandbox.
+	// Sandboxed: commands run in a sandbox as [model.EffectSandbox] describes it. Unsandboxed: a
+	// command may ask for the network, or to leave the sandbox, with [Command].Sandbox.
 	Sandboxed, Unsandboxed bool
-	// Unsaved says that Read returns files as an editor has them, with changes that are not saved.
+	// Unsaved: Read returns files as an editor has them, with changes that are not saved.
 	// Walk does not see those.
 	Unsaved bool
 }

@@ -25,7 +25,7 @@ type Env struct {
 	// Program is the program, and perhaps its first arguments, that behaves as [Program] does with
 	// the arguments that follow. It is nil if the workspace runs no commands.
 	Program []string
-	// Unheld says that something other than the workspace opens files, such as an editor: a link
+	// Unheld is set if something other than the workspace opens files, such as an editor: a link
 	// that is changed between the check of a path and its use is followed. What happens then is not
 	// checked.
 	Unheld bool
@@ -105,7 +105,7 @@ func (r *rule) run(ctx context.Context, newEnv func() (*Env, error)) (err error)
 	return p.result()
 }
 
-// try runs the rule until it ends or gives up.
+// try runs the rule until it ends or fails.
 func (r *rule) try(p *probe) {
 	defer func() {
 		if v := recover(); v != nil && v != errStop {
