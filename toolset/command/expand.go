@@ -10,6 +10,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxCut is how long a value may be that is cut, in bytes: the work is in the square of that.
+// Beyond it a value may become any word.
+const maxCut = 1024
+
 // cut returns what an expansion such as ${x#of} leaves of values.
 func cut(op syntax.ParExpOperator, of string, values []string) (left []string) {
 	if op < syntax.RemSmallSuffix || op > syntax.RemLargePrefix || len(values) == 0 {
@@ -24,6 +28,10 @@ func cut(op syntax.ParExpOperator, of string, values []string) (left []string) {
 		return nil
 	}
 	for _, value := range values {
+		if len(value) > maxCut {
+			left = append(left, tooMany)
+			continue
+		}
 		for n := range len(value) + 1 {
 			from, to := n, len(value) // what is left of it
 			switch op {

@@ -3,10 +3,13 @@
 package command_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset/command"
 )
 
@@ -33,5 +36,16 @@ func TestPatternsThatNoCommandFitsAreErrors(t *testing.T) {
 	for text, want := range map[string]string{"echo 'x": "cannot read it", "": "no command", "a; b": "several commands", "a && b": "several commands", "a >b": "redirection", "! a": "leave that out"} {
 		_, err := command.Pattern(text)
 		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+// What is left of a long value is not worked out, which takes the square of its length: it may be
+// any file.
+func TestLongValuesAreNotCut(t *testing.T) {
+	for long, want := range map[int]bool{1000: false, 1025: true, 200_000: true} {
+		line := "f=" + strings.Repeat("a", long) + "; cat ${f#*b}"
+		got := command.Effects(command.Command{Line: line}, command.Place{})
+		all := func(e model.Effect) bool { return e.Kind == model.EffectRead && e.Path == "/" }
+		assert.Equal(t, want, slices.ContainsFunc(got, all), long)
 	}
 }
