@@ -17,8 +17,6 @@ import (
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
-func none(string) (string, bool) { return "", false }
-
 const whole = "\uFEFF" + `{
   "model": "openai:gpt-5-mini",
   "models": ["ollama:qwen3:8b", "offline"],

@@ -58,7 +58,7 @@ type Sandbox struct {
 	// see it as empty. It is asked about the files that exist when a command starts, within the
 	// levels of Protected, and may be called for several commands at once. Nil means that all may be
 	// read. The weaker sandbox of Linux does not hide these files.
-	Unreadable func(path string) bool
+	Unreadable func(path string) bool `json:"-"`
 	// Cache is a directory for caches of compilers and package managers. It is created if it is
 	// missing. Each set of roots has a directory of its own in it, because who can write to a cache can
 	// change what later builds run. Empty means a directory that is removed with the workspace.
