@@ -16,7 +16,7 @@ import (
 type beside struct {
 	mu            sync.Mutex
 	left, adopted []string
-	// recorded is what runs in the task have used that have records of their own.
+	// recorded is the usage of runs in the task that keep their own records.
 	recorded toolset.Usage
 }
 

@@ -44,7 +44,7 @@ func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, do
 	over = true
 }
 
-// do does a task that has a record of its own. It reports whether there is one.
+// do carries out a task and records the result. It reports whether it has.
 func (w *recorder) do(
 	ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done, b *beside,
 ) bool {
@@ -76,7 +76,7 @@ func (w *recorder) do(
 }
 
 // lose records what a task has used that has no result. A request that failed and used nothing is
-// not recorded, so that a provider that is down does not use up the limits of a run that is resumed.
+// not recorded, because a provider that is down must not use up the limits of a run.
 func (j *Journal) lose(ctx context.Context, t *engine.Task, b *beside, done *engine.Done) {
 	if done.Used == nil {
 		return

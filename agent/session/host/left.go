@@ -84,7 +84,7 @@ func (s *Session) asksAgain(q *view.Entity) bool {
 // nothingCut marks the context of who knows that no turn was cut off.
 type nothingCut struct{}
 
-// questionPrefix begins the ids of questions. What has another id can never become one.
+// All ids of questions begin with questionPrefix.
 var questionPrefix = strings.TrimSuffix(transcript.PendingID("", ""), "/pending/")
 
 // matchSoon is like match. It waits for a question that is shown, and that a turn which was taken up

@@ -194,7 +194,7 @@ func (t *Turn) unwritten() error {
 	return nil
 }
 
-// leaveOff leaves the turn without an end, so that it goes on elsewhere, or here, later.
+// leaveOff leaves the turn without an end. It is resumed later, here or elsewhere.
 func (t *Turn) leaveOff(o *Outcome, cause error) {
 	o.Err, o.Reason, o.Failure = cause, transcript.Interrupted, t.session.host.ErrorText(cause)
 	o.Unread = t.closeInbox()

@@ -203,7 +203,7 @@ func (p *Transcript) nextNotice() string {
 	return stepOf(p.run, p.numbers.notice)
 }
 
-// countNotices has the notices of a turn that goes on come after those that it has.
+// countNotices continues the numbers of the notices when a turn is resumed.
 func (p *Transcript) countNotices() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,7 +37,7 @@ type Turn struct {
 	// says so until it is recorded.
 	answers agent.DeferredResults
 	given   *session.Entry
-	// cut is the step of a response that was recorded as far as it came, 0 if none was.
+	// cut is the step of the response that was recorded in part, 0 if there is none.
 	cut int
 	// asked is the prompt of a turn that is resumed.
 	asked []model.Part

@@ -43,7 +43,7 @@ func (p *Transcript) costOf(m *model.Message) float64 {
 	return price.Of(m.Usage)
 }
 
-// spent is what a response has added to what was spent, and how full the context was before.
+// spent holds the cost of a response, and how full the context was before it.
 type spent struct {
 	cost float64
 	full uint64
