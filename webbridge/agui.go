@@ -50,7 +50,7 @@ type AGUIOptions struct {
 //	POST /api/agui/ID/stop    cancels the turn of a thread
 //
 // A thread id is either chosen by the client or the id of one of the user's sessions: see
-// [Handler.Named].
+// Handler.named.
 //
 // # Input
 //
@@ -94,18 +94,18 @@ func (p *aguiProtocol) Register(h *Handler) {
 type aguiRun struct {
 	*aguiProtocol
 	in     *aguiInput
-	s      *Session
-	follow *Follower
+	s      *openSession
+	follow *follower
 	w      http.ResponseWriter
-	out    *Stream
+	out    *eventStream
 	r      *aguiTable
-	going  *Going // the turn of the run, nil if it only watches
+	going  *going // the turn of the run, nil if it only watches
 
 	running bool // a turn was running when the events began: the client may have stopped it since
 }
 
 func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.h.Body(w, r)
+	body, err := p.h.body(w, r, p.h.o.Limits.Prompt)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var results []Asked
-	open = slices.DeleteFunc(open, func(a Asked) bool {
+	var results []asked
+	open = slices.DeleteFunc(open, func(a asked) bool {
 		if a.External {
 			results = append(results, a)
 		}
@@ -145,7 +145,7 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		known := snapshot.Get(user.ID)
-		again := known != nil && IsPrompt(known)
+		again := known != nil && isPrompt(known)
 		switch {
 		case again && s.Running(): // the page was loaded anew
 		case len(open) > 0 && !again:
@@ -165,7 +165,7 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 // begin begins the events of the run.
 func (x *aguiRun) begin(prompt string) {
 	x.running = x.s.Running()
-	x.out = x.h.Stream(x.w)
+	x.out = x.h.stream(x.w)
 	x.r = newAGUITable(prompt, x.s.ID(), x.write)
 	x.write(&aguiEvent{Type: "RUN_STARTED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Version: aguiVersion})
 }
@@ -195,7 +195,7 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 	if err != nil {
 		return err
 	}
-	parts, shown, err := x.h.Parts(uploads)
+	parts, shown, err := x.h.parts(uploads)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 			return err
 		}
 	}
-	turn := Turn{Parts: parts, Shown: shown, AfterAnswers: !again}
+	turn := turn{Parts: parts, Shown: shown, AfterAnswers: !again}
 	g, prompt, err := x.s.reply(ctx, turn, x.o.CancelOnLeave)
 	if errors.Is(err, host.ErrAsked) { // by a turn of another machine, which is over now
 		return x.refuse("interrupts_open", aguiOpen)
@@ -218,10 +218,10 @@ func (x *aguiRun) prompt(ctx context.Context, user *aguiIncoming, again bool) er
 
 // resume takes the answers to interrupts and streams the rest of the answer. Nothing is taken
 // unless every entry is valid and every interrupt has one.
-func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
+func (x *aguiRun) resume(ctx context.Context, open []asked) error {
 	answers := map[string]host.Answer{}
 	for _, entry := range x.in.Resume {
-		i := slices.IndexFunc(open, func(a Asked) bool { return a.ID == entry.ID })
+		i := slices.IndexFunc(open, func(a asked) bool { return a.ID == entry.ID })
 		if i < 0 {
 			if len(open) == 0 { // it was answered elsewhere: what became of it is shown
 				continue
@@ -250,7 +250,7 @@ func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
 	}
 	before := taken(c, nil)
 	for _, a := range open {
-		g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, answers[a.Question.ID], Turn{Defer: true})
+		g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, answers[a.Question.ID], turn{Defer: true})
 		if err := aguiIgnoreLate(err); err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (x *aguiRun) resume(ctx context.Context, open []Asked) error {
 // shown the current state instead.
 func aguiIgnoreLate(err error) error {
 	var told *Error
-	if errors.As(err, &told) && IsLate(told) {
+	if errors.As(err, &told) && isLate(told) {
 		return nil
 	}
 	return err
@@ -285,7 +285,7 @@ func aguiQuote(id string) string {
 }
 
 // aguiAnswerOf returns the answer of an entry. problem describes why it is invalid.
-func aguiAnswerOf(entry *aguiResumed, a Asked) (answer host.Answer, problem string) {
+func aguiAnswerOf(entry *aguiResumed, a asked) (answer host.Answer, problem string) {
 	switch {
 	case entry.Status == "cancelled" && a.Form:
 		return host.Answer{Reply: &toolset.Reply{Action: toolset.ActionCancel}}, ""
@@ -319,7 +319,7 @@ func aguiAnswerOf(entry *aguiResumed, a Asked) (answer host.Answer, problem stri
 }
 
 // give gives the results of frontend tools that the messages end with.
-func (x *aguiRun) give(ctx context.Context, waiting []Asked) error {
+func (x *aguiRun) give(ctx context.Context, waiting []asked) error {
 	for _, m := range x.in.results() {
 		for _, a := range waiting {
 			if m.CallID != a.Call.ID || a.Inside || !slices.Contains(x.o.Results, a.Question.Name) {
@@ -329,7 +329,7 @@ func (x *aguiRun) give(ctx context.Context, waiting []Asked) error {
 			if m.Error != "" {
 				result = &toolset.Result{Text: m.Error, Outcome: model.OutcomeFailed}
 			}
-			g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, host.Answer{Digest: a.ID, Result: result}, Turn{Defer: true})
+			g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, host.Answer{Digest: a.ID, Result: result}, turn{Defer: true})
 			if err := aguiIgnoreLate(err); err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-func AguiExample() {
+func ExampleAGUI() {
 	a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("Akerselva."))}))
 	h, err := webbridge.New(webbridge.Config[struct{}, string]{
 		Host: host.Config[struct{}, string]{Agent: a},

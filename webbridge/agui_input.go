@@ -66,13 +66,13 @@ func (in *aguiInput) results() []aguiIncoming {
 }
 
 // prompt returns what the user says.
-func (m *aguiIncoming) prompt() ([]Upload, error) {
+func (m *aguiIncoming) prompt() ([]upload, error) {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
 		if text == "" {
 			return nil, nil
 		}
-		return []Upload{{Text: text}}, nil
+		return []upload{{Text: text}}, nil
 	}
 	var parts []struct {
 		aguiContentPart
@@ -84,12 +84,12 @@ func (m *aguiIncoming) prompt() ([]Upload, error) {
 	if err := json.Unmarshal(m.Content, &parts); err != nil {
 		return nil, aguiInvalid("the content of the last message cannot be read: use a text, or text and media parts")
 	}
-	var all []Upload
+	var all []upload
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
 		case "text":
 			if p.Text != "" {
-				all = append(all, Upload{Text: p.Text})
+				all = append(all, upload{Text: p.Text})
 			}
 		case "image", "audio", "video", "document":
 			if p.Source == nil || p.Source.Type != "data" {
@@ -99,7 +99,7 @@ func (m *aguiIncoming) prompt() ([]Upload, error) {
 			if name == "" {
 				name = p.Type
 			}
-			all = append(all, Upload{Name: name, MediaType: p.Source.MIMEType, Data: p.Source.Value})
+			all = append(all, upload{Name: name, MediaType: p.Source.MIMEType, Data: p.Source.Value})
 		default:
 			return nil, aguiInvalid("part %d of the last message has the type %q: use text, image, audio, video and document", i, p.Type)
 		}

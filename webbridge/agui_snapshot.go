@@ -59,7 +59,7 @@ func aguiMessagesOf(entities iter.Seq[*view.Entity]) []aguiMessage {
 
 // aguiParentOf returns the id of the message that has a call.
 func aguiParentOf(e *view.Entity) string {
-	if step := StepOf(e.ID); step != "" && e.Parent == "" {
+	if step := stepOf(e.ID); step != "" && e.Parent == "" {
 		return "message:" + step
 	}
 	return e.ID

@@ -279,7 +279,7 @@ func (r *aguiTable) activity(m aguiMessage) {
 
 // askedAbout notes a question about a call.
 func (r *aguiTable) askedAbout(e *view.Entity) {
-	if a, ok := AskedIn(r.cursor.Fold().Snapshot(), e); ok {
+	if a, ok := askedIn(r.cursor.Fold().Snapshot(), e); ok {
 		r.ask(a)
 	}
 }
@@ -300,7 +300,7 @@ func (r *aguiTable) finish() *aguiOutcome {
 			o.Pending = append(o.Pending, q.Call.ID)
 			continue
 		}
-		o.Interrupts = append(o.Interrupts, aguiInterruptOf(q.Asked))
+		o.Interrupts = append(o.Interrupts, aguiInterruptOf(q.asked))
 	}
 	if o.Interrupts != nil {
 		o.Type, o.Pending = "interrupt", nil
@@ -311,7 +311,7 @@ func (r *aguiTable) finish() *aguiOutcome {
 const aguiApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},` +
 	`"editedArgs":{"type":"object","description":"Replaces the arguments."}},"required":["approved"]}`
 
-func aguiInterruptOf(a Asked) aguiInterrupt {
+func aguiInterruptOf(a asked) aguiInterrupt {
 	i := aguiInterrupt{ID: a.ID, Reason: "tool_call", Message: a.Question.Title, CallID: a.Call.ID, ResponseSchema: json.RawMessage(aguiApprovalSchema)}
 	i.Metadata.Ponte = AGUIAsked{Question: a.Question.ID, Digest: a.ID, Choices: a.Question.Choices, Tool: a.Question.Name, Preview: a.Question.Content}
 	if a.Form {

@@ -26,12 +26,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
-
-func AguiTestMain(m *testing.M) { leaktest.Main(m) }
 
 type aguiNone struct{}
 
@@ -404,7 +401,7 @@ func TestMalformedInputIsRefused(t *testing.T) {
 	require.Equal(t, 204, status)
 }
 
-func AguiTestTooManyStreamsAreRefused(t *testing.T) {
+func TestAGUITooManyStreamsAreRefused(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	m := modeltest.Func(func(ctx context.Context, _ *model.Request) (*model.Message, error) {
 		close(entered)

@@ -68,7 +68,7 @@ func (h *Handler) postAnswer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,14 @@ func (h *Handler) postAnswer(w http.ResponseWriter, r *http.Request) error {
 
 // Decide answers a question of the session in the name of the user. The store has the questions: what a client says about them counts for
 // nothing. An answer that was refused is an [*Error] of the kind invalid, or, with the question as it is now, changed or answered.
-func (s *Session) Decide(ctx context.Context, question string, a host.Answer) error {
-	_, err := s.Resolve(ctx, question, a, Turn{})
+func (s *openSession) Decide(ctx context.Context, question string, a host.Answer) error {
+	_, err := s.Resolve(ctx, question, a, turn{})
 	return err
 }
 
-// Resolve is like [Session.Decide]. If the answer was the last one that a pending run waits for, it returns the turn that resumes the run, which is
+// Resolve is like openSession.Decide. If the answer was the last one that a pending run waits for, it returns the turn that resumes the run, which is
 // as t says and has no prompt.
-func (s *Session) Resolve(ctx context.Context, question string, a host.Answer, t Turn) (*Going, error) {
+func (s *openSession) Resolve(ctx context.Context, question string, a host.Answer, t turn) (*going, error) {
 	s.handler.turning(s.live, 1) // whoever comes between the answer and the turn waits for the turn
 	defer s.handler.turning(s.live, -1)
 	admitted, err := s.Answer(ctx, question, s.user, a)
@@ -103,7 +103,7 @@ func (s *Session) Resolve(ctx context.Context, question string, a host.Answer, t
 }
 
 // refusal returns the error of an answer for clients.
-func (s *Session) refusal(ctx context.Context, question string, err error) error {
+func (s *openSession) refusal(ctx context.Context, question string, err error) error {
 	if wrong, ok := errors.AsType[*host.AnswerError](err); ok {
 		return refuse(KindInvalid, "the answer is not valid: %s", wrong.Problem)
 	}
@@ -129,8 +129,8 @@ func (s *Session) refusal(ctx context.Context, question string, err error) error
 	return told
 }
 
-// IsLate reports whether an answer was refused because the question does not wait for it any more: it was answered, it has changed, or it is
+// isLate reports whether an answer was refused because the question does not wait for it any more: it was answered, it has changed, or it is
 // gone. A [Protocol] then shows what there is now.
-func IsLate(e *Error) bool {
+func isLate(e *Error) bool {
 	return e.Kind == KindAnswered || e.Kind == KindChanged || e.Kind == KindNotFound
 }

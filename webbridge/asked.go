@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Asked is a question about a tool call, for a [Protocol] that has its own form of approvals.
-type Asked struct {
+// asked is a question about a tool call, for a [Protocol] that has its own form of approvals.
+type asked struct {
 	// ID is the digest of the question: see [view.Entity]. If anything that it shows changes, so
 	// does the ID. An answer to another ID has no effect.
 	ID string
@@ -26,26 +26,26 @@ type Asked struct {
 	Form bool
 }
 
-// AskedIn returns what a question of a snapshot is about. ok is false if the snapshot does not have its call.
-func AskedIn(s *view.Snapshot, q *view.Entity) (a Asked, ok bool) {
+// askedIn returns what a question of a snapshot is about. ok is false if the snapshot does not have its call.
+func askedIn(s *view.Snapshot, q *view.Entity) (a asked, ok bool) {
 	call, inside := callOf(s, q)
 	if call == nil {
-		return Asked{}, false
+		return asked{}, false
 	}
-	a = Asked{ID: q.Digest, Question: q, Call: call, Inside: inside, Form: q.Input != nil}
+	a = asked{ID: q.Digest, Question: q, Call: call, Inside: inside, Form: q.Input != nil}
 	a.External = !a.Form && len(q.Choices) == 0
 	return a, true
 }
 
 // Open returns the questions of the session that wait for an answer, in their order.
-func (s *Session) Open(ctx context.Context) ([]Asked, error) {
+func (s *openSession) Open(ctx context.Context) ([]asked, error) {
 	snapshot, _, err := s.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Asked
+	var all []asked
 	for q := range snapshot.Of(view.Question) {
-		if a, ok := AskedIn(snapshot, q); ok && q.Status == view.Pending {
+		if a, ok := askedIn(snapshot, q); ok && q.Status == view.Pending {
 			all = append(all, a)
 		}
 	}
@@ -85,16 +85,16 @@ func pendingCall(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bo
 		if e.ID == q.ID {
 			break
 		}
-		if e.Kind == view.ToolCall && e.Parent == "" && CallOf(e.ID) == key {
+		if e.Kind == view.ToolCall && e.Parent == "" && callID(e.ID) == key {
 			call = e
 		}
 	}
 	return call, inside
 }
 
-// StepOf returns what the ids of the entities of one response have in common, such as "RUN/STEP", empty for ids of other entities. CallOf returns the
-// model's id of a call, from the id of its entity: see [transcript.CallID].
-func StepOf(id string) string {
+// stepOf returns what the ids of the entities of one response have in common, such as "RUN/STEP".
+// It is empty for ids of other entities.
+func stepOf(id string) string {
 	kind, rest, _ := strings.Cut(id, ":")
 	switch kind {
 	case "message", "thought", "call", "output":
@@ -109,8 +109,8 @@ func StepOf(id string) string {
 	return run + "/" + step
 }
 
-// CallOf is described at [StepOf].
-func CallOf(id string) string {
+// callID returns the model's id of a call, from the id of its entity: see [transcript.CallID].
+func callID(id string) string {
 	rest, ok := strings.CutPrefix(id, "call:")
 	for range 2 {
 		if ok {
@@ -126,24 +126,24 @@ func CallOf(id string) string {
 // promptPrefix is the prefix of the ids of prompts.
 var promptPrefix = transcript.PromptID("")
 
-// IsPrompt reports whether an entity is the prompt of a turn.
-func IsPrompt(e *view.Entity) bool {
+// isPrompt reports whether an entity is the prompt of a turn.
+func isPrompt(e *view.Entity) bool {
 	return e.Kind == view.Message && e.Role == view.User && strings.HasPrefix(e.ID, promptPrefix)
 }
 
-// Exchange is a prompt, and what was shown after it, including turns that resume its pending run.
-type Exchange struct {
+// exchange is a prompt, and what was shown after it, including turns that resume its pending run.
+type exchange struct {
 	// Prompt is nil for what was shown before the first prompt.
 	Prompt *view.Entity
 	Answer []*view.Entity
 }
 
-// Exchanges returns the exchanges of a snapshot, in order.
-func Exchanges(s *view.Snapshot) []Exchange {
-	all := []Exchange{{}}
+// exchangesOf returns the exchanges of a snapshot, in order.
+func exchangesOf(s *view.Snapshot) []exchange {
+	all := []exchange{{}}
 	for e := range s.All() {
-		if IsPrompt(e) {
-			all = append(all, Exchange{Prompt: e})
+		if isPrompt(e) {
+			all = append(all, exchange{Prompt: e})
 			continue
 		}
 		last := &all[len(all)-1]

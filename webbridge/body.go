@@ -24,11 +24,6 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, limit int64, v 
 	return strictly(data, v)
 }
 
-// Body reads the body of a request that may carry files, within the limits.
-func (h *Handler) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return h.body(w, r, h.o.Limits.Prompt)
-}
-
 // body reads the body of a request.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if limit > 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Ephemeral makes a session for the user of a request, for a [Protocol] whose clients send their whole conversation
+// ephemeral makes a session for the user of a request, for a [Protocol] whose clients send their whole conversation
 // each time: see [host.Host.Ephemeral]. It cannot be found by its id. One prompt is charged to the user at once. The
 // session is removed when done has been called and its turn has ended.
-func (h *Handler) Ephemeral(r *http.Request) (s *Session, done func(), err error) {
+func (h *Handler) ephemeral(r *http.Request) (s *openSession, done func(), err error) {
 	if h.isClosing() {
 		return nil, nil, errClosing
 	}
@@ -36,7 +36,7 @@ func (h *Handler) Ephemeral(r *http.Request) (s *Session, done func(), err error
 	h.mu.Lock()
 	h.live[l.id] = l
 	h.mu.Unlock()
-	s = &Session{Session: made, handler: h, live: l, user: user, paid: free}
+	s = &openSession{Session: made, handler: h, live: l, user: user, paid: free}
 	return s, func() {
 		if s.paid != nil { // there was no turn
 			s.paid()
@@ -46,7 +46,7 @@ func (h *Handler) Ephemeral(r *http.Request) (s *Session, done func(), err error
 }
 
 // charge admits a prompt, unless it is paid for.
-func (s *Session) charge() (free func(), err error) {
+func (s *openSession) charge() (free func(), err error) {
 	if free = s.paid; free != nil {
 		s.paid = nil
 		return free, nil

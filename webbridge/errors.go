@@ -146,14 +146,14 @@ type form struct {
 	write  func(http.ResponseWriter, *Error)
 }
 
-// Errors sets how errors are written below a path, such as "/v1/", for a [Protocol] with its own
+// errorsAs sets how errors are written below a path, such as "/v1/", for a [Protocol] with its own
 // format. It is called by Protocol.Register.
-func (h *Handler) Errors(prefix string, write func(w http.ResponseWriter, e *Error)) {
+func (h *Handler) errorsAs(prefix string, write func(w http.ResponseWriter, e *Error)) {
 	h.forms = append(h.forms, form{prefix, write})
 }
 
-// Explain returns an error for clients. Errors that are not meant for them are logged and become [KindInternal].
-func (h *Handler) Explain(err error) *Error {
+// shown returns an error for clients. Errors that are not meant for them are logged and become [KindInternal].
+func (h *Handler) shown(err error) *Error {
 	e := h.explain(err)
 	if e.Status == 0 {
 		e = refuse(e.Kind, "%s", e.Message)
@@ -164,7 +164,7 @@ func (h *Handler) Explain(err error) *Error {
 
 // fail writes an error.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := h.Explain(err)
+	e := h.shown(err)
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

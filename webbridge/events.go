@@ -32,7 +32,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if h.isClosing() {
 		return errClosing
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
-	h.follow(r.Context(), s, h.Stream(w), f, from)
+	h.follow(r.Context(), s, h.stream(w), f, from)
 	return nil
 }
 
 // follow writes the events of a stream until it ends. at is the position of the client.
-func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, f *host.Follower, at string) {
+func (h *Handler) follow(ctx context.Context, s *openSession, out *eventStream, f *host.Follower, at string) {
 	p := newPace()
 	defer p.stop()
 	var news []view.Delta
@@ -110,8 +110,8 @@ func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, f *host.F
 	}
 }
 
-// Stream writes server-sent events to a client. A client that takes too long is disconnected. It is for one goroutine.
-type Stream struct {
+// eventStream writes server-sent events to a client. A client that takes too long is disconnected. It is for one goroutine.
+type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
@@ -119,20 +119,20 @@ type Stream struct {
 	err     error
 }
 
-// Stream begins a stream of server-sent events.
-func (h *Handler) Stream(w http.ResponseWriter) *Stream {
+// stream begins a stream of server-sent events.
+func (h *Handler) stream(w http.ResponseWriter) *eventStream {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // for nginx, which would hold events back
 	w.WriteHeader(http.StatusOK)
-	return &Stream{w: w, control: http.NewResponseController(w), timeout: h.o.Limits.WriteTime, counts: &h.counts}
+	return &eventStream{w: w, control: http.NewResponseController(w), timeout: h.o.Limits.WriteTime, counts: &h.counts}
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Write sends the bytes that fill appends to a buffer. Err returns the error, if any.
-func (s *Stream) Write(fill func(b []byte) []byte) {
+func (s *eventStream) Write(fill func(b []byte) []byte) {
 	if s.err != nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (s *Stream) Write(fill func(b []byte) []byte) {
 }
 
 // data sends a value as JSON, if it has a JSON form.
-func (s *Stream) data(v any) {
+func (s *eventStream) data(v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return
@@ -162,11 +162,11 @@ func (s *Stream) data(v any) {
 }
 
 // Err returns the error that ended the stream, if any.
-func (s *Stream) Err() error { return s.err }
+func (s *eventStream) Err() error { return s.err }
 
-func (s *Stream) comment() { s.Write(func(b []byte) []byte { return append(b, ":\n\n"...) }) }
+func (s *eventStream) comment() { s.Write(func(b []byte) []byte { return append(b, ":\n\n"...) }) }
 
-func (s *Stream) state(running bool) {
+func (s *eventStream) state(running bool) {
 	s.Write(func(b []byte) []byte {
 		if running {
 			return append(b, "event: state\ndata: {\"running\":true}\n\n"...)
@@ -175,7 +175,7 @@ func (s *Stream) state(running bool) {
 	})
 }
 
-func (s *Stream) end(err *Error) {
+func (s *eventStream) end(err *Error) {
 	s.Write(func(b []byte) []byte {
 		return append(appendError(append(b, "event: end\ndata: "...), err), "\n\n"...)
 	})
@@ -189,7 +189,7 @@ func appendError(b []byte, err *Error) []byte {
 // update writes an update, which leads from one position to another, and returns the latter. One that is large is several
 // events: all but the last have the position before the update, and no id. A client that loses the connection between them
 // gets the update again.
-func (s *Stream) update(news []view.Delta, reset bool, from, to string) string {
+func (s *eventStream) update(news []view.Delta, reset bool, from, to string) string {
 	for more := true; more; reset = false {
 		s.Write(func(b []byte) []byte {
 			begin, at := len(b), from

@@ -59,7 +59,7 @@ type part struct {
 
 // question is a question about a call.
 type question struct {
-	Asked
+	asked
 	id        string // of the request, as it was sent
 	responded bool
 }
@@ -73,7 +73,7 @@ func (x *excerpt) takes(d *view.Delta) bool {
 	switch {
 	case d.Op == view.Remove:
 		return false
-	case isNew(d) && IsPrompt(d.Entity):
+	case isNew(d) && isPrompt(d.Entity):
 		x.over = x.over || x.in
 		x.in = x.in || d.ID == x.prompt
 		return false
@@ -150,7 +150,7 @@ func (x *excerpt) close() {
 
 // enter begins the step that an entity belongs to, if it is a new one.
 func (x *excerpt) enter(id string) {
-	step := StepOf(id)
+	step := stepOf(id)
 	if step == "" || x.steps[step] {
 		return
 	}
@@ -169,13 +169,13 @@ func (x *excerpt) leave() {
 }
 
 // ask notes a question about a call.
-func (x *excerpt) ask(a Asked) *question {
+func (x *excerpt) ask(a asked) *question {
 	i := slices.IndexFunc(x.asked, func(q *question) bool { return q.Question.ID == a.Question.ID })
 	if i < 0 {
 		x.asked = append(x.asked, new(question))
 		i = len(x.asked) - 1
 	}
-	x.asked[i].Asked = a
+	x.asked[i].asked = a
 	return x.asked[i]
 }
 

@@ -3,11 +3,26 @@
 package webbridge
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 )
+
+// Turn is a turn.
+type Turn = turn
+
+// Use opens a session, as the protocols do.
+func (h *Handler) Use(ctx context.Context, id string) (s *openSession, done func(), err error) {
+	return h.use(ctx, id)
+}
+
+// Named returns the session of a name, as the protocols do.
+func (h *Handler) Named(r *http.Request, name string, create bool) (session.Info, error) {
+	return h.named(r, name, create)
+}
 
 // UIFold is a client of the UI message stream: a message of the assistant.
 type UIFold struct {
@@ -133,7 +148,7 @@ func (a *AGUIFold) Messages() (all []string) {
 // Tables returns what shows a session in the words of each protocol, to a client that has been shown nothing. The answer
 // is what is before the first prompt.
 func (h *Handler) Tables(w http.ResponseWriter) map[string]func(*view.Cursor) (more bool) {
-	ui, run, out := &uiStream{out: h.Stream(w)}, &aguiRun{out: h.Stream(w)}, h.Stream(w)
+	ui, run, out := &uiStream{out: h.stream(w)}, &aguiRun{out: h.stream(w)}, h.stream(w)
 	ui.uiTable, run.r = newUITable("", nil, ui.write), newAGUITable("", "s", run.write)
 	var news []view.Delta
 	return map[string]func(*view.Cursor) bool{

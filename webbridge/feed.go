@@ -48,7 +48,7 @@ func (h *Handler) getFeed(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	ctx, cancel := context.WithCancel(r.Context())
-	f := &feed{h: h, out: h.Stream(w), ready: make(chan *followed, len(ids)), at: make([]string, len(ids))}
+	f := &feed{h: h, out: h.stream(w), ready: make(chan *followed, len(ids)), at: make([]string, len(ids))}
 	copy(f.at, from)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -70,7 +70,7 @@ func (h *Handler) getFeed(w http.ResponseWriter, r *http.Request) error {
 // feed is a stream that follows several sessions.
 type feed struct {
 	h     *Handler
-	out   *Stream
+	out   *eventStream
 	ready chan *followed // that have something to show
 	at    []string       // the positions of the client
 	open  int            // sessions that are still followed
@@ -82,7 +82,7 @@ type followed struct {
 	*feed
 	place int // in the query
 	id    string
-	s     *Session
+	s     *openSession
 	f     *host.Follower
 	taken chan struct{}
 
@@ -115,7 +115,7 @@ func (f *followed) give(ctx context.Context) bool {
 }
 
 func (f *followed) follow(ctx context.Context) error {
-	s, done, err := f.h.Use(ctx, f.id)
+	s, done, err := f.h.use(ctx, f.id)
 	if err != nil {
 		return err
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Follower shows a session to a client, for a [Protocol]. It counts as a stream of the user until Close.
-type Follower struct {
-	session *Session
+// follower shows a session to a client, for a [Protocol]. It counts as a stream of the user until Close.
+type follower struct {
+	session *openSession
 	done    func()
 	at      *host.Follower // nil before Begin
 }
 
 // Follow reserves a stream, within the limits. Close must be called.
-func (s *Session) Follow() (*Follower, error) {
+func (s *openSession) Follow() (*follower, error) {
 	done, err := s.handler.following(s)
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{session: s, done: done}, nil
+	return &follower{session: s, done: done}, nil
 }
 
 // Close ends the stream.
-func (f *Follower) Close() {
+func (f *follower) Close() {
 	if f.at != nil {
 		f.at.Close()
 	}
@@ -35,7 +35,7 @@ func (f *Follower) Close() {
 }
 
 // Begin returns a cursor for the client, which has been shown nothing.
-func (f *Follower) Begin(ctx context.Context) (*view.Cursor, error) {
+func (f *follower) Begin(ctx context.Context) (*view.Cursor, error) {
 	at, err := f.session.Session.Follow(ctx, "")
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (f *Follower) Begin(ctx context.Context) (*view.Cursor, error) {
 // Run calls show with a cursor for the client whenever there is something new, until done is closed, show returns false, or
 // the client is gone. show takes everything. When done is closed, it is called once more. Changes within 15 ms are
 // combined. While nothing changes, comments are written to out.
-func (f *Follower) Run(ctx context.Context, out *Stream, done <-chan struct{}, show func(*view.Cursor) (more bool)) {
+func (f *follower) Run(ctx context.Context, out *eventStream, done <-chan struct{}, show func(*view.Cursor) (more bool)) {
 	if f.at == nil {
 		if _, err := f.Begin(ctx); err != nil {
 			return
@@ -91,7 +91,7 @@ func (f *Follower) Run(ctx context.Context, out *Stream, done <-chan struct{}, s
 
 // again continues with a conversation that was read again. The client is told of the differences only. It reports false
 // if the session is closed.
-func (f *Follower) again(ctx context.Context) bool {
+func (f *follower) again(ctx context.Context) bool {
 	shown := f.at.Fold().Snapshot()
 	again, _ := f.at.Again(ctx, f.at.Ended())
 	if again {

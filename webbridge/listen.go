@@ -269,7 +269,7 @@ func (l *listener) news() <-chan struct{} {
 }
 
 // list writes changes of the list.
-func (s *Stream) list(n news) {
+func (s *eventStream) list(n news) {
 	data, _ := json.Marshal(n) // it is made of strings and times
 	s.Write(func(b []byte) []byte {
 		return append(append(append(b, "event: list\ndata: "...), data...), "\n\n"...)

@@ -37,8 +37,8 @@ type live struct {
 	prompt               string        // the entity of the last prompt that has begun here
 }
 
-// Session is a session that a request uses: see [Handler.Use].
-type Session struct {
+// openSession is a session that a request uses: see Handler.use.
+type openSession struct {
 	*host.Session
 	handler *Handler
 	live    *live
@@ -46,8 +46,8 @@ type Session struct {
 	paid    func() // ends what was charged for the turn to come, nil if nothing was
 }
 
-// Use opens a session of the user of a request. Sessions of other users are not found. done must be called.
-func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), err error) {
+// use opens a session of the user of a request. Sessions of other users are not found. done must be called.
+func (h *Handler) use(ctx context.Context, id string) (s *openSession, done func(), err error) {
 	user := User(ctx)
 	l := h.enter(id)
 	opened := true
@@ -86,7 +86,7 @@ func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), 
 	} else if !h.sees(user, l.session.Info()) {
 		return nil, nil, unknown(id)
 	}
-	return &Session{Session: l.session, handler: h, live: l, user: user}, func() { h.leave(l) }, nil
+	return &openSession{Session: l.session, handler: h, live: l, user: user}, func() { h.leave(l) }, nil
 }
 
 func (h *Handler) enter(id string) *live {
@@ -228,7 +228,7 @@ func (h *Handler) streaming(user string) (done func(), err error) {
 }
 
 // following registers a follower of the events of a session, until done is called.
-func (h *Handler) following(s *Session) (done func(), err error) {
+func (h *Handler) following(s *openSession) (done func(), err error) {
 	ended, err := h.streaming(s.user)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (h *Handler) following(s *Session) (done func(), err error) {
 }
 
 // left cancels the turns of a session without followers.
-func (h *Handler) left(s *Session) {
+func (h *Handler) left(s *openSession) {
 	h.mu.Lock()
 	gone := s.live.streams == 0 && s.live.turns > 0
 	h.mu.Unlock()

@@ -20,11 +20,12 @@ import (
 // maxChatName bounds the names that clients give their chats, in bytes.
 const maxChatName = 256
 
-// Named returns the session for a name that a client has chosen, such as the chat id of useChat or the thread id of AG-UI. The id of one of
-// the user's sessions means that session. Every other name means a session whose id is a hash of the user and the name, so equal names of
-// different users are different sessions, and reveal nothing about each other. If the session does not exist, Named creates it, or fails
-// with an error of [KindNotFound] if create is false.
-func (h *Handler) Named(r *http.Request, name string, create bool) (session.Info, error) {
+// named returns the session for a name that a client has chosen, such as the chat id of useChat or
+// the thread id of AG-UI. The id of one of the user's sessions means that session. Every other name
+// means a session whose id is a hash of the user and the name, so equal names of different users
+// are different sessions, and reveal nothing about each other. If the session does not exist, it is
+// created, or if create is false, the error is of the kind [KindNotFound].
+func (h *Handler) named(r *http.Request, name string, create bool) (session.Info, error) {
 	if name == "" || len(name) > maxChatName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return session.Info{}, refuse(KindInvalid, "the id of the chat has %d bytes: use 1 to %d, without control characters", len(name), maxChatName)
 	}
@@ -54,18 +55,18 @@ func (h *Handler) Named(r *http.Request, name string, create bool) (session.Info
 	return info, err
 }
 
-// useNamed opens the session for a name that a client has chosen: see [Handler.Named] and [Handler.Use].
-func (h *Handler) useNamed(r *http.Request, name string, create bool) (*Session, func(), error) {
-	info, err := h.Named(r, name, create)
+// useNamed opens the session for a name that a client has chosen: see Handler.named and Handler.use.
+func (h *Handler) useNamed(r *http.Request, name string, create bool) (*openSession, func(), error) {
+	info, err := h.named(r, name, create)
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.Use(r.Context(), info.ID)
+	return h.use(r.Context(), info.ID)
 }
 
 // stopNamed serves the requests that cancel the turn of a session.
 func (h *Handler) stopNamed(w http.ResponseWriter, r *http.Request) error {
-	if _, err := h.Body(w, r); err != nil {
+	if _, err := h.body(w, r, h.o.Limits.Prompt); err != nil {
 		return err
 	}
 	s, done, err := h.useNamed(r, r.PathValue("id"), false)
@@ -80,7 +81,7 @@ func (h *Handler) stopNamed(w http.ResponseWriter, r *http.Request) error {
 
 // reply begins a turn and waits until it has begun. prompt is the entity of its prompt. If leave is true, the turn is
 // cancelled when the client is gone.
-func (s *Session) reply(ctx context.Context, t Turn, leave bool) (g *Going, prompt string, err error) {
+func (s *openSession) reply(ctx context.Context, t turn, leave bool) (g *going, prompt string, err error) {
 	began := make(chan string, 1)
 	t.Defer, t.Began = true, func(id string) { began <- id }
 	if leave { // the server may hear of it later than the client's next message

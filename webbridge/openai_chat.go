@@ -22,7 +22,7 @@ func (p *openaiProtocol) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.run(w, r, in, settings, func(id string, begin func() *Stream) openaiWriter {
+	return p.run(w, r, in, settings, func(id string, begin func() *eventStream) openaiWriter {
 		return &openaiChatWriter{w: w, in: in, id: "chatcmpl-" + id, created: time.Now().Unix(), begin: begin, stop: openaiStopper{stops: in.stop}}
 	})
 }
@@ -32,7 +32,7 @@ type openaiChatWriter struct {
 	in      *openaiInput
 	id      string
 	created int64
-	begin   func() *Stream
+	begin   func() *eventStream
 	began   bool
 	item    string // whose text came last
 	text    strings.Builder
@@ -43,7 +43,7 @@ type openaiChatWriter struct {
 
 type openaiObject = map[string]any
 
-func (c *openaiChatWriter) stream() *Stream {
+func (c *openaiChatWriter) stream() *eventStream {
 	out := c.begin()
 	if out != nil && !c.began {
 		c.began = true
@@ -143,7 +143,7 @@ func openaiChatUsage(u *toolset.Usage) openaiObject {
 }
 
 // openaiSend writes an event. A name is written as well.
-func openaiSend(out *Stream, name string, v any) {
+func openaiSend(out *eventStream, name string, v any) {
 	out.Write(func(b []byte) []byte {
 		if name != "" {
 			b = append(append(append(b, "event: "...), name...), '\n')

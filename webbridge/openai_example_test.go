@@ -16,11 +16,11 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-func OpenaiExample() {
-	a := agent.Must(agent.New(agent.Config[openaiNone, string]{Model: modeltest.Script(modeltest.SayText("The Akerselva."))}))
+func ExampleOpenAI() {
+	a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("The Akerselva."))}))
 	token := webbridge.NewToken()
-	h, err := webbridge.New(webbridge.Config[openaiNone, string]{
-		Host:    host.Config[openaiNone, string]{Agent: a},
+	h, err := webbridge.New(webbridge.Config[struct{}, string]{
+		Host:    host.Config[struct{}, string]{Agent: a},
 		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{webbridge.OpenAI(webbridge.OpenAIOptions{Name: "guide"})}},
 	})
 	if err != nil {

@@ -19,12 +19,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
-
-func OpenaiTestMain(m *testing.M) { leaktest.Main(m) }
 
 const openaiToken = "a token for the tests"
 

@@ -73,7 +73,7 @@ func openaiHasType(name, want string) func(json.RawMessage) bool {
 
 // decode reads the members of a request.
 func (p *openaiProtocol) decode(w http.ResponseWriter, r *http.Request) (openaiParams, error) {
-	data, err := p.h.Body(w, r)
+	data, err := p.h.body(w, r, p.h.o.Limits.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (p *openaiProtocol) file(url, name, id, at string) ([]model.Part, error) {
 	if name == "" {
 		name = "file"
 	}
-	parts, _, err := p.h.Parts([]Upload{{Name: name, MediaType: kind, Data: data}})
+	parts, _, err := p.h.parts([]upload{{Name: name, MediaType: kind, Data: data}})
 	var told *Error
 	if errors.As(err, &told) {
 		return nil, openaiInvalid(at, "%s: %s.", at, told.Message)

@@ -25,7 +25,7 @@ func (p *openaiProtocol) responses(w http.ResponseWriter, r *http.Request) error
 	if err := openaiTake(all, "metadata", &metadata, "an object"); err != nil {
 		return err
 	}
-	return p.run(w, r, in, settings, func(id string, begin func() *Stream) openaiWriter {
+	return p.run(w, r, in, settings, func(id string, begin func() *eventStream) openaiWriter {
 		return &openaiItemWriter{w: w, in: in, id: id, created: time.Now().Unix(), begin: begin, metadata: metadata, calls: map[string]int{}}
 	})
 }
@@ -36,7 +36,7 @@ type openaiItemWriter struct {
 	in       *openaiInput
 	id       string
 	created  int64
-	begin    func() *Stream
+	begin    func() *eventStream
 	began    bool
 	metadata openaiObject
 
@@ -83,7 +83,7 @@ func openaiItemUsage(u *toolset.Usage) openaiObject {
 	return o
 }
 
-func (w *openaiItemWriter) stream() *Stream {
+func (w *openaiItemWriter) stream() *eventStream {
 	out := w.begin()
 	if out != nil && !w.began {
 		w.began = true

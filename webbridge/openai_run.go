@@ -22,12 +22,12 @@ type openaiWriter interface {
 	// fail ends a stream that has begun with an error.
 	fail(e *openaiAPIError)
 	// stream is set once there is something to send. It is nil if the answer is not streamed.
-	stream() *Stream
+	stream() *eventStream
 }
 
 // run answers a request.
-func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiInput, settings map[string]string, writing func(id string, begin func() *Stream) openaiWriter) error {
-	s, done, err := p.h.Ephemeral(r)
+func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiInput, settings map[string]string, writing func(id string, begin func() *eventStream) openaiWriter) error {
+	s, done, err := p.h.ephemeral(r)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiI
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	f := openaiNewFeed()
-	t := Turn{Parts: in.prompt, Plain: true, NoQuestions: true, Observe: f.observe, Said: f.show}
+	t := turn{Parts: in.prompt, Plain: true, NoQuestions: true, Observe: f.observe, Said: f.show}
 	if in.maxTokens > 0 {
 		t.Options = []agent.RunOption{agent.WithSettings(model.Settings{MaxTokens: in.maxTokens})}
 	}
@@ -51,10 +51,10 @@ func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiI
 	if err != nil {
 		return err
 	}
-	var out *Stream
-	begin := func() *Stream {
+	var out *eventStream
+	begin := func() *eventStream {
 		if out == nil && in.stream {
-			out = p.h.Stream(w)
+			out = p.h.stream(w)
 		}
 		return out
 	}
@@ -112,7 +112,7 @@ func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiI
 }
 
 // openaiOutcome returns why an answer has ended, or the error of a run that has none.
-func openaiOutcome(g *Going) (reason string, failed *openaiAPIError) {
+func openaiOutcome(g *going) (reason string, failed *openaiAPIError) {
 	o := g.Outcome()
 	var pending *agent.PendingError
 	var told *Error

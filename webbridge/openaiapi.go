@@ -76,7 +76,7 @@ type openaiProtocol struct {
 // Register implements [Protocol].
 func (p *openaiProtocol) Register(h *Handler) {
 	p.h = h
-	h.Errors("/v1/", func(w http.ResponseWriter, e *Error) { openaiWriteError(w, openaiErrorOf(e)) })
+	h.errorsAs("/v1/", func(w http.ResponseWriter, e *Error) { openaiWriteError(w, openaiErrorOf(e)) })
 	for route, f := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models":            p.listModels,
 		"GET /v1/models/{model...}": p.getModel,
@@ -93,7 +93,7 @@ func (p *openaiProtocol) Register(h *Handler) {
 			case errors.As(err, &own):
 				openaiWriteError(w, own)
 			default:
-				openaiWriteError(w, openaiErrorOf(h.Explain(err)))
+				openaiWriteError(w, openaiErrorOf(h.shown(err)))
 			}
 			return nil
 		})

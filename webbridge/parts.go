@@ -18,8 +18,8 @@ import (
 // maxParts bounds the parts of a prompt.
 const maxParts = 64
 
-// Upload is a part of a prompt: a text, or a file with a name, a media type and data in base64.
-type Upload struct {
+// upload is a part of a prompt: a text, or a file with a name, a media type and data in base64.
+type upload struct {
 	// Text is the text. Without it, Name, MediaType and Data describe the file; Data is in base64.
 	Text      string `json:"text,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -28,7 +28,7 @@ type Upload struct {
 }
 
 // parts returns what the model is given of the parts of a prompt, and what is shown of them.
-func (h *Handler) parts(in []Upload) (parts []model.Part, shown []view.Content, err error) {
+func (h *Handler) parts(in []upload) (parts []model.Part, shown []view.Content, err error) {
 	if len(in) == 0 || len(in) > maxParts {
 		return nil, nil, refuse(KindInvalid, "the prompt has %d parts: use 1 to %d", len(in), maxParts)
 	}
@@ -58,14 +58,8 @@ func (h *Handler) parts(in []Upload) (parts []model.Part, shown []view.Content, 
 	return parts, shown, nil
 }
 
-// Parts converts the parts of a prompt, for the model and for display. Files are checked as in the
-// API.
-func (h *Handler) Parts(in []Upload) (parts []model.Part, shown []view.Content, err error) {
-	return h.parts(in)
-}
-
 // file returns a file as the model is given it, and as it is shown. Its name is a label: nothing is written to the disk.
-func (h *Handler) file(p *Upload) (given, seen model.Part, err error) {
+func (h *Handler) file(p *upload) (given, seen model.Part, err error) {
 	if err := checkName(p.Name); err != nil {
 		return given, seen, err
 	}

@@ -19,7 +19,7 @@ type permissionJSON struct {
 
 // getPermissions lists the rules that decide about calls of a session.
 func (h *Handler) getPermissions(w http.ResponseWriter, r *http.Request) error {
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (h *Handler) getPermissions(w http.ResponseWriter, r *http.Request) error {
 
 // deletePermission takes a rule back.
 func (h *Handler) deletePermission(w http.ResponseWriter, r *http.Request) error {
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 
 func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
-		Parts []Upload `json:"parts"`
+		Parts []upload `json:"parts"`
 		Busy  string   `json:"busy"`
 	}
 	if err := h.decode(w, r, h.o.Limits.Prompt, &in); err != nil {
@@ -34,14 +34,14 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	defer done()
 	began, recorded := make(chan string, 1), make(chan struct{})
 	record := sync.OnceFunc(func() { close(recorded) })
-	t, err := s.Begin(context.WithoutCancel(r.Context()), Turn{
+	t, err := s.Begin(context.WithoutCancel(r.Context()), turn{
 		Parts: parts, Shown: shown, Busy: busy,
 		Began: func(id string) {
 			began <- id
@@ -74,8 +74,8 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Turn describes a prompt.
-type Turn struct {
+// turn describes a prompt.
+type turn struct {
 	// Parts are what the model is given, and Shown what the user is shown of them, if it is something else.
 	Parts []model.Part
 	Shown []view.Content
@@ -85,7 +85,7 @@ type Turn struct {
 	Busy host.Busy
 	// NoQuestions denies calls that need approval instead of asking. Defer ends the run pending at
 	// once where a call needs approval, instead of waiting for [Options].Patience: its questions
-	// are answered with [Session.Resolve]. Questions of tools wait all the same.
+	// are answered with openSession.Resolve. Questions of tools wait all the same.
 	NoQuestions, Defer bool
 	// AfterAnswers refuses the prompt while calls of the session wait for approval: see [host.Prompt].
 	AfterAnswers bool
@@ -104,8 +104,8 @@ type Turn struct {
 	Options []agent.RunOption
 }
 
-// Going is a running turn.
-type Going struct {
+// going is a running turn.
+type going struct {
 	turn    *host.Turn
 	queued  bool
 	ended   chan struct{}
@@ -113,21 +113,21 @@ type Going struct {
 }
 
 // Done is closed when the turn has ended.
-func (g *Going) Done() <-chan struct{} { return g.ended }
+func (g *going) Done() <-chan struct{} { return g.ended }
 
 // Outcome returns how the turn ended. Call it after Done.
-func (g *Going) Outcome() *host.Outcome { return g.outcome }
+func (g *going) Outcome() *host.Outcome { return g.outcome }
 
 // Failure returns what the user is told of the error of the turn, if there is one: see [host.Config].ErrorText. Call it
 // after Done.
-func (g *Going) Failure() string { return g.outcome.Failure }
+func (g *going) Failure() string { return g.outcome.Failure }
 
 // Cancel cancels the turn.
-func (g *Going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
+func (g *going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
 
 // Begin begins a turn of the session, which runs by itself until ctx ends. It is charged to the
 // user.
-func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
+func (s *openSession) Begin(ctx context.Context, t turn) (*going, error) {
 	h := s.handler
 	if h.isClosing() {
 		return nil, errClosing
@@ -150,9 +150,9 @@ func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 }
 
 // start runs an admitted turn on a new goroutine.
-func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.Prompt) *host.Outcome) *Going {
+func (s *openSession) start(admitted *host.Turn, queued bool, t turn, run func(host.Prompt) *host.Outcome) *going {
 	h := s.handler
-	g := &Going{turn: admitted, queued: queued, ended: make(chan struct{})}
+	g := &going{turn: admitted, queued: queued, ended: make(chan struct{})}
 	h.mu.Lock()
 	closing := h.isClosing()
 	if !closing {
@@ -277,7 +277,7 @@ func (h *Handler) postCancel(w http.ResponseWriter, r *http.Request) error {
 	if err := h.decode(w, r, h.o.Limits.Body, &struct{}{}); err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

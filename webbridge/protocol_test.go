@@ -12,6 +12,8 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
@@ -25,37 +27,24 @@ func (plain) Register(h *webbridge.Handler) {
 		if err != nil {
 			return err
 		}
-		info, err := h.Create(r)
+		ctx := r.Context()
+		s, err := h.Host().Create(ctx, session.New{Owner: webbridge.User(ctx)}, nil)
 		if err != nil {
 			return err
 		}
-		s, done, err := h.Use(r.Context(), info.ID)
-		if err != nil {
-			return err
-		}
-		defer done()
-		deltas := make(chan string)
-		t, err := s.Begin(r.Context(), webbridge.Turn{
-			Parts: []model.Part{model.User(string(text))}, NoQuestions: true,
+		defer func() { _ = s.Close(ctx) }()
+		o, err := s.Prompt(ctx, host.Prompt{
+			Parts: []model.Part{model.User(string(text))},
 			Observe: func(e *agent.Event) {
 				if e.Kind == agent.EventPartDelta || e.Kind == agent.EventPartStart {
-					deltas <- e.Text
+					fmt.Fprintf(w, "data: %s\n\n", e.Text)
 				}
 			},
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			fmt.Fprintf(w, "data: %s\n\n", o.Reason)
 		}
-		out := h.Stream(w)
-		for {
-			select {
-			case text := <-deltas:
-				out.Write(func(b []byte) []byte { return fmt.Appendf(b, "data: %s\n\n", text) })
-			case <-t.Done():
-				out.Write(func(b []byte) []byte { return append(b, "data: "+t.Outcome().Reason+"\n\n"...) })
-				return nil
-			}
-		}
+		return err
 	})
 }
 
@@ -65,7 +54,7 @@ func TestProtocolOfAProgram(t *testing.T) {
 	r := s.request("POST", "/v1/plain", object{})
 	status, text := s.send(r)
 	require.Equal(t, 200, status)
-	require.Contains(t, text, "data: done\n\n")
+	require.Contains(t, text, "data: pending\n\n")
 	require.Empty(t, paid, "nobody can be asked, so nothing is paid")
 	require.Equal(t, "unauthorized", func() string { s.token = ""; return s.refused("POST", "/v1/plain", object{}, 401) }())
 	s.token = token

@@ -17,7 +17,7 @@ type ended struct {
 }
 
 // note keeps how a turn has ended, for streams of its answer.
-func (s *Session) note(o *host.Outcome) {
+func (s *openSession) note(o *host.Outcome) {
 	if s.live.fleeting != nil { // nobody finds it
 		return
 	}
@@ -27,13 +27,13 @@ func (s *Session) note(o *host.Outcome) {
 }
 
 // Running reports whether a turn of the session is running, or waits to, in this process.
-func (s *Session) Running() bool {
+func (s *openSession) Running() bool {
 	running, _ := s.handler.isRunning(s.live)
 	return running
 }
 
 // Idle returns a channel that is closed when no turn of the session is running any more, or when ctx ends.
-func (s *Session) Idle(ctx context.Context) <-chan struct{} {
+func (s *openSession) Idle(ctx context.Context) <-chan struct{} {
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
@@ -53,14 +53,14 @@ func (s *Session) Idle(ctx context.Context) <-chan struct{} {
 }
 
 // Last returns how the last turn of the session has ended in this process, nil if there was none.
-func (s *Session) Last() *host.Outcome {
+func (s *openSession) Last() *host.Outcome {
 	s.handler.mu.Lock()
 	defer s.handler.mu.Unlock()
 	return s.live.ended.outcome
 }
 
 // Since returns how long ago the last turn of the session has ended in this process. ok is false if there was none.
-func (s *Session) Since() (d time.Duration, ok bool) {
+func (s *openSession) Since() (d time.Duration, ok bool) {
 	s.handler.mu.Lock()
 	defer s.handler.mu.Unlock()
 	return time.Since(s.live.ended.at), s.live.ended.outcome != nil
@@ -68,14 +68,14 @@ func (s *Session) Since() (d time.Duration, ok bool) {
 
 // Asked returns the id of the last prompt of the session: of one that has begun in this process, even if it is not shown yet, or of a snapshot. It is
 // empty if there is none.
-func (s *Session) Asked(snapshot *view.Snapshot) string {
+func (s *openSession) Asked(snapshot *view.Snapshot) string {
 	s.handler.mu.Lock()
 	prompt := s.live.prompt
 	s.handler.mu.Unlock()
 	if prompt != "" && s.Running() && snapshot.Get(prompt) == nil {
 		return prompt
 	}
-	all := Exchanges(snapshot)
+	all := exchangesOf(snapshot)
 	if last := all[len(all)-1].Prompt; last != nil {
 		return last.ID
 	}

@@ -127,9 +127,6 @@ func (h *Handler) tooMany(err error) error {
 	return err
 }
 
-// Create makes a session for the user of a request, in the first of the directories.
-func (h *Handler) Create(r *http.Request) (session.Info, error) { return h.create(r, "", "") }
-
 func checkTitle(title string) error {
 	if len(title) > maxTitle {
 		return refuse(KindTooLarge, "the title has %d bytes: use at most %d", len(title), maxTitle)
@@ -171,7 +168,7 @@ func (h *Handler) patchSession(w http.ResponseWriter, r *http.Request) error {
 	if err := checkTitle(*in.Title); err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -213,7 +210,7 @@ func (h *Handler) postRewind(w http.ResponseWriter, r *http.Request) error {
 	if in.Before == "" {
 		return refuse(KindInvalid, "before is missing: use the id of a prompt of the session")
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -253,7 +250,7 @@ func (h *Handler) putSetting(w http.ResponseWriter, r *http.Request) error {
 	if in.Value == nil {
 		return refuse(KindInvalid, "value is missing")
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

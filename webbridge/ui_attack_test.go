@@ -196,7 +196,7 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	require.Len(t, c.list(), 4)
 }
 
-func UiTestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
+func TestUIClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	long := strings.Repeat("x", 512<<10)
 	s := uiServe(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 		return model.Response(model.Text(long)), nil
@@ -270,7 +270,7 @@ func TestQuestionsOfToolsAreDataParts(t *testing.T) {
 	all.Wait()
 }
 
-func UiTestClientThatLeavesCancelsIfWanted(t *testing.T) {
+func TestUIClientThatLeavesCancelsIfWanted(t *testing.T) {
 	asked, ended := make(chan string, 4), make(chan error, 4)
 	m := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		_, prompt := returns(req)

@@ -67,7 +67,7 @@ type uiApproval struct {
 func uiMessages(s *view.Snapshot, session string) []*uiMessage {
 	all := []*uiMessage{}
 	var ofAll []*view.Entity // what belongs to no answer in particular comes first in the last one
-	exchanges, fold := Exchanges(s), s.Fold()
+	exchanges, fold := exchangesOf(s), s.Fold()
 	for i, x := range exchanges {
 		prompt := ""
 		if x.Prompt != nil {

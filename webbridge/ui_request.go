@@ -93,24 +93,24 @@ func (r *uiRequest) parts() ([]uiClaimed, error) {
 }
 
 // prompt returns what the user says: the text and the files of the last message.
-func (r *uiRequest) prompt() ([]Upload, error) {
+func (r *uiRequest) prompt() ([]upload, error) {
 	parts, err := r.parts()
 	if err != nil {
 		return nil, err
 	}
-	var all []Upload
+	var all []upload
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
 		case "text":
 			if p.Text != "" {
-				all = append(all, Upload{Text: p.Text})
+				all = append(all, upload{Text: p.Text})
 			}
 		case "file":
 			data, err := uiDataOf(p.URL)
 			if err != nil {
 				return nil, uiInvalid("part %d of the last message is a file that cannot be taken: %v", i, err)
 			}
-			all = append(all, Upload{Name: cmp.Or(p.Filename, "file"), MediaType: p.MediaType, Data: data})
+			all = append(all, upload{Name: cmp.Or(p.Filename, "file"), MediaType: p.MediaType, Data: data})
 		default:
 			return nil, uiInvalid("part %d of the last message has the type %q: use text and file", i, p.Type)
 		}
@@ -154,7 +154,7 @@ func (r *uiRequest) target(s *view.Snapshot) (string, error) {
 			return prompt, nil
 		}
 	}
-	if e := s.Get(r.last().ID); e != nil && IsPrompt(e) {
+	if e := s.Get(r.last().ID); e != nil && isPrompt(e) {
 		return e.ID, nil
 	}
 	after, answers := "", 0
@@ -173,7 +173,7 @@ func (r *uiRequest) target(s *view.Snapshot) (string, error) {
 	}
 	found := after == ""
 	for e := range s.Of(view.Message) {
-		if !IsPrompt(e) {
+		if !isPrompt(e) {
 			continue
 		}
 		if found {

@@ -173,7 +173,7 @@ func (r *uiTable) call(p *part, e *view.Entity) {
 
 // askedAbout notes a question about a call. A tool part holds a single request, so several questions are asked one after another.
 func (r *uiTable) askedAbout(e *view.Entity) bool {
-	found, ok := AskedIn(r.fold.Snapshot(), e)
+	found, ok := askedIn(r.fold.Snapshot(), e)
 	if !ok || found.Form {
 		return false
 	}
@@ -258,7 +258,7 @@ func (r *uiTable) claim(parts []uiClaimed) {
 
 // begun notes that the client has the step of an entity.
 func (r *uiTable) begun(id string) {
-	if step := StepOf(id); step != "" {
+	if step := stepOf(id); step != "" {
 		r.steps[step], r.inStep = true, true
 	}
 }

@@ -51,7 +51,7 @@ type UIStreamOptions struct {
 //	POST /api/chat/ID/stop       cancels the turn
 //
 // ID is either chosen by the page or the id of one of the user's sessions: see
-// [Handler.Named]. The metadata of an answer has the session's id as "session", for the
+// Handler.named. The metadata of an answer has the session's id as "session", for the
 // other routes of the handler.
 //
 // # Input
@@ -93,16 +93,16 @@ func (p *uiProtocol) Register(h *Handler) {
 // uiStream is the stream of an answer.
 type uiStream struct {
 	*uiTable
-	session *Session
-	out     *Stream
-	follow  *Follower
+	session *openSession
+	out     *eventStream
+	follow  *follower
 	batch   []view.Delta
 	running bool // a turn was running when the stream began: the client may have stopped it since
 }
 
-func (p *uiProtocol) begin(w http.ResponseWriter, s *Session, f *Follower, prompt string) *uiStream {
+func (p *uiProtocol) begin(w http.ResponseWriter, s *openSession, f *follower, prompt string) *uiStream {
 	w.Header().Set("X-Vercel-AI-UI-Message-Stream", "v1")
-	st := &uiStream{session: s, follow: f, running: s.Running(), out: p.h.Stream(w)}
+	st := &uiStream{session: s, follow: f, running: s.Running(), out: p.h.stream(w)}
 	st.uiTable = newUITable(prompt, nil, st.write)
 	st.write(&uiChunk{Type: "start", MessageID: uiAnswerID(prompt), Metadata: &uiMetadata{s.ID()}})
 	return st
@@ -157,7 +157,7 @@ func (st *uiStream) done() {
 }
 
 func (p *uiProtocol) post(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.h.Body(w, r)
+	body, err := p.h.body(w, r, p.h.o.Limits.Prompt)
 	if err != nil {
 		return err
 	}
@@ -186,12 +186,12 @@ func (p *uiProtocol) post(w http.ResponseWriter, r *http.Request) error {
 }
 
 // prompt begins a turn, and shows its answer.
-func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest, s *Session, f *Follower) error {
+func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest, s *openSession, f *follower) error {
 	uploads, err := q.prompt()
 	if err != nil {
 		return err
 	}
-	parts, shown, err := p.h.Parts(uploads)
+	parts, shown, err := p.h.parts(uploads)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest
 			return err
 		}
 	}
-	turn := Turn{Parts: parts, Shown: shown, AfterAnswers: q.isFirst()}
+	turn := turn{Parts: parts, Shown: shown, AfterAnswers: q.isFirst()}
 	g, prompt, err := s.reply(r.Context(), turn, p.o.CancelOnLeave)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (p *uiProtocol) prompt(w http.ResponseWriter, r *http.Request, q *uiRequest
 }
 
 // uiRewind takes the session back to before the message.
-func uiRewind(ctx context.Context, q *uiRequest, s *Session) error {
+func uiRewind(ctx context.Context, q *uiRequest, s *openSession) error {
 	snapshot, _, err := s.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func uiRewind(ctx context.Context, q *uiRequest, s *Session) error {
 }
 
 // show shows the answer of a turn until it ends.
-func (p *uiProtocol) show(ctx context.Context, st *uiStream, g *Going) {
+func (p *uiProtocol) show(ctx context.Context, st *uiStream, g *going) {
 	st.follow.Run(ctx, st.out, g.Done(), st.news)
 	if ctx.Err() != nil || st.out.Err() != nil {
 		p.left(g)
@@ -238,14 +238,14 @@ func (p *uiProtocol) show(ctx context.Context, st *uiStream, g *Going) {
 	}
 }
 
-func (p *uiProtocol) left(g *Going) {
+func (p *uiProtocol) left(g *going) {
 	if p.o.CancelOnLeave {
 		g.Cancel()
 	}
 }
 
 // decide takes the decisions of the last message and streams the rest of the answer.
-func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest, s *Session, f *Follower) error {
+func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest, s *openSession, f *follower) error {
 	parts, err := q.parts()
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest
 	if err != nil {
 		return err
 	}
-	var going *Going
+	var going *going
 	answered := map[*view.Entity]bool{}
 	for i := range parts {
 		question, answer := p.answer(&parts[i], open)
@@ -271,9 +271,9 @@ func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest
 		}
 		answer.Digest = question.Digest
 		answered[question] = true
-		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, Turn{Defer: true})
+		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, turn{Defer: true})
 		var told *Error
-		if errors.As(err, &told) && IsLate(told) {
+		if errors.As(err, &told) && isLate(told) {
 			continue // somebody was quicker, or the question has changed: what there is now is shown
 		}
 		if err != nil {
@@ -295,7 +295,7 @@ func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest
 }
 
 // answer returns the question that a part has an answer to, and the answer.
-func (p *uiProtocol) answer(c *uiClaimed, open []Asked) (question *view.Entity, a host.Answer) {
+func (p *uiProtocol) answer(c *uiClaimed, open []asked) (question *view.Entity, a host.Answer) {
 	for _, asked := range open {
 		switch {
 		case asked.External:

@@ -26,12 +26,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
-	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
-
-func UiTestMain(m *testing.M) { leaktest.Main(m) }
 
 type uiNone struct{}
 

@@ -20,7 +20,7 @@ type waitingJSON struct {
 
 // getWaiting lists the prompts that wait for their turns, whichever server has taken them.
 func (h *Handler) getWaiting(w http.ResponseWriter, r *http.Request) error {
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (h *Handler) getWaiting(w http.ResponseWriter, r *http.Request) error {
 func (h *Handler) putWaiting(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Version int64    `json:"version"`
-		Parts   []Upload `json:"parts"`
+		Parts   []upload `json:"parts"`
 	}
 	if err := h.decode(w, r, h.o.Limits.Prompt, &in); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (h *Handler) putWaiting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (h *Handler) deleteWaiting(w http.ResponseWriter, r *http.Request) error {
 	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
 		return err
 	}
-	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	s, done, err := h.use(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
