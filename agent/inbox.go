@@ -40,25 +40,25 @@ func (b *Inbox) take(atEnd bool) [][]model.Part {
 		return nil
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	due := b.soon
 	b.soon = nil
 	if atEnd {
 		due = append(due, b.later...)
 		b.later = nil
 	}
+	b.mu.Unlock()
 	return due
 }
 
 // giveBack returns messages that were taken but not delivered to the front of the inbox.
 func (b *Inbox) giveBack(messages [][]model.Part, atEnd bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if atEnd {
 		b.later = append(messages, b.later...)
 	} else {
 		b.soon = append(messages, b.soon...)
 	}
+	b.mu.Unlock()
 }
 
 // Left removes and returns the messages that no run has read, for example because they were sent after the run had ended.

@@ -5,7 +5,6 @@ package toolset
 import (
 	"context"
 	"errors"
-	"slices"
 )
 
 // Base is embedded by custom combinators. It passes everything on to the toolset inside, also what
@@ -66,5 +65,11 @@ func fixedTools[D any](set Toolset[D]) []*Tool[D] {
 	if !ok {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(fixed.FixedTools()), func(t *Tool[D]) bool { return t == nil })
+	var tools []*Tool[D]
+	for _, t := range fixed.FixedTools() {
+		if t != nil {
+			tools = append(tools, t)
+		}
+	}
+	return tools
 }

@@ -15,9 +15,9 @@ import (
 // table, cost is not counted.
 func (m *Meter) SetPrices(t model.PriceTable) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.prices = t
 	m.limit(m.limits)
+	m.mu.Unlock()
 }
 
 // PriceError reports that a request was not made because there is a limit on cost and the price of the model is unknown.

@@ -107,8 +107,8 @@ func (m *Meter) Adopt(ended *Meter) {
 // SetLimits replaces the meter's own limits.
 func (m *Meter) SetLimits(l Limits) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.limit(l)
+	m.mu.Unlock()
 }
 
 // limit sets the limits. The caller holds the lock of m, or is its only user.
@@ -145,8 +145,9 @@ func (m *Meter) limitsTokens() bool {
 // Own returns what has been counted through this meter. It differs from [Meter.Usage] for a meter made by [Meter.Sub].
 func (m *Meter) Own() Usage {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.used
+	used := m.used
+	m.mu.Unlock()
+	return used
 }
 
 // Usage returns what has been counted so far.

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -175,6 +176,11 @@ func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	if name, ok := b.names[t]; ok {
 		b.defs[name] = s
+		if path, is := b.endless(s, map[*jsonschema.Schema]bool{s: true}); is {
+			return nil, errorf("each %v must have another one in %s, so none has an end; "+
+				"make it optional",
+				t, strings.TrimPrefix(path, "."))
+		}
 		return reference(name), nil
 	}
 	return s, nil
@@ -406,17 +412,6 @@ func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
 		b.defaults[object] = append(b.defaults[object], f)
 	}
 	return nil
-}
-
-// excludesAll reports whether the bounds of s, or of its items, contradict each other.
-func excludesAll(s *jsonschema.Schema) bool {
-	above := func(low, high *uint64) bool { return low != nil && high != nil && *low > *high }
-	beyond := func(low, high json.Number, equal int) bool {
-		return low != "" && high != "" && parseNumber([]byte(low)).compare(parseNumber([]byte(high))) >= equal
-	}
-	return s != nil && (above(s.MinLength, s.MaxLength) || above(s.MinItems, s.MaxItems) || above(s.MinProperties, s.MaxProperties) ||
-		beyond(s.Minimum, s.Maximum, 1) || beyond(s.ExclusiveMinimum, s.Maximum, 0) || beyond(s.Minimum, s.ExclusiveMaximum, 0) ||
-		beyond(s.ExclusiveMinimum, s.ExclusiveMaximum, 0) || excludesAll(s.Items) || excludesAll(s.AdditionalProperties))
 }
 
 // integerBounds returns the bounds of an integer type. Those of 64 bits have none in their schemas, except that unsigned

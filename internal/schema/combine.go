@@ -49,8 +49,9 @@ func (w *walker) oneOf(alternatives []*node, text []byte, most int) {
 
 func problemsOf(n *node, text []byte) []Problem {
 	w := walkers.Get().(*walker)
-	defer w.release()
-	return w.check(n, text)
+	problems := w.check(n, text)
+	w.release()
+	return problems
 }
 
 // adopt reports the problems of a part of the text that was checked on its own.

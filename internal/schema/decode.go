@@ -36,13 +36,14 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 		raw = emptyObject
 	}
 	w := walkers.Get().(*walker)
-	defer w.release()
 	if text := t.walk(w, raw); text != nil {
-		if err := t.fill(w, text, dst); err != nil {
-			return err
-		}
+		err = t.fill(w, text, dst)
 	}
-	return w.verdict()
+	if err == nil {
+		err = w.verdict()
+	}
+	w.release()
+	return err
 }
 
 // DecodePartial decodes the beginning of a document, completed to valid JSON, into dst. Values that
@@ -50,11 +51,11 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 // absent stay as they are, even if they have a default.
 func (t *Type) DecodePartial(text []byte, dst any) {
 	w := walkers.Get().(*walker)
-	defer w.release()
 	w.asSent = true
 	if text = t.walk(w, text); text != nil {
 		_ = json.Unmarshal(text, dst) // which goes on after what does not fit
 	}
+	w.release()
 }
 
 // walk checks a text and returns what encoding/json decodes. That is nil if the text is broken, or
@@ -110,9 +111,7 @@ func exactValue(text []byte) (value any) {
 // probe finds the values that match the schema but that the Go types do not accept. encoding/json
 // stops at the first one and does not report its position.
 func (t *Type) probe(found *walker) {
-	w := walkers.Get().(*walker)
-	defer w.release()
-	w.probing = true
+	w := &walker{probing: true}
 	found.add(w.check(t.root, found.data))
 }
 

@@ -56,8 +56,7 @@ func (w *walker) edited(part span) []byte {
 // decode decodes a text that has no problems into a new value of type t. It also returns what
 // encoding/json decodes in its place.
 func (n *node) decode(text []byte, t reflect.Type) (edited []byte, value any, err error) {
-	w := walkers.Get().(*walker)
-	defer w.release()
+	w := new(walker)
 	w.check(n, text)
 	if err := w.verdict(); err != nil {
 		return nil, nil, err

@@ -138,7 +138,8 @@ func (b *builder) checkKeywords(f *field, s *jsonschema.Schema) error {
 		ofItems, _ := typeKeywords.get(s.Items.Type)
 		allowed += " " + ofItems
 	}
-	for _, item := range splitKeywords(f) {
+	items := splitKeywords(f)
+	for i, item := range items {
 		key, value, assigned := strings.Cut(item, "=")
 		switch {
 		case !assigned:
@@ -149,6 +150,8 @@ func (b *builder) checkKeywords(f *field, s *jsonschema.Schema) error {
 			return errorf("jsonschema tag: keyword %q%s", key, misplaced(key, s.Type))
 		case strings.HasSuffix(key, "type") && s.Type != "" && s.Type != value && !b.leaves[s].custom && (s.Type != "number" || value != "integer"):
 			return errorf("jsonschema tag: %s contradicts the type %v of the field", item, f.Type)
+		case key == "enum" && slices.Contains(items[:i], item):
+			return errorf("jsonschema tag: %s is there twice", item)
 		case !fits(key, value, s):
 			return errorf("jsonschema tag: %s cannot be %q", key, value)
 		}

@@ -20,9 +20,7 @@ func Marshal(v any) ([]byte, error) {
 	if err != nil || v == nil || !mayHaveDuration(reflect.TypeOf(v)) {
 		return text, err
 	}
-	m := marshaler{walkers.Get().(*walker)}
-	defer m.release()
-	m.data = text
+	m := marshaler{&walker{data: text}}
 	m.value(reflect.ValueOf(v))
 	return m.edited(span{0, len(text)}), nil
 }
@@ -37,12 +35,12 @@ var durationTypes = struct {
 // encode themselves have none.
 func mayHaveDuration(t reflect.Type) bool {
 	durationTypes.Lock()
-	defer durationTypes.Unlock()
 	found, ok := durationTypes.known[t]
 	if !ok {
 		found = searchDuration(t, map[reflect.Type]bool{})
 		durationTypes.known[t] = found
 	}
+	durationTypes.Unlock()
 	return found
 }
 

@@ -101,9 +101,7 @@ func goesOn(text, inner []byte) bool {
 // tokenize splits a text into tokens. It returns false if something is not a token. Strings,
 // numbers and literals must be valid JSON.
 func tokenize(text []byte) ([]jsonToken, bool) {
-	w := walkers.Get().(*walker)
-	defer w.release()
-	w.data = text
+	w := walker{data: text}
 	var tokens []jsonToken
 	for w.skipSpace(); w.pos < len(text); w.skipSpace() {
 		t := jsonToken{kind: text[w.pos], start: w.pos}

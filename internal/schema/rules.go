@@ -147,7 +147,8 @@ func (r *rules) finish() {
 	if r.strict == nil {
 		return
 	}
-	zero := &jsonschema.Schema{Type: r.schema.Type, Enum: literals([]string{zeroOf(r.schema.Type)})}
+	t := r.schema.Type
+	zero := &jsonschema.Schema{Type: t, Enum: []any{json.RawMessage(zeroOf(t))}}
 	r.schema.AnyOf = []*jsonschema.Schema{r.strict, zero}
 }
 
@@ -271,17 +272,20 @@ func (r *rules) restrict(values ...string) error {
 	if len(values) == 0 {
 		return errorf("no value is left that the rules allow")
 	}
-	s.Enum = literals(values)
-	return nil
+	var err error
+	s.Enum, err = literals(values)
+	return err
 }
 
 // literals returns the values of an enum, given as JSON.
-func literals(texts []string) []any {
+func literals(texts []string) ([]any, error) {
 	list := make([]any, len(texts))
 	for i, text := range texts {
-		list[i] = json.RawMessage(text)
+		if list[i] = json.RawMessage(text); slices.Contains(texts[:i], text) {
+			return nil, errorf("%s is there twice", text)
+		}
 	}
-	return list
+	return list, nil
 }
 
 var oneOfValue = regexp.MustCompile(`'[^']*'|\S+`)
@@ -312,8 +316,8 @@ func (r *rules) oneOf(param string) error {
 	if len(values) == 0 {
 		return errorf("no values")
 	}
-	if r.lenient {
-		values = append(values, zeroOf(r.schema.Type))
+	if zero := zeroOf(r.schema.Type); r.lenient && !slices.Contains(values, zero) {
+		values = append(values, zero)
 	}
 	return r.restrict(values...)
 }
@@ -321,11 +325,13 @@ func (r *rules) oneOf(param string) error {
 // refusesZero reports whether the schema of a scalar rejects the zero value of its type.
 func refusesZero(s *jsonschema.Schema) bool {
 	zero := zeroOf(s.Type)
-	if zero == "" {
-		return false
-	}
+	return zero != "" && refuses(s, zero)
+}
+
+// refuses reports whether a schema rejects a value, given as JSON.
+func refuses(s *jsonschema.Schema, text string) bool {
 	n, err := (&compiler{}).compile(s)
-	return err == nil && new(walker).check(n, []byte(zero)) != nil
+	return err == nil && new(walker).check(n, []byte(text)) != nil
 }
 
 // zeroOf returns the zero value of a scalar JSON type, or "".

@@ -5,7 +5,6 @@ package schema
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,18 +12,21 @@ import (
 )
 
 // foreignTags are struct tags of other libraries that restrict or describe a value, by what to use
-// in their place. They would be ignored, so they are errors. Tags that name a field in another
-// encoding (yaml, form, db) are left alone.
+// in their place: in lower case, and without underscores. They would be ignored, so they are
+// errors. Tags that name a field in another encoding (yaml, form, db) are left alone.
 var foreignTags = table{
-	{"validate", "binding valid validator validates validation min max len minimum maximum exclusiveMinimum exclusiveMaximum " +
-		"minLength maxLength minlength maxlength minItems maxItems uniqueItems minProperties maxProperties"},
+	{"validate", "validate binding valid validator validates validation constraint constraints vd " +
+		"min max len length range minimum maximum gt gte ge lt lte le minlen maxlen " +
+		"exclusiveminimum exclusivemaximum minlength maxlength minitems maxitems " +
+		"uniqueitems minproperties maxproperties"},
 	{`validate:"required"`, "required"},
 	{`json:",omitempty"`, "optional"},
 	{"a pointer", "nullable"},
-	{"enum", "enums oneof const"},
-	{"default", "defaults"},
-	{"jsonschema", "multipleOf pattern regexp format readOnly writeOnly"},
-	{"description", "desc doc"},
+	{"json", "json"},
+	{"enum", "enum enums oneof const choice choices allowed options values"},
+	{"default", "default defaults"},
+	{"jsonschema", "jsonschema multipleof pattern regex regexp format readonly writeonly"},
+	{"description", "description desc descr doc"},
 	{"the tool's function", "mod conform"},
 }
 
@@ -39,8 +41,9 @@ func checkTags(f *field) (wrong error) {
 			return also(wrong, errorf("the struct tag %q is malformed at %q: it must be key:\"value\" pairs separated by spaces", f.Tag, rest))
 		}
 		rest = strings.TrimLeft(quoted[len(text):], " ")
-		use := foreignTags.lists(key)
+		use := foreignTags.lists(strings.ToLower(strings.ReplaceAll(key, "_", "")))
 		switch {
+		case use == key:
 		case use == "description" && f.Tag.Get("description") != "":
 		case use != "":
 			wrong = also(wrong, errorf("the tag %s has no effect; use %s", key, use))
@@ -76,12 +79,13 @@ func (b *builder) addEnum(s *jsonschema.Schema, f *field) error {
 			return errorf("enum tag: %q has an empty value", list)
 		case err != nil:
 			return errorf("enum tag: the value %q is not accepted: %v", value, err)
-		case slices.Contains(values, text):
-			return errorf("enum tag: %q is there twice", value)
 		}
 		values = append(values, text)
 	}
-	target.Enum = literals(values)
+	var err error
+	if target.Enum, err = literals(values); err != nil {
+		return errorf("enum tag: %v", err)
+	}
 	return nil
 }
 

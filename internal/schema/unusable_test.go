@@ -202,6 +202,24 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		"items that exclude all": {reflectType[struct {
 			V map[string][2]int `validate:"dive,min=3"`
 		}](), "field V: no value is left that the rules allow"},
+		"a number twice": {reflectType[struct {
+			V int `validate:"oneof=1 2 1"`
+		}](), `field V: validate tag "oneof=1 2 1": 1 is there twice`},
+		"a text twice, as a key": {reflectType[struct {
+			V map[string]int `validate:"dive,keys,oneof='a b' 'a b',endkeys"`
+		}](), `"a b" is there twice`},
+		"values below the bound": {reflectType[struct {
+			V int `validate:"oneof=1 2,min=3"`
+		}](), "field V: no value is left that the rules allow"},
+		"values of another length": {reflectType[struct {
+			V []string `enum:"aa,bb" validate:"dive,len=3"`
+		}](), "field V: no value is left that the rules allow"},
+		"values with another beginning": {reflectType[struct {
+			V string `json:",omitempty" validate:"oneof=ab cd,startswith=x"`
+		}](), "field V: no value is left that the rules allow"},
+		"fewer values than items": {reflectType[struct {
+			V []string `validate:"unique,min=3,dive,oneof=a b"`
+		}](), "field V: no value is left that the rules allow"},
 		"a number that is text": {reflectType[struct {
 			V json.Number `validate:"min=3"`
 		}](), "the rule counts the characters of a json.Number"},
@@ -211,4 +229,63 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 		})
 	}
+	require.Contains(t, string(typeFor[struct {
+		V int `json:"v" validate:"omitempty,oneof=0 1"`
+	}](t).JSON()), `"enum":[0,1]`, "zero is not listed twice")
+}
+
+type (
+	endlessList struct {
+		Next *endlessList `json:"next" validate:"required"`
+	}
+	endlessTree struct {
+		Kids []endlessTree `json:"kids" validate:"min=1"`
+	}
+	endlessMap struct {
+		Kids map[string][1]*endlessMap `json:"kids" validate:"len=2"`
+	}
+	endlessPair struct {
+		Other *endlessOther `json:"other" validate:"required"`
+	}
+	endlessOther struct {
+		In struct {
+			Back *endlessPair `json:"back" validate:"required"`
+		} `json:"in"`
+		Twice *endlessPair `json:"twice,omitempty"`
+	}
+	endlessBoth struct {
+		First  *endingList  `json:"first" validate:"required"`
+		Second *endingList  `json:"second" validate:"required"`
+		Third  *endlessBoth `json:"third" validate:"required"`
+	}
+	endingList struct {
+		Next *endingList  `json:"next"`
+		Tail *endlessLike `json:"tail,omitempty" validate:"omitempty"`
+		Kids []endingList `json:"kids" validate:"required,dive,required"`
+		More []endingList `json:"more,omitempty" jsonschema:"minItems=0" validate:"min=1"`
+	}
+	endlessLike struct {
+		List *endingList  `json:"list" validate:"required"`
+		Same *endlessLike `json:"same" jsonschema:"nullable"`
+	}
+)
+
+func TestTypesWhoseValuesHaveNoEndAreErrors(t *testing.T) {
+	for want, typ := range map[string]reflect.Type{
+		"each schema_test.endlessList must have another one in next, so none has an end; make it optional": reflectType[endlessList](),
+		"each schema_test.endlessTree must have another one in kids[]":                                     reflectType[endlessTree](),
+		"each schema_test.endlessMap must have another one in kids[][]":                                    reflectType[endlessMap](),
+		"field Other: each schema_test.endlessOther must have another one in in.back.other":                reflectType[struct{ Other *endlessOther }](),
+		"each schema_test.endlessBoth must have another one in third":                                      reflectType[endlessBoth](),
+		"field List[].V: each schema_test.endlessList must have another one in next": reflectType[struct {
+			List []struct {
+				V *endlessList `json:"v,omitempty"`
+			}
+		}](),
+	} {
+		_, err := schema.For(typ)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := decode[endlessLike](t, `{"list":{"next":null,"kids":[]},"same":null}`)
+	require.NoError(t, err)
 }

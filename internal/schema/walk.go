@@ -46,7 +46,7 @@ type step struct {
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
-// release clears w and returns it to the pool.
+// release clears w and returns it to the pool. If a panic skips that, w is not used again.
 func (w *walker) release() {
 	clear(w.path[:cap(w.path)])
 	clear(w.edits)

@@ -10,9 +10,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/ponte-go/ponte/internal/serverfile"
 )
+
+// serverJSON is a server's entry in a file.
+type serverJSON struct {
+	Command  []string          `json:"command"`
+	Files    map[string]string `json:"files"`
+	Install  string            `json:"install"`
+	Settings map[string]any    `json:"settings"`
+	Options  any               `json:"options"`
+	Disabled bool              `json:"disabled"`
+}
 
 // ParseConfig reads language servers from a configuration file, by name:
 //
@@ -33,7 +41,7 @@ func ParseConfig(data []byte) ([]Server, error) {
 	var added []Server
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		var entry serverfile.Language
+		var entry serverJSON
 		d := json.NewDecoder(bytes.NewReader(given[name]))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&entry); err != nil {
@@ -49,10 +57,10 @@ func ParseConfig(data []byte) ([]Server, error) {
 		case i >= 0 && entry.Disabled:
 			all = slices.Delete(all, i, i+1)
 		case i >= 0:
-			setServer(&all[i], &entry)
+			entry.change(&all[i])
 		case !entry.Disabled:
 			s := Server{Name: name}
-			setServer(&s, &entry)
+			entry.change(&s)
 			added = append(added, s)
 		}
 	}
@@ -66,8 +74,8 @@ func ParseConfig(data []byte) ([]Server, error) {
 	return all, nil
 }
 
-// setServer sets what an entry has.
-func setServer(s *Server, e *serverfile.Language) {
+// change sets what an entry has.
+func (e *serverJSON) change(s *Server) {
 	if e.Command != nil {
 		s.Command = e.Command
 	}

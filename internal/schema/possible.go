@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// excludesAll reports whether the bounds of s, or of its items, contradict each other.
+func excludesAll(s *jsonschema.Schema) bool {
+	above := func(low, high *uint64) bool { return low != nil && high != nil && *low > *high }
+	beyond := func(low, high json.Number, equal int) bool {
+		return low != "" && high != "" && parseNumber([]byte(low)).compare(parseNumber([]byte(high))) >= equal
+	}
+	switch {
+	case s == nil:
+		return false
+	case above(s.MinLength, s.MaxLength), above(s.MinItems, s.MaxItems), above(s.MinProperties, s.MaxProperties):
+	case beyond(s.Minimum, s.Maximum, 1), beyond(s.ExclusiveMinimum, s.Maximum, 0):
+	case beyond(s.Minimum, s.ExclusiveMaximum, 0), beyond(s.ExclusiveMinimum, s.ExclusiveMaximum, 0):
+	case s.Enum != nil && refusesEach(s):
+	case s.UniqueItems && s.Items != nil && s.Items.Enum != nil &&
+		above(s.MinItems, new(uint64(len(s.Items.Enum)))): // fewer values than items
+	default:
+		return excludesAll(s.Items) || excludesAll(s.AdditionalProperties)
+	}
+	return true
+}
+
+// refusesEach reports whether s rejects every value of its own list.
+func refusesEach(s *jsonschema.Schema) bool {
+	for _, value := range s.Enum {
+		if !refuses(s, jsonOf(value)) {
+			return false
+		}
+	}
+	return true
+}
+
+// endless reports whether every value of s has a value of an open schema in it, and where. Open are
+// those for which seen is true. The others in it have an end.
+func (b *builder) endless(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) (path string, is bool) {
+	if s != nil && s.Ref != "" {
+		s = b.defs[strings.TrimPrefix(s.Ref, refPrefix)]
+		if is, known := seen[s]; known {
+			return "", is
+		}
+	}
+	if s == nil { // of a type that is not complete, which is examined later
+		return "", false
+	}
+	seen[s] = true
+	if s.Properties != nil {
+		for _, name := range s.Required {
+			if path, is = b.endless(s.Properties.Value(name), seen); is {
+				return "." + name + path, true
+			}
+		}
+	}
+	var inner *jsonschema.Schema
+	if n := s.MinItems; n != nil && *n > 0 {
+		inner = s.Items
+	}
+	if n := s.MinProperties; n != nil && *n > 0 {
+		inner = s.AdditionalProperties
+	}
+	path, is = b.endless(inner, seen)
+	seen[s] = false
+	return "[]" + path, is
+}
