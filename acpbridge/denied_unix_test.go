@@ -25,6 +25,9 @@ func TestThreeTruthsAgreeInEditorsWherePermissionsAreMissing(t *testing.T) {
 		if e.Lazy { // it writes nothing that could be denied
 			continue
 		}
+		if i%2 != 0 && !*everyEditor {
+			continue
+		}
 		for name, can := range map[string]acp.FileSystemCapabilities{"": both, ", read only": {ReadTextFile: true}} {
 			if !can.WriteTextFile && !*everyEditor && e.Name != "faithful" { // this machine writes: it is the same for most
 				continue

@@ -5,6 +5,7 @@ package permissiontest_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
+
+var everyAttack = flag.Bool("every-attack", false, "combine every hidden name with every command, as the deep tier does, and not some of them")
 
 // group is a kind of attacks.
 type group struct {
@@ -80,7 +83,7 @@ func (s *suite) attack(stopped bool, format string, args ...any) {
 	}
 }
 
-// TestAttacksOnPermissionsFail makes all attacks.
+// TestAttacksOnPermissionsFail makes the attacks of all groups.
 func TestAttacksOnPermissionsFail(t *testing.T) {
 	tried, failed := 0, 0
 	for _, g := range groups {

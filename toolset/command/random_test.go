@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -81,8 +82,10 @@ func optionFor(program, option string) string {
 	return "-" + option
 }
 
+var randomCommands = flag.Int("random-commands", 2500, "how many random dangerous commands are made")
+
 func TestRandomDangerousCommandsAreAskedAbout(t *testing.T) {
-	const commands = 10_000
+	commands := *randomCommands
 	place := project(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
