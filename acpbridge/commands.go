@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // MethodCommand is an extension of the protocol: the client has a slash command carried out that

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 

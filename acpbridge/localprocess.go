@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 	"github.com/ponte-go/ponte/internal/markdown"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )

@@ -13,11 +13,11 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 const takesTurns = `{"_meta":{"ponte-go.dev/turns":true}}`

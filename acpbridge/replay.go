@@ -5,8 +5,8 @@ package acpbridge
 import (
 	"context"
 
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // replay shows a client everything that a session shows, if it asks for it.

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/acpview"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	ws "github.com/ponte-go/ponte/toolset/workspace"

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // server is the agent's side of a connection. It has no type parameters: open makes the typed side

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // configOptions returns settings as the protocol has them. A client that takes no switches gets

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // MethodSteering is an extension of the protocol that several agents have: the client passes a

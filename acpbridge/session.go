@@ -11,10 +11,10 @@ import (
 	"weak"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/acpview"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 

@@ -9,12 +9,12 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // sessionClient is the client as the code of a session sees it. What that code tells the user goes

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // ErrUnknownToolCall is returned for a report about a tool call that was not started, or finished

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+	"github.com/ponte-go/ponte/internal/acpview"
 	"github.com/ponte-go/ponte/internal/boxmeta"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // Ids of the entities that a session has one of. Others are made of a kind and the protocol's id:

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // handler serves the agent's requests.

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // methodQueue is an extension of the protocol. Agents that have it announce it in the _meta of the

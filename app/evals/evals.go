@@ -11,10 +11,10 @@ package evals
 import (
 	"context"
 
-	"github.com/ponte-go/ponte/agent/evals/evalcli"
 	"github.com/ponte-go/ponte/agent/evals/online"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/app/internal/linked"
+	"github.com/ponte-go/ponte/internal/evalcli"
 )
 
 func init() {

@@ -8,7 +8,7 @@ package main
 import (
 	"os"
 
-	"github.com/ponte-go/ponte/agent/evals/evalcli"
+	"github.com/ponte-go/ponte/internal/evalcli"
 )
 
 func main() { os.Exit(evalcli.Run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
 	"github.com/ponte-go/ponte/app/internal/term/screen"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 // helped has a test for each line of the help, by the text of its first column.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/acpbridge/acp/acpview"
+	"github.com/ponte-go/ponte/internal/acpview"
 )
 
 func TestPromptsThatWaitAreOnTheScreen(t *testing.T) {

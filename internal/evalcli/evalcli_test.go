@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/evals"
-	"github.com/ponte-go/ponte/agent/evals/evalcli"
+	"github.com/ponte-go/ponte/internal/evalcli"
 )
 
 // saved writes the report of 20 cases, of which every n-th is wrong.

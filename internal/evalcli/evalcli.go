@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package evalcli is the command that shows, compares and checks the reports of package evals. Any
-// command line can call it; the program eval beside it is nothing else.
+// command line can call it; the program agent/evals/eval is nothing else.
 package evalcli
 
 import (
