@@ -185,6 +185,9 @@ type governor interface {
 	named(err error) error
 	// refusal reports whether an error of a tool says what a policy has refused.
 	refusal(err error) bool
+	// watch returns a context for a task, and a function that tells l at its end what policies have
+	// refused in it. l is nil if the run is not streamed.
+	watch(ctx context.Context, t *engine.Task, l engine.Listener) (context.Context, func())
 	// names describes the policies to engines.
 	names() []engine.Policy
 }

@@ -64,17 +64,24 @@ func policyErrors() engine.ErrorCodec {
 
 // refusal returns an error of a function of the policy as one of the policy, unless it comes from
 // inside of the function, or from the end of ctx.
-func (p *policyRules) refusal(ctx context.Context, err, inside error) error {
+func (p *policyRules) refusal(ctx context.Context, at Stage, err, inside error) error {
 	switch {
 	case err == nil, inside != nil && errors.Is(err, inside):
 		return err
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
 	}
-	if denied, ok := toolset.Outcome(err).(*toolset.DeniedError); ok && denied.Decision == nil {
-		by := fmt.Sprintf("policy %q", p.name)
-		decision := &toolset.Decision{Verdict: toolset.VerdictDeny, By: by}
-		err = &toolset.DeniedError{Message: denied.Message, Decision: decision}
+	switch outcome := toolset.Outcome(err).(type) {
+	case *toolset.DeniedError:
+		if outcome.Decision == nil {
+			by := fmt.Sprintf("policy %q", p.name)
+			decision := &toolset.Decision{Verdict: toolset.VerdictDeny, By: by}
+			err = &toolset.DeniedError{Message: outcome.Message, Decision: decision}
+		}
+		p.tell(ctx, at)
+	case *toolset.ApprovalRequiredError, *toolset.DeferredError, *toolset.PendingError: // it waits
+	default:
+		p.tell(ctx, at)
 	}
 	return &PolicyError{Policy: p.name, Err: err, rules: p}
 }
@@ -90,19 +97,19 @@ func (p *policyRules) attributed(h Hooks[any]) (made Hooks[any]) {
 				inside = err
 				return summary, err
 			})
-			return p.refusal(ctx, err, inside)
+			return p.refusal(ctx, StagePrepare, err, inside)
 		}
 	}
 	if h.Input != nil {
 		made.Input = func(ctx context.Context, r run, parts []model.Part) ([]model.Part, error) {
 			parts, err := h.Input(ctx, r, parts)
-			return parts, p.refusal(ctx, err, nil)
+			return parts, p.refusal(ctx, StagePrepare, err, nil)
 		}
 	}
 	if h.Approval != nil {
 		made.Approval = func(ctx context.Context, r run, a *toolset.Approval) (*toolset.Approval, error) {
 			a, err := h.Approval(ctx, r, a)
-			return a, p.refusal(ctx, err, nil)
+			return a, p.refusal(ctx, StageApproval, err, nil)
 		}
 	}
 	made.Request, made.Call = p.attributedRequest(h.Request), p.attributedCall(h.Call)
@@ -123,7 +130,7 @@ func (p *policyRules) attributedRequest(door RequestHook[any]) RequestHook[any] 
 			return resp, err
 		}
 		resp, err := door(ctx, run, req, send)
-		return resp, p.refusal(ctx, err, inside)
+		return resp, p.refusal(ctx, StageModel, err, inside)
 	}
 }
 
@@ -141,7 +148,7 @@ func (p *policyRules) attributedCall(door toolset.CallHook[any]) toolset.CallHoo
 			return res, err
 		}
 		res, err := door(ctx, run, args, call)
-		return res, p.refusal(ctx, err, inside)
+		return res, p.refusal(ctx, StageTool, err, inside)
 	}
 }
 
@@ -166,7 +173,7 @@ func (b *policyBudget) Reserve(
 	ctx context.Context, asked model.Info, req *model.Request,
 ) (settle func(toolset.Spent) (known bool), err error) {
 	settle, err = b.Budget.Reserve(ctx, asked, req)
-	return settle, b.rules.refusal(ctx, err, nil)
+	return settle, b.rules.refusal(ctx, StageModel, err, nil)
 }
 
 // Check refuses a request for which another budget with the same key has reserved room.
@@ -180,7 +187,7 @@ func (b *policyBudget) Check(ctx context.Context, used toolset.Budget) error {
 	if p, ok := used.(*policyBudget); ok {
 		used = p.Budget
 	}
-	return b.rules.refusal(ctx, c.Check(ctx, used), nil)
+	return b.rules.refusal(ctx, StageModel, c.Check(ctx, used), nil)
 }
 
 // refused reports whether a policy of the run around has ended a run inside.

@@ -124,7 +124,7 @@ func (r *rules) prices() model.PriceTable {
 
 // dress implements [governor].
 func (r *rules) dress(run any, outer []Hooks[any]) {
-	var inner []erased
+	inner := []erased{{Hooks[any]{Request: r.limited}, func() any { return nil }}}
 	for _, s := range r.policies {
 		inner = append(inner, erased{s.policyRules.doors, s.dependencies})
 	}
@@ -158,16 +158,33 @@ func under(o *runOptions, l Limits) *toolset.Meter {
 
 // named implements [governor].
 func (r *rules) named(err error) error {
-	var limit *LimitError
-	if !errs.As(err, &limit) || errs.As(err, new(*PolicyError)) {
-		return err
-	}
-	for _, s := range r.policies {
-		if s.meter != nil && limit.Level(s.meter) == 0 {
-			return &PolicyError{Policy: s.name, Err: err, rules: s.policyRules}
-		}
+	if p := r.limit(err, nil); p != nil {
+		return &PolicyError{Policy: p.name, Err: err, rules: p}
 	}
 	return err
+}
+
+// limit returns the policy whose limit an error is about, unless the error names a policy already.
+// m is the meter of a run that may be in another process, or nil. Its levels are in the order of
+// the policies then.
+func (r *rules) limit(err error, m *toolset.Meter) *policyRules {
+	var limit interface {
+		error
+		Level(m *toolset.Meter) int
+	}
+	if !errs.As(err, &limit) || errs.As(err, new(*PolicyError)) {
+		return nil
+	}
+	level := 0
+	for _, s := range slices.Backward(r.policies) {
+		if s.meter == nil {
+			continue
+		}
+		if level++; limit.Level(s.meter) == 0 || m != nil && m.Copied() && limit.Level(m) == level {
+			return s.policyRules
+		}
+	}
+	return nil
 }
 
 // seat implements [governor]. A run inside asks the person of the run around, and has all approvals
@@ -246,7 +263,7 @@ func (r *rules) output(
 		value, err := p.policyRules.output(ctx, run, done.Output)
 		if err != nil {
 			done.Output = nil
-			refused(t, p.refusal(ctx, err, nil), done)
+			refused(t, p.refusal(ctx, StageOutput, err, nil), done)
 			return
 		}
 		done.Output = value

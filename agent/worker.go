@@ -19,6 +19,15 @@ import (
 // while any runs, nothing of r changes.
 func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	defer recovered(&done.Err)
+	if rule := r.options.rule; rule != nil {
+		watched := l
+		if !r.stream {
+			watched = nil
+		}
+		var end func()
+		ctx, end = rule.says.watch(ctx, t, watched)
+		defer end()
+	}
 	switch t.Op {
 	case engine.OpModel:
 		// Runs spend their time in here, so this stack is what a waiting run costs.

@@ -33,9 +33,10 @@ func (send reporter) report(form *reportJSON) error {
 	return send(data)
 }
 
-// Deliver passes a report on to l: for the side of the run. t is the task that it is about. Custom events of inner runs arrive as
-// [Nested], others as [json.RawMessage], or as [OpaqueValue] if JSON could not hold them. Like
-// any call of a listener, it belongs into [Engine.WaitAny].
+// Deliver passes a report on to l: for the side of the run. t is the task that it is about. Custom
+// events of inner runs arrive as [Nested], those of policies as [Refusal], others as
+// [json.RawMessage], or as [OpaqueValue] if JSON could not hold them. Like any call of a listener,
+// it belongs into [Engine.WaitAny].
 func Deliver(t *Task, report []byte, l Listener) error {
 	var form reportJSON
 	if err := unmarshal("report", report, &form); err != nil {

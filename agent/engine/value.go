@@ -43,8 +43,11 @@ func emittedOf(value any) (e emitted) {
 	return emitted{Type: fmt.Sprintf("%T", value), Data: data}
 }
 
-// nestedType is the type of events of inner runs.
-const nestedType = "engine.Nested"
+// The types that arrive as what they are: events of inner runs, and refusals.
+const (
+	nestedType  = "engine.Nested"
+	refusalType = "engine.Refusal"
+)
 
 // value returns the representation of the value in another process.
 func (e *emitted) value() any {
@@ -54,6 +57,10 @@ func (e *emitted) value() any {
 	var nested Nested
 	if e.Type == nestedType && json.Unmarshal(e.Data, &nested) == nil {
 		return nested
+	}
+	var refusal Refusal
+	if e.Type == refusalType && json.Unmarshal(e.Data, &refusal) == nil {
+		return refusal
 	}
 	return e.Data
 }

@@ -43,6 +43,7 @@ func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args any
 	if span.IsRecording() {
 		span.SetAttributes(h.calls(c, run, run.Call.Args)...)
 		h.begin(inside, run, span)
+		inside = watched(inside, span)
 	}
 	res, err = next(inside, args)
 	outcome, class = outcomeOf(inside, &res, err)

@@ -80,10 +80,12 @@ const (
 	keyApprovedBy = attribute.Key("ponte.tool.approved_by")
 	keyChanged    = attribute.Key("ponte.tool.arguments_changed")
 	keyPolicy     = attribute.Key("ponte.policy")
+	keyStage      = attribute.Key("ponte.refused.stage")
 	keyMessage    = attribute.Key("ponte.message") // content
 
 	eventRetry   = "ponte.retry"
 	eventOutcome = "ponte.tool.outcome"
+	eventRefused = "ponte.refused"
 )
 
 // Metrics.

@@ -57,7 +57,9 @@
 //   - _OTHER is any other error. An error with a method ErrorType() string chooses its class itself.
 //
 // A retry, a denial and a pending call are outcomes, not errors. Spans of what a policy has refused
-// or denied have its name in ponte.policy.
+// or denied have its name in ponte.policy. The innermost span has an event "ponte.refused" for each
+// refusal, also if a hook or a tool has made a success of it, with the policy, the stage and the
+// call.
 //
 // # Metrics
 //

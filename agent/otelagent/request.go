@@ -59,6 +59,7 @@ func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *
 	if span.IsRecording() {
 		span.SetAttributes(h.asks(run, req, told)...)
 		h.begin(inside, run, span)
+		inside = watched(inside, span)
 	}
 	resp, err = next(inside, req)
 	class = classOf(inside, err)

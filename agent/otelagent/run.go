@@ -94,6 +94,7 @@ func (h *hooks) run(ctx context.Context, run *toolset.RunContext[any], next agen
 			span.SetAttributes(keyAgent.String(run.Agent))
 		}
 		h.begin(inside, run, span)
+		inside = watched(inside, span)
 	}
 	summary, err = next(inside)
 	class = classOf(inside, err)

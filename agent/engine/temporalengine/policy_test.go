@@ -5,6 +5,7 @@ package temporalengine_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,4 +95,57 @@ func TestGuardsHoldWhereTheTasksAre(t *testing.T) {
 	part := res.Messages[2].Parts[0]
 	require.Equal(t, model.OutcomeDenied, part.Outcome)
 	require.Equal(t, `policy "p"`, part.Decision.By)
+}
+
+// TestRefusalsInActivitiesAreTold: a hook makes successes of what a policy refuses. It is told where the task is executed, once, also if
+// the run is continued in other executions of the workflow.
+func TestRefusalsInActivitiesAreTold(t *testing.T) {
+	var mu sync.Mutex
+	var told []agent.Refusal
+	tells := func(ctx context.Context) context.Context {
+		return agent.WithRefusals(ctx, func(_ context.Context, r agent.Refusal) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, r)
+		})
+	}
+	swallows := agent.Hooks[deps]{
+		Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
+			if resp, err := next(tells(ctx), req); err == nil {
+				return resp, nil
+			}
+			return model.Response(final("from the hook")), nil
+		},
+		Call: func(ctx context.Context, _ *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
+			if res, err := next(tells(ctx), args); err == nil {
+				return res, nil
+			}
+			return toolset.Result{Text: "from the hook"}, nil
+		},
+	}
+	house := agent.NewPolicy(agent.PolicyConfig[any]{Name: "house", Doors: agent.Hooks[any]{
+		Request: func(ctx context.Context, run *toolset.RunContext[any], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
+			if run.Step > 1 {
+				return nil, errors.New("no more")
+			}
+			return next(ctx, req)
+		},
+		Call: func(context.Context, *toolset.RunContext[any], any, toolset.CallFunc) (toolset.Result, error) {
+			return toolset.Result{}, toolset.Denied("no")
+		},
+	}})
+	for _, full := range []bool{false, true} {
+		told = nil
+		s := familyOf(t, false, modeltest.Script(), func(c *agent.Config[deps, report]) { c.Hooks = append(c.Hooks, swallows) })
+		s.full = full
+		s.config.Options = append(s.config.Options, agent.WithPolicies(house))
+		res, err := s.play(t, temporalengine.Input{Prompt: "Go."})
+		require.NoError(t, err)
+		require.Equal(t, "from the hook", res.Messages[2].Parts[0].Text)
+		require.ElementsMatch(t, []agent.Refusal{
+			{Policy: "house", Stage: agent.StageTool, Tool: "research", CallID: "a"},
+			{Policy: "house", Stage: agent.StageTool, Tool: "research", CallID: "b"},
+			{Policy: "house", Stage: agent.StageModel},
+		}, told)
+	}
 }

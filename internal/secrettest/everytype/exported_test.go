@@ -529,6 +529,7 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p20.Part](),
 	reflect.TypeFor[p20.PendingError](),
 	reflect.TypeFor[p20.Policy](),
+	reflect.TypeFor[p20.Refusal](),
 	reflect.TypeFor[p20.Result[any]](),
 	reflect.TypeFor[p20.Return](),
 	reflect.TypeFor[p20.RunError](),
