@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/internal/unprivtest"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -21,7 +22,7 @@ func TestThreeTruthsAgreeInEditorsWherePermissionsAreMissing(t *testing.T) {
 		return
 	}
 	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
-	for i, e := range workspacetest.Editors() {
+	for i, e := range editortest.Editors() {
 		if e.Lazy { // it writes nothing that could be denied
 			continue
 		}
@@ -34,8 +35,8 @@ func TestThreeTruthsAgreeInEditorsWherePermissionsAreMissing(t *testing.T) {
 			}
 			t.Run(e.Name+name, func(t *testing.T) {
 				env := truthEnv(t, can, acpbridge.LocalFallback{Files: !can.WriteTextFile})
-				fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
-				workspacetest.RunTruths(t, fresh, func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+				fresh := func() *editortest.Editor { return editortest.Editors()[i] }
+				editortest.RunTruths(t, fresh, func(e *editortest.Editor) (*workspacetest.Env, error) {
 					made, err := env(e)
 					if err == nil {
 						made.Deny = os.Chmod

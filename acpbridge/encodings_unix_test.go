@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
@@ -53,11 +54,11 @@ func TestEditsAtTheEndsOfAFileKeepItsBytes(t *testing.T) {
 			text := "first line\n" + enc.middle + "last line" + end
 			for old, replacement := range map[string]string{"first": "erste", "last line": "x\ny", "\nlast line": ""} {
 				n++
-				for i := range workspacetest.Editors() {
+				for i := range editortest.Editors() {
 					if (n+i)%3 != 0 { // a third of the editors for each, another one each time
 						continue
 					}
-					e := workspacetest.Editors()[i]
+					e := editortest.Editors()[i]
 					e.Disk = workspacetest.OSDisk{}
 					dir, err := filepath.EvalSymlinks(t.TempDir())
 					require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -37,26 +38,26 @@ func (c failingWrites) WriteTextFile(_ context.Context, req *acp.WriteTextFileRe
 func TestWhatAFailedWriteLeavesIsTold(t *testing.T) {
 	full := acp.Errorf(acp.CodeInternal, "the disk is full")
 	for name, c := range map[string]struct {
-		before func(e *workspacetest.Editor, path, text string)
+		before func(e *editortest.Editor, path, text string)
 		err    error
 		want   string
 		here   bool // only where the disk is known
 	}{
 		"nothing": {
-			func(*workspacetest.Editor, string, string) {}, full, "Could not write a: the disk is full", false,
+			func(*editortest.Editor, string, string) {}, full, "Could not write a: the disk is full", false,
 		},
 		"text in the buffer": {
-			func(e *workspacetest.Editor, path, text string) { e.Type(path, text) }, full,
+			func(e *editortest.Editor, path, text string) { e.Type(path, text) }, full,
 			"Could not write a: the editor has the change and has not saved it: the disk is full", false,
 		},
 		"half of the text": {
-			func(e *workspacetest.Editor, path, text string) {
+			func(e *editortest.Editor, path, text string) {
 				_ = e.Disk.WriteFile(path, []byte(text[:2]), 0o644)
 			}, full,
 			"Could not write a: the file on disk has changed all the same, read it again: the disk is full", true,
 		},
 		"a formatter is missing": {
-			func(*workspacetest.Editor, string, string) {}, acp.Errorf(acp.CodeInternal, "gofmt not found"),
+			func(*editortest.Editor, string, string) {}, acp.Errorf(acp.CodeInternal, "gofmt not found"),
 			"Could not write a: gofmt not found", false,
 		},
 	} {
@@ -66,7 +67,7 @@ func TestWhatAFailedWriteLeavesIsTold(t *testing.T) {
 			}
 			dir, err := filepath.EvalSymlinks(t.TempDir())
 			require.NoError(t, err)
-			e, root := &workspacetest.Editor{Disk: workspacetest.OSDisk{}}, dir
+			e, root := &editortest.Editor{Disk: workspacetest.OSDisk{}}, dir
 			if !here {
 				e.Disk, root = remoteDisk{dir: dir}, "/elsewhere/project"
 			}

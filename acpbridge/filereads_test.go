@@ -21,6 +21,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
@@ -97,7 +98,7 @@ func TestEachChangeReadsAFileAsOftenAsItSays(t *testing.T) {
 // also if it loses something.
 func TestEachKindOfFileIsReadOnceMore(t *testing.T) {
 	for name, lossy := range map[string]bool{"faithful": false, "has line feeds": true} {
-		e := workspacetest.Editors()[slices.IndexFunc(workspacetest.Editors(), func(e *workspacetest.Editor) bool { return e.Name == name })]
+		e := editortest.Editors()[slices.IndexFunc(editortest.Editors(), func(e *editortest.Editor) bool { return e.Name == name })]
 		e.Disk = workspacetest.OSDisk{}
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		require.NoError(t, err)
@@ -160,9 +161,9 @@ func TestEveryPlaceOfAnUnreadFileElsewhereIsAskedAbout(t *testing.T) {
 // Lines are read from every kind of editor on another machine, also those after the end of a file, which editors answer in different ways.
 func TestLinesOfAFileElsewhere(t *testing.T) {
 	const unknown = "[The file is empty or does not exist: the editor does not say which.]"
-	for i := range workspacetest.Editors() {
+	for i := range editortest.Editors() {
 		dir := t.TempDir()
-		e := workspacetest.Editors()[i]
+		e := editortest.Editors()[i]
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("1\n2\n3\n"), 0o644))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o644))
 		e.Disk = remoteDisk{dir: dir}
@@ -193,8 +194,8 @@ func TestLinesOfAFileElsewhere(t *testing.T) {
 
 // A file that was created on another machine stays, in every kind of editor. The undo says so, also where the editor does not tell an empty file from none.
 func TestUndoElsewhereTellsOfCreatedFiles(t *testing.T) {
-	for i := range workspacetest.Editors() {
-		e := workspacetest.Editors()[i]
+	for i := range editortest.Editors() {
+		e := editortest.Editors()[i]
 		e.Disk = remoteDisk{dir: t.TempDir()}
 		client := &fakeEditor{acptest.New(acptest.Options{}), e}
 		d := client.Deps("/elsewhere/project")

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -23,7 +24,7 @@ import (
 // fakeEditor is a client with the files of a fake of package workspacetest.
 type fakeEditor struct {
 	*acptest.Client
-	editor *workspacetest.Editor
+	editor *editortest.Editor
 }
 
 func (e *fakeEditor) ReadTextFile(_ context.Context, req *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
@@ -36,7 +37,7 @@ func (e *fakeEditor) ReadTextFile(_ context.Context, req *acp.ReadTextFileReques
 	}
 	text, err := e.editor.ReadLines(req.Path, int(line), int(limit))
 	switch {
-	case errors.Is(err, workspacetest.ErrBeyondEnd):
+	case errors.Is(err, editortest.ErrBeyondEnd):
 		return nil, acp.Errorf(acp.CodeInvalidParams, "Invalid params").WithData(err.Error())
 	case err != nil:
 		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
@@ -52,8 +53,8 @@ func (e *fakeEditor) WriteTextFile(_ context.Context, req *acp.WriteTextFileRequ
 }
 
 // truthEnv returns an environment with a fake editor on a directory of this machine.
-func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.LocalFallback) func(*workspacetest.Editor) (*workspacetest.Env, error) {
-	return func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.LocalFallback) func(*editortest.Editor) (*workspacetest.Env, error) {
+	return func(e *editortest.Editor) (*workspacetest.Env, error) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			return nil, err
@@ -76,16 +77,16 @@ func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.L
 // What the model is told, what the person approves and what is on disk agree in every kind of editor, for every kind of file.
 func TestThreeTruthsAgreeInEveryEditor(t *testing.T) {
 	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
-	for i, e := range workspacetest.Editors() {
-		fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
+	for i, e := range editortest.Editors() {
+		fresh := func() *editortest.Editor { return editortest.Editors()[i] }
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			workspacetest.RunTruths(t, fresh, truthEnv(t, both, acpbridge.LocalFallback{}))
+			editortest.RunTruths(t, fresh, truthEnv(t, both, acpbridge.LocalFallback{}))
 		})
 		if e.Save == nil && !e.Lazy && (*everyEditor || e.Name == "faithful" || e.Name == "replaces what is not UTF-8") {
 			t.Run(e.Name+", read only", func(t *testing.T) {
 				t.Parallel()
-				workspacetest.RunTruths(t, fresh, truthEnv(t, acp.FileSystemCapabilities{ReadTextFile: true}, acpbridge.LocalFallback{Files: true}))
+				editortest.RunTruths(t, fresh, truthEnv(t, acp.FileSystemCapabilities{ReadTextFile: true}, acpbridge.LocalFallback{Files: true}))
 			})
 		}
 	}
@@ -93,8 +94,8 @@ func TestThreeTruthsAgreeInEveryEditor(t *testing.T) {
 
 // elsewhereEnv returns an environment with a fake editor on another machine, which has directories
 // that this one does not have.
-func elsewhereEnv(root string, can acp.FileSystemCapabilities) func(*workspacetest.Editor) (*workspacetest.Env, error) {
-	return func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+func elsewhereEnv(root string, can acp.FileSystemCapabilities) func(*editortest.Editor) (*workspacetest.Env, error) {
+	return func(e *editortest.Editor) (*workspacetest.Env, error) {
 		there, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{root}})
 		if err != nil {
 			return nil, err
@@ -115,8 +116,8 @@ func elsewhereEnv(root string, can acp.FileSystemCapabilities) func(*workspacete
 // person approves that, and the editor is given that; nothing is claimed of the disk, and what an
 // editor may not show is not overwritten.
 func TestThreeTruthsAgreeElsewhere(t *testing.T) {
-	for i, e := range workspacetest.Editors() {
-		fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
+	for i, e := range editortest.Editors() {
+		fresh := func() *editortest.Editor { return editortest.Editors()[i] }
 		for name, can := range map[string]acp.FileSystemCapabilities{
 			"": {ReadTextFile: true, WriteTextFile: true}, ", read only": {ReadTextFile: true},
 			", write only": {WriteTextFile: true},
@@ -126,7 +127,7 @@ func TestThreeTruthsAgreeElsewhere(t *testing.T) {
 			}
 			t.Run(e.Name+name, func(t *testing.T) {
 				t.Parallel()
-				workspacetest.RunTruths(t, fresh, elsewhereEnv("/elsewhere/project", can))
+				editortest.RunTruths(t, fresh, elsewhereEnv("/elsewhere/project", can))
 			})
 		}
 		if i%3 != 1 && !*everyEditor {
@@ -135,7 +136,7 @@ func TestThreeTruthsAgreeElsewhere(t *testing.T) {
 		t.Run(e.Name+", on Windows", func(t *testing.T) {
 			t.Parallel()
 			both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
-			workspacetest.RunTruths(t, fresh, elsewhereEnv(`C:\elsewhere\project`, both))
+			editortest.RunTruths(t, fresh, elsewhereEnv(`C:\elsewhere\project`, both))
 		})
 	}
 }
@@ -148,12 +149,12 @@ func TestRandomCodingSessionsInEditors(t *testing.T) {
 	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
 	newEnv := truthEnv(t, both, acpbridge.LocalFallback{Commands: true})
 	n := *codingSessions
-	editors := len(workspacetest.Editors())
+	editors := len(editortest.Editors())
 	for i := range editors {
-		t.Run(workspacetest.Editors()[i].Name, func(t *testing.T) {
+		t.Run(editortest.Editors()[i].Name, func(t *testing.T) {
 			t.Parallel()
 			for seed := i; seed < n; seed += editors {
-				require.NoError(t, workspacetest.RunSession(t.Context(), uint64(seed), workspacetest.Editors()[i], newEnv))
+				require.NoError(t, editortest.RunSession(t.Context(), uint64(seed), editortest.Editors()[i], newEnv))
 			}
 		})
 	}

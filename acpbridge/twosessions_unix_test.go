@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -44,7 +45,7 @@ func TestTwoSessionsOfAnEditorLoseNoChange(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			require.NoError(t, disk.WriteFile(root+"/a", []byte("old\n"), 0o644))
-			fake := &fakeEditor{acptest.New(acptest.Options{}), &workspacetest.Editor{Disk: disk}}
+			fake := &fakeEditor{acptest.New(acptest.Options{}), &editortest.Editor{Disk: disk}}
 			defer fake.Client.Close()
 			editor := &slowEditor{fake, func() {}}
 			session := func() *acpbridge.Workspace {

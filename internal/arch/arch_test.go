@@ -44,7 +44,7 @@ var rules = map[string][]string{
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/protect"},
 	"toolset/workspace/checkpoint":          {"agent/model", "toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"agent/model", "toolset/workspace", "internal/confine", "internal/guard", "internal/hide"},
-	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace", "toolset/workspace/checkpoint"},
+	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/nearest", "internal/protect", "internal/show", "internal/strictjson", "internal/verdict"},
 	"agent/capability/guardrails":           {"agent", "agent/engine", "agent/model", "toolset", "internal/schema", "internal/show", "internal/verdict"},
 	"agent/capability/spend":                {"agent", "agent/model", "agent/session", "toolset"},

@@ -23,6 +23,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -54,7 +55,7 @@ func TestThreeTruthsAgreeInRealClients(t *testing.T) {
 			c := newFilesClient(t)
 			c.wait = start(t, self(t, "forward", c.socket), c.dir)
 			c.begin(t)
-			workspacetest.RunTruths(t, nil, c.env(t))
+			editortest.RunTruths(t, nil, c.env(t))
 			c.end()
 			t.Logf("the client has read %d times and written %d times", c.reads.Load(), c.writes.Load())
 			if c.reads.Load() < 100 || c.writes.Load() < 25 {
@@ -153,8 +154,8 @@ func (c *filesClient) end() {
 }
 
 // env returns environments, each in a directory below that of the client's session.
-func (c *filesClient) env(t *testing.T) func(*workspacetest.Editor) (*workspacetest.Env, error) {
-	return func(*workspacetest.Editor) (*workspacetest.Env, error) {
+func (c *filesClient) env(t *testing.T) func(*editortest.Editor) (*workspacetest.Env, error) {
+	return func(*editortest.Editor) (*workspacetest.Env, error) {
 		dir, err := os.MkdirTemp(c.agent.cwd, "cell")
 		if err != nil {
 			return nil, err

@@ -986,7 +986,6 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p64.Sandbox](),
 	reflect.TypeFor[p64.Workspace](),
 	reflect.TypeFor[p65.Disk](),
-	reflect.TypeFor[p65.Editor](),
 	reflect.TypeFor[p65.Env](),
 	reflect.TypeFor[p65.Escape](),
 	reflect.TypeFor[p65.OSDisk](),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
@@ -72,7 +73,7 @@ func TestConformance(t *testing.T) {
 
 func TestThreeTruthsAgreeOnThisMachine(t *testing.T) {
 	plain := env(t, local.Config{NoCommands: true}, "outside", "project")
-	workspacetest.RunTruths(t, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) { return plain() })
+	editortest.RunTruths(t, nil, func(*editortest.Editor) (*workspacetest.Env, error) { return plain() })
 }
 
 func TestToolsConformance(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/internal/unprivtest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
@@ -23,7 +24,7 @@ func TestThreeTruthsAgreeWherePermissionsAreMissing(t *testing.T) {
 		return
 	}
 	plain := env(t, local.Config{NoCommands: true}, "outside", "project")
-	workspacetest.RunTruths(t, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) {
+	editortest.RunTruths(t, nil, func(*editortest.Editor) (*workspacetest.Env, error) {
 		e, err := plain()
 		if err == nil {
 			e.Deny = os.Chmod

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package workspacetest
+package editortest
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 // Editor is a fake of a user's editor: it shows files of a disk as text, and saves text to them,
@@ -20,7 +21,7 @@ type Editor struct {
 	// Name describes the editor.
 	Name string
 	// Disk is where the files are.
-	Disk Disk
+	Disk workspacetest.Disk
 	// Show makes text of what is on disk. An error refuses the file. Nil shows it as it is.
 	Show func(data []byte) (string, error)
 	// Save converts text for the disk. Nil saves it unchanged.

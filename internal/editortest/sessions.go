@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package workspacetest
+package editortest
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 // RunSession plays a random coding session: an agent reads, writes and edits files, takes changes
@@ -18,7 +19,7 @@ import (
 // write. A model of the files agrees after every step: each byte that changes is the user's, a
 // command's, or in a difference that was approved. editor is nil for backends without one. The
 // error says which step broke the law.
-func RunSession(ctx context.Context, seed uint64, editor *Editor, newEnv func(*Editor) (*Env, error)) error {
+func RunSession(ctx context.Context, seed uint64, editor *Editor, newEnv func(*Editor) (*workspacetest.Env, error)) error {
 	env, err := newEnv(editor)
 	if err != nil {
 		return err

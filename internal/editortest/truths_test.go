@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package workspacetest_test
+package editortest_test
 
 import (
 	"flag"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/internal/editortest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 func TestThreeTruthsAgreeInMemory(t *testing.T) {
-	workspacetest.RunTruths(t, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) {
+	editortest.RunTruths(t, nil, func(*editortest.Editor) (*workspacetest.Env, error) {
 		ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 		if err != nil {
 			return nil, err
@@ -26,7 +27,7 @@ var codingSessions = flag.Int("coding-sessions", 100, "how many random coding se
 
 func TestRandomCodingSessionsInMemory(t *testing.T) {
 	for seed := range uint64(*codingSessions) {
-		require.NoError(t, workspacetest.RunSession(t.Context(), seed, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) {
+		require.NoError(t, editortest.RunSession(t.Context(), seed, nil, func(*editortest.Editor) (*workspacetest.Env, error) {
 			ws, err := workspace.NewMemory(workspace.MemoryConfig{})
 			if err != nil {
 				return nil, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package workspacetest
+package editortest
 
 import (
 	"io/fs"
@@ -11,7 +11,7 @@ import (
 type kind struct {
 	name string
 	data string
-	// mode and dir are the permissions of the file and of its directory, where [Env.Deny] is set.
+	// mode and dir are the permissions of the file and of its directory, where [workspacetest.Env.Deny] is set.
 	mode, dir fs.FileMode
 	// denied kinds are about permissions alone.
 	denied bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package workspacetest
+package editortest
 
 import (
 	"context"
@@ -14,15 +14,16 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 // RunTruths checks the law of files: what the model is told, what the person approves and what is
 // on disk are the same bytes, or the change is refused and nothing has changed. Where the workspace
-// does not see the disk ([Env.Elsewhere]), the truth is the text in the editor, and nothing else
+// does not see the disk ([workspacetest.Env.Elsewhere]), the truth is the text in the editor, and nothing else
 // is claimed. Files of 20 kinds are read, written, edited and taken back. newEnv is called once
 // more than there are subtests; it sets editor.Disk. Backends without a fake of an editor pass a
 // nil editor.
-func RunTruths(t *testing.T, editor func() *Editor, newEnv func(*Editor) (*Env, error)) {
+func RunTruths(t *testing.T, editor func() *Editor, newEnv func(*Editor) (*workspacetest.Env, error)) {
 	t.Helper()
 	env, err := newEnv(newEditor(editor))
 	if err != nil {
@@ -62,7 +63,7 @@ func newEditor(editor func() *Editor) *Editor {
 type cell struct {
 	ctx      context.Context
 	kind     *kind
-	env      *Env
+	env      *workspacetest.Env
 	editor   *Editor
 	path     string
 	recorder *checkpoint.Recorder
@@ -78,7 +79,7 @@ type cell struct {
 	created int
 }
 
-func (k *kind) run(ctx context.Context, e *Editor, newEnv func(*Editor) (*Env, error), what string) error {
+func (k *kind) run(ctx context.Context, e *Editor, newEnv func(*Editor) (*workspacetest.Env, error), what string) error {
 	env, err := newEnv(e)
 	if err != nil {
 		return err
@@ -184,11 +185,35 @@ func (c *cell) create() error {
 	return nil
 }
 
+// user has the tools of a session.
+type user struct {
+	session *workspace.Session
+	run     *toolset.RunContext[*workspace.Session]
+	tools   map[string]*toolset.Tool[*workspace.Session]
+}
+
 func (c *cell) newUser() (*user, error) {
 	c.recorder = checkpoint.New(c.env.Workspace, checkpoint.Options{})
-	p := &probe{Env: c.env, ctx: c.ctx, ws: c.recorder}
-	u := p.user(nil)
-	return u, errors.Join(p.errs...)
+	u := &user{session: workspace.NewSession(c.recorder), tools: map[string]*toolset.Tool[*workspace.Session]{}}
+	u.run = &toolset.RunContext[*workspace.Session]{Deps: u.session}
+	in, err := workspace.Tools(func(s *workspace.Session) *workspace.Session { return s }).Open(c.ctx, u.run)
+	if err != nil {
+		return nil, err
+	}
+	listing, err := in.Tools(c.ctx, u.run)
+	for _, t := range listing.Tools {
+		u.tools[t.Def.Name] = t
+	}
+	return u, err
+}
+
+type args = map[string]any
+
+func short(s string) string {
+	if len(s) > 300 {
+		return s[:150] + "…" + s[len(s)-150:]
+	}
+	return s
 }
 
 // now returns the contents on disk, nil if the file is missing.
