@@ -11,21 +11,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // testBinary is the test binary of a package.
 type testBinary struct {
-	dir  string // of the package, absolute
-	path string
+	dir    string // of the package, absolute
+	path   string
+	mutant int // the number of the mutant that is switched on, if it has several
 }
 
 // remove removes the file.
 func (b *testBinary) remove() { _ = os.Remove(b.path) }
 
-// build builds the tests of the package in a directory. The overlay may be empty. If they do not compile, the verdict is invalid and there is
-// no binary.
+// build builds the tests of the package in a directory. The overlay may be empty. If they do not
+// compile, the verdict is invalid and there is no binary.
 func (r *runner) build(ctx context.Context, dir, overlay string, flags ...string) (*testBinary, verdict, error) {
 	b := &testBinary{dir: filepath.Join(r.root, filepath.FromSlash(dir)), path: filepath.Join(r.scratch, fmt.Sprintf("%d.test", r.files.Add(1)))}
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", b.path}, flags...)
@@ -69,7 +71,7 @@ func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, 
 	defer cancel()
 	line := append(append(limitMemory(), b.path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch)
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch, switchName+"="+strconv.Itoa(b.mutant))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 5 * time.Second

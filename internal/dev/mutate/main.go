@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutate measures how much the tests notice. It makes small changes to the code, mutants, and runs the tests of
-// the packages that are known to test the changed package. A mutant is killed if a test fails or times out. It survives
-// if all tests pass.
+// Command mutate measures how much the tests notice. It makes small changes to the code, mutants,
+// and runs the tests of the packages that are known to test the changed package. A mutant is killed
+// if a test fails or times out. It survives if all tests pass.
 //
 //	go run ./internal/dev/mutate -seed 1                   100 mutants of all packages
 //	go run ./internal/dev/mutate -group web,editors -n 50  of two groups
 //	go run ./internal/dev/mutate -packages agent/session/... -without agent/session/host
 //
-// The sample is drawn by seed from all mutants of the packages that users import, of the samples, and of the house's own tools; nothing is
-// generated code. [groups] has the names of groups. The order in which mutants are drawn depends on the seed and on the mutant's id only, so
-// most of a sample stays the same while the code is edited, and a group's part of a sample is the same without the others. Mutants that do
-// not compile are not counted. Mutants listed in equivalent.txt change nothing that a caller can observe; they are not counted either. The
-// command exits with status 1 if fewer than -min percent of the others are killed.
+// The sample is drawn by seed from all mutants of the packages that users import, of the samples,
+// and of the house's own tools; nothing is generated code. [groups] has the names of groups. The
+// order in which mutants are drawn depends on the seed and on the mutant's id only, so most of a
+// sample stays the same while the code is edited, and a group's part of a sample is the same
+// without the others. Mutants that do not compile are not counted. Mutants listed in equivalent.txt
+// change nothing that a caller can observe; they are not counted either. The command exits with
+// status 1 if fewer than -min percent of the others are killed.
 //
-// The tests of a package are run without a mutant when the first of its mutants is. After -minutes no mutant is begun any more.
+// The tests of a package are run without a mutant when the first of its mutants is. After -minutes
+// no mutant is begun any more.
 //
-// The work tree is never edited: mutants reach the compiler through go test -overlay.
+// The work tree is never edited: mutants reach the compiler through go test -overlay, several of a
+// package at once: see together.go.
 //
-// With -named the command runs the mutants in named/*.txt instead. Each breaks one rule of docs/rules.md, and names the
-// test that must fail.
+// With -named the command runs the mutants in named/*.txt instead. Each breaks one rule of
+// docs/rules.md, and names the test that must fail.
 package main
 
 import (

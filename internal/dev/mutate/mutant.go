@@ -5,18 +5,20 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"hash/fnv"
 	"strings"
 )
 
 // mutant is one change to one file.
 type mutant struct {
-	// id names the mutant by file, function, operator and a hash of the changed lines, before and after. It stays the
-	// same while other lines are edited.
+	// id names the mutant by file, function, operator and a hash of the changed lines, before and
+	// after. It stays the same while other lines are edited.
 	id         string
 	pkg        *pkg
 	file       *file
 	function   string
+	around     *ast.FuncDecl // nil if it cannot be switched: see switchable
 	operator   string
 	start, end int // offsets of what is replaced
 	text       string
@@ -58,7 +60,8 @@ func (m *mutant) diff() string {
 	return b.String()
 }
 
-// name sets the ids of one file's mutants. Mutants that would have the same id are told apart by a number.
+// name sets the ids of one file's mutants. Mutants that would have the same id are told apart by a
+// number.
 func name(mutants []*mutant) {
 	seen := map[string]int{}
 	for _, m := range mutants {

@@ -177,7 +177,7 @@ func (r *runner) mustFail(ctx context.Context, m *namedMutant) error {
 	if err != nil {
 		return err
 	}
-	overlay, err := r.overlay(filepath.Join(r.root, filepath.FromSlash(m.file)), source)
+	overlay, err := r.overlay(map[string][]byte{filepath.Join(r.root, filepath.FromSlash(m.file)): source})
 	if err != nil {
 		return err
 	}

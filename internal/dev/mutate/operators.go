@@ -35,6 +35,7 @@ type mutator struct {
 	pkg      *pkg
 	file     *file
 	function string
+	around   *ast.FuncDecl
 	results  *types.Tuple // of the function or closure around the node
 	found    []*mutant
 }
@@ -48,7 +49,10 @@ func mutate(fset *token.FileSet, p *pkg, f *file) []*mutant {
 			if d.Body == nil {
 				continue
 			}
-			m.function = functionName(d)
+			m.function, m.around = functionName(d), nil
+			if switchable(d, p.info) {
+				m.around = d
+			}
 			m.results = p.info.Defs[d.Name].Type().(*types.Signature).Results()
 			m.walk(d.Body)
 		case *ast.GenDecl:
@@ -57,7 +61,7 @@ func mutate(fset *token.FileSet, p *pkg, f *file) []*mutant {
 			}
 			for _, spec := range d.Specs {
 				values := spec.(*ast.ValueSpec)
-				m.function = values.Names[0].Name
+				m.function, m.around = values.Names[0].Name, nil
 				for _, v := range values.Values {
 					m.walk(v)
 				}
@@ -349,7 +353,7 @@ func (m *mutator) add(operator string, from, to token.Pos, text string) {
 		return
 	}
 	m.found = append(m.found, &mutant{
-		pkg: m.pkg, file: m.file, function: m.function, operator: operator, start: start, end: end, text: text,
+		pkg: m.pkg, file: m.file, function: m.function, around: m.around, operator: operator, start: start, end: end, text: text,
 	})
 }
 

@@ -56,22 +56,26 @@ type verdict struct {
 	took time.Duration
 }
 
-// overlay writes a file with a change and the JSON file for the flag -overlay, and returns the latter's path.
-func (r *runner) overlay(path string, source []byte) (string, error) {
-	n := r.files.Add(1)
-	changed := filepath.Join(r.scratch, fmt.Sprintf("%d.go", n))
-	if err := os.WriteFile(changed, source, 0o600); err != nil {
-		return "", err
+// overlay writes changed files, by path, and the JSON file for the flag -overlay, and returns the
+// latter's path.
+func (r *runner) overlay(files map[string][]byte) (string, error) {
+	replace := map[string]string{}
+	for path, source := range files {
+		replace[path] = filepath.Join(r.scratch, fmt.Sprintf("%d.go", r.files.Add(1)))
+		if err := os.WriteFile(replace[path], source, 0o600); err != nil {
+			return "", err
+		}
 	}
-	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	overlay := filepath.Join(r.scratch, fmt.Sprintf("%d.json", n))
+	overlay := filepath.Join(r.scratch, fmt.Sprintf("%d.json", r.files.Add(1)))
 	return overlay, os.WriteFile(overlay, data, 0o600)
 }
 
-// baseline runs the tests in a directory without a mutant, once. They must pass. It notes how long they take and what they cover.
+// baseline runs the tests in a directory without a mutant, once. They must pass. It notes how long
+// they take and what they cover.
 func (r *runner) baseline(ctx context.Context, dir string) (*baseline, error) {
 	r.mu.Lock()
 	if r.baselines == nil {
@@ -146,41 +150,10 @@ func parallel(workers int, f func() error) error {
 	return errors.Join(errs...)
 }
 
-// testAll tests mutants until enough have been counted.
-func (r *runner) testAll(ctx context.Context, s *sampler, rep *report, o options) error {
-	var mu sync.Mutex
-	underWay, begin := 0, time.Now()
-	return parallel(o.workers, func() error {
-		for {
-			mu.Lock()
-			var m *mutant
-			if late := o.minutes > 0 && time.Since(begin).Minutes() >= o.minutes; rep.counted()+underWay < o.n && !late {
-				m = s.next(rep)
-			}
-			if m == nil {
-				mu.Unlock()
-				return nil
-			}
-			underWay++
-			mu.Unlock()
-			v, err := r.test(ctx, m)
-			mu.Lock()
-			underWay--
-			if err == nil {
-				rep.note(m, v.outcome, v.by)
-			}
-			mu.Unlock()
-			if err != nil {
-				return err
-			}
-		}
-	})
-}
-
 // test runs the tests that may kill a mutant: the tests of its own package, then those that cover
 // the changed line.
 func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
-	overlay, err := r.overlay(m.file.path, m.source())
+	overlay, err := r.overlay(map[string][]byte{m.file.path: m.source()})
 	if err != nil {
 		return verdict{}, err
 	}
@@ -189,7 +162,7 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 		if err != nil {
 			return verdict{}, err
 		}
-		if dir != m.pkg.dir && base.covered != nil && !base.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
+		if !base.mayKill(m, dir) {
 			continue
 		}
 		v, err := r.testIn(ctx, dir, overlay, base)
@@ -210,10 +183,20 @@ func (r *runner) testIn(ctx context.Context, dir, overlay string, base *baseline
 		return v, err
 	}
 	defer b.remove()
+	return r.try(ctx, b, base)
+}
+
+// try runs tests on a mutant.
+func (r *runner) try(ctx context.Context, b *testBinary, base *baseline) (verdict, error) {
 	if base.took > long {
-		if v, err = r.run(ctx, b, base.timeout(), "-short"); err != nil || v.outcome != survived {
+		if v, err := r.run(ctx, b, base.timeout(), "-short"); err != nil || v.outcome != survived {
 			return v, err
 		}
 	}
 	return r.run(ctx, b, base.timeout())
+}
+
+// mayKill reports whether the tests in a directory can reach a mutant.
+func (b *baseline) mayKill(m *mutant, dir string) bool {
+	return dir == m.pkg.dir || b.covered == nil || b.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line())
 }

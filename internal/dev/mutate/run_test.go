@@ -91,13 +91,13 @@ func TestMutantThatNeverEndsIsKilledByItsTimeout(t *testing.T) {
 	runsGo(t)
 	root := module(t)
 	r := &runner{root: root, scratch: t.TempDir()}
-	overlay, err := r.overlay(filepath.Join(root, "a", "a.go"), []byte("package a\n\nfunc Own(n int) int { select {} }\n"))
+	overlay, err := r.overlay(map[string][]byte{filepath.Join(root, "a", "a.go"): []byte("package a\n\nfunc Own(n int) int { select {} }\n")})
 	require.NoError(t, err)
 	v, err := r.goTest(t.Context(), "a", overlay, time.Second, "-run=TestOwn")
 	require.NoError(t, err)
 	require.Contains(t, []outcome{killed, timedOut}, v.outcome)
 
-	overlay, err = r.overlay(filepath.Join(root, "a", "a.go"), []byte("package a\n\nfunc Own(n int) int { return \"\" }\n"))
+	overlay, err = r.overlay(map[string][]byte{filepath.Join(root, "a", "a.go"): []byte("package a\n\nfunc Own(n int) int { return \"\" }\n")})
 	require.NoError(t, err)
 	v, err = r.goTest(t.Context(), "a", overlay, time.Minute)
 	require.NoError(t, err)
