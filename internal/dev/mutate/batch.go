@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	roundSize = 200 // mutants that are drawn before the first of them is tested
+	roundSize = 200 // mutants that are drawn before the first of them is tested, if time is short
 	batchSize = 16  // mutants of one package in one binary
 )
 
@@ -31,9 +31,13 @@ func (r *runner) testAll(ctx context.Context, s *sampler, rep *report, o options
 	t := &tester{runner: r, code: s.code, rep: rep, late: func() bool {
 		return o.minutes > 0 && time.Since(begin).Minutes() >= o.minutes
 	}}
+	size := roundSize
+	if o.minutes <= 0 {
+		size = o.n
+	}
 	for rep.counted() < o.n && !t.late() {
 		var drawn []*mutant
-		for range min(roundSize, o.n-rep.counted()) {
+		for range min(size, o.n-rep.counted()) {
 			m := s.next(rep)
 			if m == nil {
 				break
