@@ -133,12 +133,6 @@ func (o *runOptions) policies() []*Policy {
 	return o.rule.policies
 }
 
-// PoliciesOf returns the policies that hold for a run, for runs that work for it outside of a call.
-// [Within] passes them on by itself, also if the [toolset.Host] of the run is none of this package
-// and returns them in a method Policies() []*Policy. Their limits and windows hold for what counts
-// on the meter of the run: see [WithMeter].
-func PoliciesOf[D any](run *toolset.RunContext[D]) []*Policy { return outside(run).policies }
-
 // checkPolicies reports what is wrong with policies, for an agent with these dependencies; nil fits
 // all.
 func checkPolicies(policies []*Policy, deps any) error {

@@ -34,8 +34,8 @@ func (s *State) ToolCall(id acp.ToolCallID) *acp.ToolCall {
 	return &s.ToolCalls[i]
 }
 
-// Fold returns what a user sees after the updates.
-func Fold(updates []acp.SessionNotification) State {
+// foldOf returns what a user sees after the updates.
+func foldOf(updates []acp.SessionNotification) State {
 	var s State
 	var text, thoughts, user strings.Builder
 	for i := range updates {
@@ -137,8 +137,8 @@ func (c *Client) Updates(sessions ...acp.SessionID) []acp.SessionNotification {
 	return of
 }
 
-// State returns what the user sees now, of the given sessions or of all. See [Fold].
-func (c *Client) State(sessions ...acp.SessionID) State { return Fold(c.Updates(sessions...)) }
+// State returns what the user sees now, of the given sessions or of all.
+func (c *Client) State(sessions ...acp.SessionID) State { return foldOf(c.Updates(sessions...)) }
 
 // Await waits until what the user sees of the given sessions, or of all, satisfies cond. It ends
 // with ctx, with its cause.

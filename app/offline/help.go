@@ -2,8 +2,8 @@
 
 package offline
 
-// Help describes the requests that the model understands.
-const Help = `I am the offline demo model. I follow a few rules, and this is what I understand:
+// help describes the requests that the model understands.
+const help = `I am the offline demo model. I follow a few rules, and this is what I understand:
 
 - ` + "`read main.go`, `show lines 10-20 of main.go`" + `
 - ` + "`list files`, `list *.go in internal`" + `

@@ -144,7 +144,7 @@ func (s *script) carryOut(st step) bool {
 		s.acts = append(s.acts, act{kind: think, text: " Thinking about " + quote(st.text) + ": rules are all I have."})
 		s.say("I am the offline demo model: I follow rules, and have no thoughts about %s.\n\n", quote(st.text))
 	case actHelp:
-		s.say("%s", Help)
+		s.say("%s", help)
 	}
 	return true
 }

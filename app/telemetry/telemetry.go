@@ -32,11 +32,11 @@ import (
 	"github.com/ponte-go/ponte/app"
 )
 
-func init() { app.RegisterTelemetry(Start) }
+func init() { app.RegisterTelemetry(start) }
 
-// Start begins to export what the agents of the process do, as the environment says. It sets the
+// start begins to export what the agents of the process do, as the environment says. It sets the
 // global providers of OpenTelemetry. stop is nil if the environment names nothing to export to.
-func Start(ctx context.Context, e *app.Env) (stop func(context.Context) error, err error) {
+func start(ctx context.Context, e *app.Env) (stop func(context.Context) error, err error) {
 	traces, metrics := wanted(e.Getenv, "TRACES"), wanted(e.Getenv, "METRICS")
 	refused := errors.Join(console(e.Getenv, "TRACES"), console(e.Getenv, "METRICS"))
 	if !traces && !metrics {

@@ -315,8 +315,7 @@ func joined(a, b context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// Policies returns the policies of the outer run, for tools in the background: see
-// [agent.PoliciesOf].
+// Policies returns the policies of the outer run, for tools in the background: see [agent.Within].
 func (t *task) Policies() []*agent.Policy { return t.run.Policies() }
 
 // Emit implements [toolset.Host], for tools in the background.

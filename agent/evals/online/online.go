@@ -81,7 +81,7 @@ func Score(ctx context.Context, s session.Store, id string, o Options,
 		if len(missing) == 0 {
 			continue
 		}
-		scores, err := evals.Evaluate(ctx, Observe(t), missing...)
+		scores, err := evals.Evaluate(ctx, observe(t), missing...)
 		if err != nil {
 			return all, err
 		}
@@ -140,9 +140,9 @@ func ended(t *transcript.PastTurn) bool {
 	return t.Reason != transcript.Pending && t.Reason != transcript.Interrupted
 }
 
-// Observe returns a turn of a session in the form in which evaluators see it. The input is the text
+// observe returns a turn of a session in the form in which evaluators see it. The input is the text
 // of the prompt, and the output the text of the last response.
-func Observe(t *transcript.PastTurn) evals.Observed {
+func observe(t *transcript.PastTurn) evals.Observed {
 	o := evals.Observed{Name: t.ID, Metadata: map[string]any{"reason": t.Reason}}
 	var texts []string
 	for i := range t.Prompt {

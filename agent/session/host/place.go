@@ -26,16 +26,16 @@ func (local) Key() string { return "local" }
 var Local Place = local{}
 
 // Place returns the place of the session, which the first [Host.Open] decides. It changes between
-// turns only: see [Session.Move].
+// turns only: see Session.move.
 func (s *Session) Place() Place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.place
 }
 
-// Move gives the session another place. It releases the dependencies, and the next use makes them
+// move gives the session another place. It releases the dependencies, and the next use makes them
 // anew. It fails with [ErrBusy] while a turn is running.
-func (s *Session) Move(ctx context.Context, to Place) error {
+func (s *Session) move(ctx context.Context, to Place) error {
 	done, err := s.quiet(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Session) Leave(ctx context.Context, from Place) error {
 		return nil
 	}
 	if len(s.running()) == 0 {
-		if err := s.Move(ctx, Local); !errors.Is(err, ErrBusy) {
+		if err := s.move(ctx, Local); !errors.Is(err, ErrBusy) {
 			return err
 		}
 	}

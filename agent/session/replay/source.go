@@ -69,8 +69,8 @@ func wordsOf(title string) []string {
 	return words[:min(len(words), most)]
 }
 
-// FileName returns the name of the recording's file that [Recording.WriteTest] uses.
-func (r *Recording) FileName(s Source) (string, error) {
+// fileName returns the name of the recording's file that [Recording.WriteTest] uses.
+func (r *Recording) fileName(s Source) (string, error) {
 	s, err := s.withDefaults(r)
 	return s.File, err
 }

@@ -186,15 +186,15 @@ func (p *Transcript) decided(ed *edit, d *toolset.Decision, args model.RawArgs) 
 		ed.Input = Input(args)
 	}
 	if d.By != "" && d.By != ByUser && d.Verdict == toolset.VerdictAllow { // nobody has seen it
-		ed.added = []view.Content{textContent(AllowedBy(d))}
+		ed.added = []view.Content{textContent(allowedBy(d))}
 	}
 }
 
 // ByUser is the By of decisions made by the user of the conversation.
 const ByUser = "user"
 
-// AllowedBy returns a text that names who allowed a call that the user was not asked about.
-func AllowedBy(d *toolset.Decision) string {
+// allowedBy returns a text that names who allowed a call that the user was not asked about.
+func allowedBy(d *toolset.Decision) string {
 	text := view.AllowedBy + d.By
 	if rule := approval.RuleOf(*d); rule != "" {
 		text += ", " + rule

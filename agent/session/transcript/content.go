@@ -61,16 +61,17 @@ func Input(args model.RawArgs) json.RawMessage {
 	return quoted
 }
 
-// MaxText bounds the text of a result that is shown with its tool call, in bytes. The model gets all of it.
-const MaxText = 64 << 10
+// maxText bounds the text of a result that is shown with its tool call, in bytes. The model gets all
+// of it.
+const maxText = 64 << 10
 
 // Clip cuts the middle out of a text that is too long to be shown, and notes the length of the cut:
-// see [MaxText].
+// see maxText.
 func Clip(text string) string {
-	if len(text) <= MaxText {
+	if len(text) <= maxText {
 		return text
 	}
-	head, tail := MaxText/2, len(text)-MaxText/2
+	head, tail := maxText/2, len(text)-maxText/2
 	for !utf8.RuneStart(text[head]) {
 		head--
 	}

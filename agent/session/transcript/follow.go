@@ -52,7 +52,7 @@ func (c *Conversation) Going() bool { return c.going.Load() }
 // Take has folded, or that it has written itself. A turn without an end was cut off: see
 // [Conversation.Settle] and [Conversation.Resume].
 func (c *Conversation) Hold(w *session.Writer) {
-	c.Cut()
+	c.cut()
 	c.going.Store(false)
 	c.w = w
 	c.tell = func() {

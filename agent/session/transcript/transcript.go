@@ -103,7 +103,7 @@ func Read(ctx context.Context, s session.Store, id string, o Options) (*Transcri
 }
 
 func (p *Transcript) load(ctx context.Context, s session.Store) error {
-	defer p.Cut()
+	defer p.cut()
 	p.reading = newFolding(p.session)
 	for e, err := range s.Load(ctx, p.session, 0) {
 		if err != nil {
@@ -132,7 +132,7 @@ func (p *Transcript) Append(e session.Entry) error {
 }
 
 // Cut ends the entries. If the last turn has no end, it counts as interrupted.
-func (p *Transcript) Cut() {
+func (p *Transcript) cut() {
 	if p.reading == nil {
 		return
 	}

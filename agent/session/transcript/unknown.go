@@ -66,8 +66,5 @@ func (c *Conversation) Doubt() {
 	c.h.Messages = append(c.h.Messages[:n-1:n-1], agent.MarkAllowed([]*model.Message{&m}, allowed)...)
 }
 
-// Answers returns the answers to pending calls that the turn was started with: see [Prompt].
-func (t *Turn) Answers() agent.DeferredResults { return t.answers }
-
 // Prompt returns the prompt of the turn, nil if it has none.
 func (t *Turn) Prompt() []model.Part { return t.asked }
