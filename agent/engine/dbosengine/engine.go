@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // runEngine is the engine of one run. Its methods are called on the goroutine of the workflow.
@@ -24,6 +25,8 @@ type runEngine struct {
 	news    chan news
 	quit    chan struct{}
 	running sync.WaitGroup
+	// recalled is set once the run has counted what failed steps of earlier executions have used.
+	recalled bool
 }
 
 var _ engine.Engine = (*runEngine)(nil)
@@ -65,7 +68,11 @@ func (e *runEngine) Begin(context.Context) (engine.Beginning, error) {
 // have the same numbers.
 func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 	f := &future{task: t}
-	step := func(context.Context) (string, error) { return e.execute(ctx, f) }
+	if err := e.recall(t); err != nil {
+		f.done = failed(err)
+		return f
+	}
+	step := func(within context.Context) (string, error) { return e.execute(ctx, within, f) }
 	outcome, err := dbos.Go(e.ctx, step, dbos.WithStepName(t.Key()))
 	if err != nil {
 		f.done = failed(err)
@@ -81,15 +88,57 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 	return f
 }
 
+// lostKey is the key of the stream of the workflow with what failed steps of a run have used.
+func lostKey(run string) string { return "ponte/lost/" + run }
+
+// recall counts what failed steps of the run have used in earlier executions of the workflow. There
+// is no other record of these steps.
+func (e *runEngine) recall(t *engine.Task) error {
+	if e.recalled {
+		return nil
+	}
+	id, err := dbos.GetWorkflowID(e.ctx)
+	if err != nil {
+		return err
+	}
+	lost, _, err := dbos.ReadStream[toolset.Usage](
+		e.ctx, id, lostKey(t.Info.RunID), dbos.WithReadStreamSnapshot())
+	if err != nil {
+		return fmt.Errorf("read what failed steps have used: %w", err)
+	}
+	for _, used := range lost {
+		t.Info.Meter.Add(used)
+	}
+	e.recalled = true
+	return nil
+}
+
+// keep keeps what a failed step has used. within is the context of the step: what is written to a
+// stream there is kept, whatever becomes of the step.
+func keep(within context.Context, run string, used *toolset.Usage) error {
+	step, ok := within.(dbos.Context)
+	if !ok || used == nil || *used == (toolset.Usage{}) {
+		return nil
+	}
+	if err := dbos.WriteStream(step, lostKey(run), *used); err != nil {
+		return fmt.Errorf("keep what a failed step has used: %w", err)
+	}
+	return nil
+}
+
 // execute executes a task. It returns the result as it is recorded. DBOS records whatever a
 // step returns, so a step whose result is not worth a record does not return.
-func (e *runEngine) execute(ctx context.Context, f *future) (string, error) {
+func (e *runEngine) execute(ctx, within context.Context, f *future) (string, error) {
 	f.executed = true
 	f.failed = &engine.Done{Err: engine.ErrGoexit} // unless it returns
 	done := new(engine.Done)
 	e.worker.Do(engine.WithPart(ctx, engine.TaskOnly), f.task, relay{e}, done)
 	done.At = now()
+	used := done.Used
 	if !done.Settle(ctx, f.task) {
+		if err := keep(within, f.task.Info.RunID, used); err != nil {
+			done.Err = errors.Join(done.Err, err)
+		}
 		f.failed = done
 		runtime.Goexit()
 	}

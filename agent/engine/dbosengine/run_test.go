@@ -4,12 +4,14 @@ package dbosengine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -220,4 +222,67 @@ func TestRunSurvivesAKilledProcess(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(visits)), "\n")
 	require.Len(t, lines, 4, "Lima and Oslo are seen once, Rome again")
 	require.Equal(t, lines[2], lines[3], "under the same key")
+}
+
+// TestFailedStepsCountWhenAWorkflowGoesOn: what steps have used that failed, or were cancelled beside one that failed, counts once in the run
+// that goes on, in whichever process.
+func TestFailedStepsCountWhenAWorkflowGoesOn(t *testing.T) {
+	const lives = 4
+	var asked, now atomic.Int32
+	say := func(_ context.Context, req *model.Request, _ model.Sink) (*model.Message, error) {
+		asked.Add(1)
+		resp := model.Response(model.Text("Seen."))
+		if text := req.Messages[0].Parts[0].Text; len(req.Messages) == 1 && text == "Go." {
+			resp = model.Response(model.ToolCall("a", "visit", `{"city":"Lima"}`), model.ToolCall("b", "visit", `{"city":"Oslo"}`), model.ToolCall("c", "visit", `{"city":"Rome"}`))
+		}
+		resp.Usage = model.Usage{InputTokens: 3, OutputTokens: 4}
+		return resp, nil
+	}
+	waiting := make(chan struct{}, lives)
+	visit := func(ctx context.Context, run *toolset.RunContext[string], p place) (string, error) {
+		if _, err := run.Generate(ctx, &model.Request{Messages: []*model.Message{model.UserText(p.City)}}); err != nil {
+			return "", err
+		}
+		switch {
+		case p.City == "Oslo" && now.Load() < lives-1:
+			<-waiting
+			return "", errors.New("boom")
+		case p.City == "Rome" && now.Load() < lives-1:
+			waiting <- struct{}{}
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return p.City, nil
+	}
+	a := agent.Must(agent.New(agent.Config[string, string]{
+		Model: model.Func(model.Info{Name: "m"}, say), Tools: []*toolset.Tool[string]{toolset.Func("visit", "Visit a city.", visit)},
+	}))
+	used := make(chan toolset.Usage, 1)
+	work := func(ctx dbos.Context, who string) (string, error) {
+		meter := toolset.NewMeter(toolset.Limits{})
+		res, err := dbosengine.Run(ctx, a, who, "Go.", agent.WithMeter(meter))
+		used <- meter.Usage()
+		if err == nil {
+			return res.Output, nil
+		}
+		<-ctx.Done() // as if the process had been killed now
+		runtime.Goexit()
+		return "", nil
+	}
+	url := "sqlite:" + filepath.Join(t.TempDir(), "dbos.db")
+	for life := range lives {
+		now.Store(int32(life))
+		c, err := open(url)
+		require.NoError(t, err)
+		dbos.RegisterWorkflow(c, work, dbos.WithWorkflowName("work"))
+		require.NoError(t, dbos.Launch(c))
+		if life == 0 {
+			_, err = dbos.RunWorkflow(c, work, "Ada", dbos.WithWorkflowID("trip"))
+			require.NoError(t, err)
+		}
+		got := <-used
+		require.EqualValues(t, asked.Load(), got.Requests, "life %d", life)
+		require.EqualValues(t, 7*asked.Load(), got.TotalTokens(), "life %d", life)
+		require.NoError(t, dbos.Shutdown(c, 10*time.Second))
+	}
 }
