@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/ponte-go/ponte/agent"
@@ -221,4 +222,49 @@ func TestHandOverIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, wantNext.Output, gotNext.Output)
 	require.Equal(t, wantNext.Agent, gotNext.Agent)
+}
+
+// TestRequestsOfACancelledChildCount: what a child has used before the run around it was cancelled counts there, also if the child does not
+// come to an end of its own.
+func TestRequestsOfACancelledChildCount(t *testing.T) {
+	var env *testsuite.TestWorkflowEnvironment
+	over := make(chan struct{})
+	defer close(over)
+	wait := toolset.Func("wait", "Wait.", func(ctx context.Context, _ *toolset.RunContext[deps], _ struct{}) (string, error) {
+		env.CancelWorkflow()
+		select {
+		case <-ctx.Done():
+		case <-over:
+		}
+		return "", context.Canceled
+	})
+	asked := 0
+	inside := agent.Must(agent.New(agent.Config[deps, string]{
+		Name: "researcher", Tools: []*toolset.Tool[deps]{wait, toolset.Func("note", "Note.", func(context.Context, *toolset.RunContext[deps], struct{}) (string, error) { return "noted", nil })},
+		Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			asked++
+			resp := model.Response(model.ToolCall("a", map[bool]string{true: "note", false: "wait"}[asked < 3], `{}`))
+			resp.Usage = model.Usage{InputTokens: 5, OutputTokens: 2}
+			return resp, nil
+		}),
+	}))
+	s := storyOf(t, false, true, new(keys), nil)
+	s.config.Agent = storyteller(modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.ToolCall("r", "research", `{"prompt":"Find it."}`)), nil
+	}), inside, new(keys), nil)
+	s.register = func(e *testsuite.TestWorkflowEnvironment) {
+		env = e
+		closeRuns, err := temporalengine.Register(e, temporalengine.Config[deps, string]{Name: "researcher", Agent: inside, Blobs: s.config.Blobs, Deps: s.config.Deps})
+		require.NoError(t, err)
+		t.Cleanup(closeRuns)
+	}
+	_, err := s.play(t, temporalengine.Input{Prompt: "Go."})
+	require.True(t, temporal.IsCanceledError(err), err)
+	require.Equal(t, 3, asked)
+	value, err := env.QueryWorkflow("state")
+	require.NoError(t, err)
+	var state temporalengine.State
+	require.NoError(t, value.Get(&state))
+	require.Equal(t, 1+3, state.Usage.Requests)
+	require.EqualValues(t, 7*3, state.Usage.TotalTokens())
 }
