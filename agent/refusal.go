@@ -11,10 +11,10 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Refusal says that a policy has refused something, and not what it was. [WithRefusals] and streams
-// tell it, whatever hooks make of the refusal. It is told where a task is executed. A run that
-// takes the result of a task from a journal, or from the history of a workflow, does not tell it
-// again.
+// Refusal tells of something that a policy has refused, without the content. Streams and
+// [WithRefusals] report it even if a hook or a tool hides the error. It is reported where a task is
+// executed. A run that takes the result of a task from a journal, or from the history of a
+// workflow, does not report it again.
 type Refusal = engine.Refusal
 
 // WithRefusals returns a context whose runs, requests and calls tell f what policies refuse in

@@ -2,8 +2,8 @@
 
 package engine
 
-// Refusal says that a policy of a run has refused something, and not what it was. It is the value
-// of an [EventCustom].
+// Refusal tells of something that a policy of a run has refused, without the content. It is the
+// value of an [EventCustom].
 type Refusal struct {
 	// Policy is the name of the policy.
 	Policy string `json:"policy"`

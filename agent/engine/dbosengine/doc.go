@@ -28,8 +28,8 @@
 // first. Cancelling the context of the workflow interrupts them. Either way, a workflow that is
 // resumed goes on where it was.
 //
-// A step that fails or is interrupted has no record, and is executed again. What it has used is kept
-// in a stream of the workflow, and counts when the workflow goes on.
+// A step that fails or is interrupted has no result on record, and is executed again. Its usage is
+// in a stream of the workflow, and counts when the workflow is executed again.
 //
 // Everything that a run says is recorded in the database of DBOS, in plain JSON, unless
 // dbos.Config.Serializer encrypts it.

@@ -91,8 +91,7 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 // lostKey is the key of the stream of the workflow with what failed steps of a run have used.
 func lostKey(run string) string { return "ponte/lost/" + run }
 
-// recall counts what failed steps of the run have used in earlier executions of the workflow. There
-// is no other record of these steps.
+// recall counts what failed steps of the run have used in earlier executions of the workflow.
 func (e *runEngine) recall(t *engine.Task) error {
 	if e.recalled {
 		return nil
