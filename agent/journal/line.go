@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -38,10 +37,9 @@ const formatName = "ponte journal"
 
 func (h *header) run() string { return h.Run + string(h.RunBytes) }
 
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
-
 func sumOf(number, body []byte) uint32 {
-	return crc32.Update(crc32.Checksum(number, castagnoli()), castagnoli(), body)
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // which makes it once
+	return crc32.Update(crc32.Checksum(number, castagnoli), castagnoli, body)
 }
 
 // appendLine appends the line of a document to buf.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // TryAgain follows the reason when the model is told to try again.
@@ -103,12 +104,7 @@ func Arguments(args model.RawArgs) model.RawArgs {
 	case trimmed[0] == '{' && json.Valid(trimmed):
 		return args
 	}
-	var b bytes.Buffer
-	b.WriteString(`{"invalid_arguments":`)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(string(args)) // a string always has a JSON form
-	return append(bytes.TrimSpace(b.Bytes()), '}')
+	return append(plainjson.AppendString([]byte(`{"invalid_arguments":`), args), '}')
 }
 
 // CallIDs makes the ids of one response's tool calls differ. The zero value is ready for use.
