@@ -32,7 +32,7 @@ type DeferredResults = toolset.DeferredResults
 // needs an answer, and the run continues where it stopped. With a prompt, the answers are applied first, calls without an answer
 // are denied, and the prompt follows.
 func WithResults(results DeferredResults) RunOption {
-	return runOption(func(o *runOptions) { o.results = &givenResults{results, answersOf} })
+	return runOption(func(o *runOptions) { o.more().results = &givenResults{results, answersOf} })
 }
 
 // givenResults are the results of [WithResults]. Programs without that do not link what reads them.

@@ -16,7 +16,7 @@ import (
 // takes precedence over [Config.Asker] and over the asker of an outer run. Nil changes nothing. To decide by rules before a person
 // is asked, wrap the asker; see package agent/approval.
 func WithAsker(a toolset.Asker) RunOption {
-	return runOption(func(o *runOptions) { o.asker = a })
+	return runOption(func(o *runOptions) { o.more().asker = a })
 }
 
 // approved is an asker that has the approvals of policies before another one.

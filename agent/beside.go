@@ -55,10 +55,11 @@ func (o *Outliving) Policies() []*Policy { return o.out.policies }
 // Options returns the options for the run. They have no asker.
 func (o *Outliving) Options() []RunOption {
 	return []RunOption{runOption(func(r *runOptions) {
-		r.meter = o.out.meter
+		more := r.more()
+		more.meter = o.out.meter
 		r.addPolicies(o.out.policies)
 		if o.recorded {
-			r.journal, r.runOn, r.runID = o.out.journal, o.out.runOn, o.out.runID
+			more.journal, r.runOn, more.runID = o.out.journal, o.out.runOn, o.out.runID
 		}
 	})}
 }

@@ -6,28 +6,26 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// choose applies the run's tool choice to the offer of a step.
-func (r *agentRun[D, O]) choose(step int) error {
-	f, choice := &r.offer, r.options.choice
-	f.Choice = model.ToolChoice{}
+// chosen returns the offer of a step with the run's tool choice.
+func chosen(f engine.Offer, choice model.ToolChoice, step int) (*engine.Offer, error) {
 	switch {
 	case choice.Mode == model.ToolChoiceNone:
-		r.forbidTools()
+		forbidTools(&f)
 	case choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(f.Defs, func(d model.ToolDef) bool { return d.Name == choice.Tool }):
-		return fmt.Errorf("tool choice: unknown tool %q", choice.Tool)
+		return nil, fmt.Errorf("tool choice: unknown tool %q", choice.Tool)
 	case step == 1:
 		f.Choice = choice
 	}
-	return nil
+	return &f, nil
 }
 
 // forbidTools makes the output the only call that the offer accepts. If the output is not a call, the model still sees the
 // definitions, because some providers require them when the history contains calls.
-func (r *agentRun[D, O]) forbidTools() {
-	f := &r.offer
+func forbidTools(f *engine.Offer) {
 	all, defs := f.Tools, f.Defs
 	f.Tools, f.Defs = nil, nil
 	for i := range all {

@@ -100,7 +100,7 @@ func (a *Agent[D, O]) commandMeter(
 ) (*toolset.Meter, error) {
 	r := new(agentRun[D, O])
 	r.begin(ctx, a, deps, opts)
-	if r.options.results = nil; r.options.model == nil { // commands have models of their own
+	if r.options.more().results = nil; r.options.model == nil { // commands have models of their own
 		r.options.model = model.Func(model.Info{}, nil)
 	}
 	if _, err := r.loopConfig(""); err != nil {

@@ -25,7 +25,7 @@ import (
 // native engine, which executes everything in this process.
 func WithEngine(start func(ctx context.Context, local engine.Worker) (engine.Engine, error)) RunOption {
 	return runOption(func(o *runOptions) {
-		if o.journal, o.runOn = nil, nil; start != nil {
+		if o.more().journal, o.runOn = nil, nil; start != nil {
 			o.runOn = func(ctx context.Context, side runSide, codec native.Codec, o *runOptions, _ string, cfg *loop.Config) (*loop.Result, error) {
 				return runOnEngine(ctx, start, side, codec, o, cfg)
 			}

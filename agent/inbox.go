@@ -66,7 +66,7 @@ func (b *Inbox) Left() [][]model.Part { return b.take(true) }
 
 // WithInbox delivers the messages of the inbox to the run. A message that comes too late stays in the inbox.
 func WithInbox(b *Inbox) RunOption {
-	return runOption(func(o *runOptions) { o.inbox = b })
+	return runOption(func(o *runOptions) { o.more().inbox = b })
 }
 
 // claimInbox reserves the inbox for the run until the run is closed.

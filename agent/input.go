@@ -30,7 +30,8 @@ func (a *Agent[D, O]) Input(ctx context.Context, deps D, parts []model.Part, opt
 	if len(parts) == 0 || len(r.hooks) == 0 {
 		return in, nil
 	}
-	r.options.results, r.options.input, r.options.parts = nil, nil, parts
+	more := r.options.more()
+	more.results, more.input, more.parts = nil, nil, parts
 	cfg, err := r.loopConfig("")
 	if err == nil {
 		r.options.prepareMeter(&r.context.RunInfo)
@@ -59,8 +60,9 @@ func negative(u toolset.Usage) toolset.Usage {
 // it again. Their usage counts as the run's.
 func WithInput(in *Input) RunOption {
 	return runOption(func(o *runOptions) {
-		if o.input = in; in != nil {
-			o.parts = append(o.parts, in.Parts...)
+		more := o.more()
+		if more.input = in; in != nil {
+			more.parts = append(more.parts, in.Parts...)
 		}
 	})
 }

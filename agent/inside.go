@@ -31,7 +31,7 @@ type HistoryStore interface {
 //
 // The run never removes anything from s. The application may do so when the outer run has ended.
 func WithHistoryStore(s HistoryStore) RunOption {
-	return runOption(func(o *runOptions) { o.store = s })
+	return runOption(func(o *runOptions) { o.more().store = s })
 }
 
 // store returns the store for histories of pending inner runs, or nil.

@@ -24,9 +24,9 @@ import (
 // run, its step and the call. A failure of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) {
-		o.journal, o.runOn = nil, nil
-		if j != nil {
-			o.journal, o.runOn = prepaying{j}, journaled
+		more := o.more()
+		if more.journal, o.runOn = nil, nil; j != nil {
+			more.journal, o.runOn = prepaying{j}, journaled
 		}
 	})
 }

@@ -15,30 +15,49 @@ import (
 type RunOption interface{ applyRun(*runOptions) }
 
 type runOptions struct {
-	model                 model.Model
-	settings              *model.Settings
-	limits                Limits
-	choice                model.ToolChoice
-	endings               Endings
-	resume                bool
-	handedOver            bool // so that the run can be handed back
-	partials              bool
-	history               []*model.Message
+	model      model.Model
+	settings   *model.Settings
+	limits     Limits
+	choice     model.ToolChoice
+	endings    Endings
+	resume     bool
+	handedOver bool // so that the run can be handed back
+	partials   bool
+	history    []*model.Message
+	rule       *ruled  // nil without policies
+	runOn      runFunc // nil for the native engine
+	*moreOptions
+}
+
+// moreOptions are those that few runs have. They are read as if they were in [runOptions], and set
+// through [runOptions.more].
+type moreOptions struct {
 	parts                 []model.Part
 	instructions          []string
 	metadata              map[string]string
 	results               *givenResults
 	inbox                 *Inbox
 	input                 *Input
-	rule                  *ruled // nil without policies
 	meter                 *toolset.Meter
 	asker                 toolset.Asker
 	outer                 outer
 	store                 HistoryStore
 	journal               journal.Journal
-	runOn                 runFunc // nil for the native engine
 	toolRetries           *int
 	runID, conversationID string
+}
+
+// noMore are the options of all runs that have none of them. Nobody writes to it.
+var noMore moreOptions
+
+// more returns the options that few runs have, to set some.
+//
+//go:noinline
+func (o *runOptions) more() *moreOptions {
+	if o.moreOptions == &noMore {
+		o.moreOptions = new(moreOptions)
+	}
+	return o.moreOptions
 }
 
 // prompt returns the parts of the prompt, or nil if the history is to be resumed.
@@ -69,7 +88,7 @@ func WithHistory(messages []*model.Message) RunOption {
 
 // WithParts adds parts, such as images, after the text of the prompt.
 func WithParts(parts ...model.Part) RunOption {
-	return runOption(func(o *runOptions) { o.parts = append(o.parts, parts...) })
+	return runOption(func(o *runOptions) { o.more().parts = append(o.parts, parts...) })
 }
 
 // WithModel replaces the agent's model. Nil is an error of the run.
@@ -107,35 +126,35 @@ func WithResume() RunOption {
 
 // WithInstructions adds to the agent's static instructions.
 func WithInstructions(text string) RunOption {
-	return runOption(func(o *runOptions) { o.instructions = append(o.instructions, text) })
+	return runOption(func(o *runOptions) { o.more().instructions = append(o.instructions, text) })
 }
 
 // WithMetadata attaches application data to the requests that the run adds to the history. It is never sent to a model.
 func WithMetadata(metadata map[string]string) RunOption {
 	metadata = maps.Clone(metadata)
-	return runOption(func(o *runOptions) { o.metadata = metadata })
+	return runOption(func(o *runOptions) { o.more().metadata = metadata })
 }
 
 // WithConversationID sets the id of the conversation. The default is the history's id, or a new
 // one.
 func WithConversationID(id string) RunOption {
-	return runOption(func(o *runOptions) { o.conversationID = id })
+	return runOption(func(o *runOptions) { o.more().conversationID = id })
 }
 
 // WithMeter also counts the run's usage on m, whose limits bound the run in addition to its own. Use it with [toolset.NewMeter]
 // to bound several runs together. Tools that run another agent use [Within] instead.
 func WithMeter(m *toolset.Meter) RunOption {
-	return runOption(func(o *runOptions) { o.meter = m })
+	return runOption(func(o *runOptions) { o.more().meter = m })
 }
 
 // WithToolRetries sets how often the model may retry a call of a tool without its own setting. The
 // run fails if n is negative.
 func WithToolRetries(n int) RunOption {
-	return runOption(func(o *runOptions) { o.toolRetries = &n })
+	return runOption(func(o *runOptions) { o.more().toolRetries = &n })
 }
 
 // WithRunID sets the run's id. It must be new: if the history has messages of a run with this id, the run fails with [ErrRunID]. To
 // resume a run with a journal, give the history that it was started with.
 func WithRunID(id string) RunOption {
-	return runOption(func(o *runOptions) { o.runID = id })
+	return runOption(func(o *runOptions) { o.more().runID = id })
 }

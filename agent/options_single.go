@@ -28,10 +28,10 @@ func SingleRunOption(o RunOption) string {
 		journal  = &struct{ journal.Journal }{}
 		metadata = map[string]string{"\x00": ""}
 	)
-	probe := runOptions{
-		history: []*model.Message{&history}, metadata: metadata, runID: "\x00", journal: journal,
+	probe := runOptions{history: []*model.Message{&history}, moreOptions: &moreOptions{
+		metadata: metadata, runID: "\x00", journal: journal,
 		results: &results, inbox: &inbox, input: &input, meter: &meter, outer: outer{asking: &outside},
-	}
+	}}
 	o.applyRun(&probe)
 	_, metadataKept := probe.metadata["\x00"]
 	switch { // Within sets several of these, and WithInput adds parts: they come first

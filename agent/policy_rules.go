@@ -148,12 +148,13 @@ func under(o *runOptions, l Limits) *toolset.Meter {
 			o.limits.Requests = n
 		}
 	}
-	if o.meter == nil {
-		o.meter = toolset.NewMeter(l)
+	more := o.more()
+	if more.meter == nil {
+		more.meter = toolset.NewMeter(l)
 	} else {
-		o.meter = o.meter.Child(l)
+		more.meter = more.meter.Child(l)
 	}
-	return o.meter
+	return more.meter
 }
 
 // named implements [governor].

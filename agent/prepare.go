@@ -17,11 +17,11 @@ import (
 // prepare makes what the next request offers the model. Its steps are separate functions to keep
 // their frames, and so the stack of every run, small.
 func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
-	if err := r.enterStep(ctx, t, l, done); err != nil {
+	history, err := r.enterStep(ctx, t, l, done)
+	if err != nil {
 		return err
 	}
 	if r.tools == nil {
-		var err error
 		if r.tools, err = r.toolset.Open(ctx, &r.context); err != nil {
 			return err
 		}
@@ -30,22 +30,31 @@ func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.L
 	if err != nil {
 		return err
 	}
-	if err := r.list(listing.Tools); err != nil {
+	offer, err := r.list(listing.Tools)
+	if err != nil {
 		return err
 	}
 	r.listing = listing
-	r.offer.Instructions, err = r.instructions(ctx, listing.Instructions)
-	done.Offer = &r.offer
-	return err
+	instructions, err := r.instructions(ctx, listing.Instructions)
+	if err != nil {
+		return err
+	}
+	done.Offer = completed(offer, instructions, r.options.settings, history)
+	if history == nil && offer == r.offer && offer != done.Offer {
+		r.keep(done.Offer)
+	}
+	return nil
 }
 
 // enterStep sets what user code may see of the step, and processes the history if the task asks for
-// it.
-func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) error {
-	r.context.RunInfo, r.offer.History = *t.Info, nil
+// it. It returns the history if processors have changed it.
+func (r *agentRun[D, O]) enterStep(
+	ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done,
+) ([]*model.Message, error) {
+	r.context.RunInfo = *t.Info
 	r.options.prepareMeter(t.Info)
 	if !t.Process {
-		return nil
+		return nil, nil
 	}
 	if r.options.runOn != nil { // what instructions use counts again when they are made again
 		meter := t.Info.Meter.Sub()
@@ -54,30 +63,55 @@ func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine
 	}
 	history, err := r.process(ctx, t.Info.Messages, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.context.RunInfo = *t.Info
 	if history != nil {
-		r.context.Messages, r.offer.History = history, history
+		r.context.Messages = history
 	}
-	return nil
+	return history, nil
 }
 
-// list makes the offer for a list of tools.
+// list returns the offer for a list of tools. It may be r.offer, which is not changed.
 //
 //go:noinline
-func (r *agentRun[D, O]) list(tools []*toolset.Tool[D]) error {
+func (r *agentRun[D, O]) list(tools []*toolset.Tool[D]) (*engine.Offer, error) {
 	mode := r.agent.output.modeFor(&r.model, len(tools) > 0, refusedText(r.context.Messages))
-	if !r.offering || mode != r.mode || !sameTools(tools, r.listing.Tools) {
+	if r.offer == nil || mode != r.mode || !sameTools(tools, r.listing.Tools) {
 		r.mode = mode
 		if err := r.makeOffer(tools); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if r.options.choice.Mode != model.ToolChoiceAuto {
-		return r.choose(r.context.Step)
+	if choice := r.options.choice; choice.Mode != model.ToolChoiceAuto {
+		return chosen(*r.offer, choice, r.context.Step)
 	}
-	return nil
+	return r.offer, nil
+}
+
+// completed returns an offer with what need not be the same in each step: offer itself if it has
+// that already.
+func completed(
+	offer *engine.Offer, instructions string, settings *model.Settings, history []*model.Message,
+) *engine.Offer {
+	if history == nil && offer.Settings == settings && offer.Instructions == instructions {
+		return offer
+	}
+	own := *offer
+	own.Instructions, own.Settings, own.History = instructions, settings, history
+	return &own
+}
+
+// keep keeps an offer for the next step, and for other runs if it does not depend on this one.
+//
+//go:noinline
+func (r *agentRun[D, O]) keep(offer *engine.Offer) {
+	r.offer = offer
+	a, o := r.agent, &r.options
+	dynamic := len(a.config.Dynamic)+len(o.instructions) > 0
+	if !dynamic && o.settings == a.config.Settings && o.toolRetries == nil {
+		a.offered.Store(&offered[D]{r.listing.Tools, r.mode, offer})
+	}
 }
 
 // process runs the history processors. It returns nil if they left the history as it is.
@@ -108,33 +142,28 @@ func refusedText(messages []*model.Message) bool {
 }
 
 // offered is the last offer of an agent to a model: the offer for a list of tools and a mode of
-// output.
+// output. Its instructions and settings may be those of another run.
 type offered[D any] struct {
 	tools []*toolset.Tool[D]
 	mode  OutputMode
-	offer engine.Offer
+	offer *engine.Offer
 }
 
 // makeOffer sets the offer for a list of tools. Static toolsets give the same list to every run, so
 // the offer is usually cached.
 func (r *agentRun[D, O]) makeOffer(tools []*toolset.Tool[D]) error {
-	history := r.offer.History
-	if r.options.toolRetries != nil {
-		if err := r.offerOf(tools, &r.offer); err != nil {
+	own := r.options.toolRetries != nil
+	last := r.agent.offered.Load()
+	if own || last == nil || last.mode != r.mode || !sameTools(last.tools, tools) {
+		last = &offered[D]{tools, r.mode, new(engine.Offer)}
+		if err := r.offerOf(tools, last.offer); err != nil {
 			return err
 		}
-	} else {
-		last := r.agent.offered.Load()
-		if last == nil || last.mode != r.mode || !sameTools(last.tools, tools) {
-			last = &offered[D]{tools: tools, mode: r.mode}
-			if err := r.offerOf(tools, &last.offer); err != nil {
-				return err
-			}
+		if !own {
 			r.agent.offered.Store(last)
 		}
-		r.offer = last.offer
 	}
-	r.offer.Settings, r.offer.History, r.offering = r.options.settings, history, true
+	r.offer = last.offer
 	return nil
 }
 

@@ -54,6 +54,7 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 // begin sets what does not depend on what the run is asked.
 func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts []RunOption) {
 	r.agent, r.toolset, r.context.Deps = a, a.tools, deps
+	r.options.moreOptions = &noMore
 	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
 	r.options.choice, r.options.endings = a.config.ToolChoice, a.config.Endings
 	for _, opt := range opts {
@@ -160,14 +161,26 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		return nil, err
 	}
 	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, meter
-	return &loop.Config{
+	cfg := r.newConfig()
+	memory := cfg.Memory
+	*cfg = loop.Config{
 		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Resume: o.resume, Template: o.template(),
 		Meter: meter, OutputRetries: a.outputRetries, End: a.config.EndStrategy, Parallel: a.config.MaxParallelCalls,
 		Asks: r.asking != nil, Answers: answers, Over: a.output.over, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		NoCut: o.endings.NoCut, Filtered: o.endings.Filtered,
-		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
-	}, nil
+		Observed: r.stream || a.config.Observer != nil, Stream: r.stream, Memory: memory,
+	}
+	return cfg, nil
+}
+
+// newConfig returns an empty configuration. On the native engine it is in the run's room.
+func (r *agentRun[D, O]) newConfig() *loop.Config {
+	if r.options.runOn != nil {
+		return new(loop.Config)
+	}
+	r.room = native.Enter(r)
+	return &r.room.Config
 }
 
 // prices returns the prices of the run, or nil if they are those of the run around it. own are the
@@ -200,7 +213,12 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 	res, err := r.loop(ctx, cfg)
 	closeErr := r.close(ctx)
 	res.Usage = cfg.Meter.Usage() // with that of what has worked in the background until now
-	return r.ended(ctx, res, err, closeErr)
+	result, err := r.ended(ctx, res, err, closeErr)
+	if r.room != nil && !r.stream {
+		r.room.Leave()
+		r.room = nil
+	}
+	return result, err
 }
 
 // ended makes the run's result of the loop's.
@@ -234,7 +252,7 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 	if r.options.runOn != nil {
 		return r.options.runOn(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)
 	}
-	eng := native.New(r)
+	eng := &r.room.Engine
 	defer eng.Close()
 	return loop.Run(ctx, eng, r, cfg)
 }
@@ -247,9 +265,12 @@ type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
 	options runOptions
 	emit    func(*Event) bool
-	stream  bool
-	// offering reports that offer was made, claimed that the run has its inbox to itself.
-	offering, claimed bool
+	// room has what only the loop and the native engine use; nil on other engines, and once the
+	// loop has ended.
+	room   *native.Room
+	stream bool
+	// claimed reports that the run has its inbox to itself.
+	claimed bool
 	watch
 	// asking handles the run's questions; nil without an asker. It is &place or belongs to the run
 	// around it.
@@ -270,8 +291,9 @@ type agentRun[D, O any] struct {
 	listing toolset.Listing[D]
 	// mode is how the output is asked for in the offer.
 	mode OutputMode
-	// offer is the step's offer to the model, once offering is set.
-	offer engine.Offer
+	// offer is the offer to the model for the listing and the mode; nil before the first step. Other
+	// runs may have it, too.
+	offer *engine.Offer
 }
 
 // end emits the last event.

@@ -71,7 +71,7 @@ func NewWorker[D, O any](a *Agent[D, O], deps D, opts ...RunOption) *Worker {
 	w := &tasks[D, O]{remote: true, begin: func(ctx context.Context) *agentRun[D, O] {
 		r := new(agentRun[D, O])
 		r.begin(ctx, a, deps, opts)
-		if r.options.inbox = nil; r.options.journal == nil {
+		if r.options.more().inbox = nil; r.options.journal == nil {
 			r.options.runOn = nil // otherwise it is for inner runs
 		}
 		return r
@@ -168,8 +168,9 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 		return nil
 	}
 	if o := t.Options; o != nil {
-		r.options.instructions, r.options.settings = o.Instructions, o.Settings
-		r.options.choice, r.options.toolRetries = o.Choice, o.ToolRetries
+		more := r.options.more()
+		more.instructions, more.toolRetries = o.Instructions, o.ToolRetries
+		r.options.settings, r.options.choice = o.Settings, o.Choice
 		if err := r.options.governed(o.Policies); err != nil {
 			return err
 		}

@@ -48,13 +48,14 @@ func outside[D any](run *toolset.RunContext[D]) *outerRun {
 
 func (out *outerRun) option() RunOption {
 	return runOption(func(o *runOptions) {
+		more := o.more()
 		if out.meter != nil {
-			o.meter = out.meter
+			more.meter = out.meter
 		}
-		o.outer, o.handedOver = out.outer, out.handedOver
+		more.outer, o.handedOver = out.outer, out.handedOver
 		o.addPolicies(out.policies)
 		if out.journal != nil {
-			o.journal, o.runOn, o.runID = out.journal, out.runOn, out.runID
+			more.journal, o.runOn, more.runID = out.journal, out.runOn, out.runID
 		}
 	})
 }

@@ -28,7 +28,7 @@ const (
 type call struct {
 	part *model.Part
 	tool *engine.Tool // nil if there is no such tool
-	args engine.Call
+	args *engine.Call
 	// repaired has the repaired arguments, or nil.
 	repaired model.RawArgs
 	// answer is valid once answered is set.
@@ -142,7 +142,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	answer := r.answer(calls, false)
 	r.tellAll(calls)
 	if winner != nil {
-		r.output, r.cut = winner.output, winner.cut
+		r.res.Output, r.res.Cut = winner.output, winner.cut
 		return true, nil
 	}
 	err = r.countRetries(calls, answer)
@@ -171,7 +171,7 @@ func (r *run) loneCall(c *call) *engine.Task {
 		op = engine.OpOutput
 	}
 	t := r.lone(op)
-	t.Call, t.Emits = &c.args, r.cfg.Stream
+	t.Call, t.Emits = c.args, r.cfg.Stream
 	return t
 }
 

@@ -20,13 +20,16 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 			n++
 		}
 	}
-	calls := make([]call, 0, n)
+	calls := r.noCalls(n)
+	args := make([]engine.Call, n) // apart: a tool may keep its run context, which refers to them
 	r.answers = make([]model.Part, n)
 	for i := range resp.Parts {
 		if resp.Parts[i].Kind != model.PartToolCall {
 			continue
 		}
-		calls = append(calls, call{part: &resp.Parts[i], tool: r.offer.Tool(resp.Parts[i].Tool), answer: &r.answers[len(calls)]})
+		at, part := len(calls), &resp.Parts[i]
+		c := call{part: part, tool: r.offer.Tool(part.Tool), args: &args[at], answer: &r.answers[at]}
+		calls = append(calls, c)
 		if resp != r.own && resp.Step > 0 { // of an earlier run, or of an earlier part of this one
 			c := &calls[len(calls)-1]
 			c.args.RunID, c.args.Step = resp.RunID, resp.Step
@@ -100,7 +103,7 @@ func (r *run) checkOf(c *call, complete bool) engine.Check {
 		c.args.Args, complete = model.RawArgs(c.was.Args), false
 	}
 	c.goOn()
-	return engine.Check{Call: &c.args, Complete: complete, Own: c.tool.Checks && !r.settled(c)}
+	return engine.Check{Call: c.args, Complete: complete, Own: c.tool.Checks && !r.settled(c)}
 }
 
 // settled reports whether a call will not run, regardless of its arguments.
@@ -116,7 +119,7 @@ func (r *run) checked(calls []call, checks []engine.Check, results []engine.Chec
 	var failed error
 	for i, n := 0, 0; n < len(checks); i++ {
 		c := &calls[i]
-		if checks[n].Call != &c.args {
+		if checks[n].Call != c.args {
 			continue
 		}
 		res := &results[n]

@@ -45,6 +45,8 @@ type Config struct {
 	Observed, Stream bool
 	// Scratch is working memory, if Stream is set; it may be nil. It is not shared during the run.
 	Scratch *Scratch
+	// Memory is working memory, too; it may be nil. The result is part of it.
+	Memory *Memory
 	// Options go with the tasks of a run that has its own engine.
 	Options *engine.Options
 	// Processed is set if there are history processors.

@@ -50,7 +50,7 @@ func (r *run) preview(ctx context.Context, c *call) error {
 		return nil
 	}
 	t := r.lone(engine.OpPreview)
-	t.Call = &c.args
+	t.Call = c.args
 	done := r.do(ctx, t)
 	if done.Err != nil {
 		return &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
@@ -68,7 +68,7 @@ func (r *run) behind(ctx context.Context, c *call) error {
 	if c.tool.Sequential {
 		r.held = heldAll
 	}
-	if recorded, ok := r.eng.(interface{ Recorded(c *engine.Call) bool }); ok && recorded.Recorded(&c.args) {
+	if recorded, ok := r.eng.(interface{ Recorded(c *engine.Call) bool }); ok && recorded.Recorded(c.args) {
 		return r.batch(ctx, []*call{c}) // a journal of a version with another order
 	}
 	if c.args.Resume != nil {
@@ -129,7 +129,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 		return toolset.Defer(), nil
 	}
 	t := r.lone(engine.OpApprove)
-	t.Call, t.Approval, t.Text, t.Emits = &c.args, c.approval, c.invalid, r.cfg.Stream
+	t.Call, t.Approval, t.Text, t.Emits = c.args, c.approval, c.invalid, r.cfg.Stream
 	done := r.do(ctx, t)
 	if done.Err != nil {
 		return toolset.Decision{}, &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
@@ -150,7 +150,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		return false, nil
 	}
 	if len(d.Args) > 0 {
-		changed := new(c.args)
+		changed := new(*c.args)
 		changed.Args, changed.Decoded = model.RawArgs(d.Args), nil
 		switch wrong, err := r.checkOne(ctx, c, changed, c.tool.Checks); {
 		case err != nil:
@@ -158,7 +158,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		case wrong != nil:
 			return r.onceMore(c, wrong.Text), nil
 		}
-		c.args, c.changed = *changed, true
+		c.args, c.changed = changed, true
 	}
 	shown := c.approval
 	if shown != nil && shown.Basis != "" && !c.own {

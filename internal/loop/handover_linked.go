@@ -38,7 +38,7 @@ func handedOver(history []*model.Message) *model.HandOver {
 }
 
 // stays reports whether the conversation stays with another agent.
-func (r *run) stays() bool { return !r.here && handedOver(r.messages) != nil }
+func (r *run) stays() bool { return !r.here && handedOver(r.res.Messages) != nil }
 
 // handOver returns the tool that hands over under a name, or nil.
 func (r *run) handOver(name string) *engine.Tool {
@@ -68,7 +68,7 @@ func (r *run) stay(ctx context.Context) (bool, error) {
 	if err := r.nextOffer(ctx, false); err != nil {
 		return false, err
 	}
-	over := handedOver(r.messages)
+	over := handedOver(r.res.Messages)
 	t := r.handOver(over.Tool)
 	if t == nil { // the agent no longer has it
 		r.here = true
@@ -81,7 +81,7 @@ func (r *run) stay(ctx context.Context) (bool, error) {
 	if err := r.checkArguments(ctx, c, false); err != nil {
 		return false, err
 	}
-	c[0].args.Resume = &toolset.Resume{State: over.State, Prompt: unanswered(r.messages), Stays: true}
+	c[0].args.Resume = &toolset.Resume{State: over.State, Prompt: unanswered(r.res.Messages), Stays: true}
 	return r.settleWithoutCall(ctx, c)
 }
 
@@ -164,7 +164,9 @@ func handOverText(ctx context.Context, r *run, text string, complete bool) (bool
 //go:noinline
 func bareCall(id string, t *engine.Tool, args []byte) []call {
 	part := &model.Part{Kind: model.PartToolCall, CallID: id, Tool: t.Name, Args: args}
-	return []call{{part: part, tool: t, answer: new(model.Part), bare: true}}
+	return []call{{
+		part: part, tool: t, args: new(engine.Call), answer: new(model.Part), bare: true,
+	}}
 }
 
 // settleWithoutCall carries out a hand-over that is not a call of the model. It reports whether the run is over.
@@ -182,7 +184,7 @@ func (r *run) settleWithoutCall(ctx context.Context, calls []call) (bool, error)
 	case err != nil:
 		return false, err
 	case c.final:
-		r.output, r.cut = c.output, c.cut
+		r.res.Output, r.res.Cut = c.output, c.cut
 		return r.end(ctx)
 	case c.retry(): // its arguments are no longer valid
 		c.refused = &engine.Return{Result: toolset.Result{Text: c.answer.Text}, Cause: c.cause}
@@ -308,7 +310,7 @@ func takeBack(r *run, calls []call) error {
 	default:
 		return nil
 	}
-	if over := handedOver(r.messages); over != nil {
+	if over := handedOver(r.res.Messages); over != nil {
 		r.own.HandOver = &model.HandOver{Agent: over.Agent, Ended: true}
 	}
 	return err
@@ -329,7 +331,7 @@ func settleHandOver(ctx context.Context, r *run, calls []call, over *call, err e
 	case err != nil:
 		return false, err
 	case over.final:
-		r.output, r.cut = over.output, over.cut
+		r.res.Output, r.res.Cut = over.output, over.cut
 		return r.end(ctx)
 	}
 	return false, takeBack(r, calls)

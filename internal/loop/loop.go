@@ -16,7 +16,11 @@ import (
 // Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil. With an error it has the
 // messages and usage so far, and the messages can be resumed. The error is an *engine.RunError.
 func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
-	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
+	if cfg.Memory == nil {
+		cfg.Memory = new(Memory)
+	}
+	r := &cfg.Memory.run
+	r.eng, r.observer, r.cfg, r.cancel = eng, observer, cfg, func(error) {}
 	if cfg.Observed {
 		r.event = new(engine.Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
@@ -42,7 +46,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 func (r *run) fail(ctx context.Context, err error) error {
 	err = r.failure(ctx, err)
 	if r.resumed != nil { // not used: the history stays as it was
-		r.messages = append(r.messages, r.resumed)
+		r.res.Messages = append(r.res.Messages, r.resumed)
 	}
 	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 		r.answer(nil, true)
@@ -52,10 +56,9 @@ func (r *run) fail(ctx context.Context, err error) error {
 }
 
 func (r *run) result() *Result {
-	res := &Result{Result: engine.Result[any]{
-		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Cut: r.cut,
-	}, Steps: r.info.Step}
+	res := &r.res
+	res.RunID, res.ConversationID, res.Steps = r.info.RunID, r.info.ConversationID, r.info.Step
+	res.Usage = r.cfg.Meter.Usage()
 	if last := r.last(); last != nil && last.HandOver != nil {
 		res.Agent = last.HandOver.Agent
 	}
@@ -69,15 +72,13 @@ type run struct {
 	cfg      *Config
 	cancel   context.CancelCauseFunc
 
-	messages []*model.Message
+	// res has the messages, and the output once there is one. The rest is set at the end.
+	res Result
 	// info is the run's description for tasks. It changes only when a step is prepared, so tasks
 	// may read it.
 	info    toolset.RunInfo
 	offer   *engine.Offer
 	budgets budgets
-	output  any
-	// cut is why the text that gave the output is not whole, if it is not.
-	cut model.FinishReason
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
 	// instead is set if the prompt follows calls that the history leaves pending: those without an
@@ -112,6 +113,8 @@ type run struct {
 	waiting [1]engine.Future
 	// one is the current lone check.
 	one [1]engine.Check
+	// calls is memory for the calls of a response.
+	calls []call
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -163,8 +166,8 @@ func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 }
 
 func (r *run) last() *model.Message {
-	if n := len(r.messages); n > 0 {
-		return r.messages[n-1]
+	if n := len(r.res.Messages); n > 0 {
+		return r.res.Messages[n-1]
 	}
 	return nil
 }
@@ -172,7 +175,7 @@ func (r *run) last() *model.Message {
 // request makes one request to the model and appends the response. Its steps are separate
 // functions, because its own frame is on the stack of every run that waits for its model.
 func (r *run) request(ctx context.Context) (*model.Message, error) {
-	if r.fuses && len(r.messages) > 0 {
+	if r.fuses && len(r.res.Messages) > 0 {
 		return r.fused(ctx)
 	}
 	task, err := r.prepare(ctx)
@@ -187,7 +190,7 @@ func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := r.enterStep(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.messages) > 0); err != nil {
+	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.res.Messages) > 0); err != nil {
 		return nil, err
 	}
 	return r.modelTask()
@@ -207,7 +210,7 @@ func (r *run) enterStep(ctx context.Context) error {
 //go:noinline
 func (r *run) modelTask() (*engine.Task, error) {
 	last := r.last()
-	if r.offer.Instructions == "" && len(asking(r.messages)) == 0 {
+	if r.offer.Instructions == "" && len(asking(r.res.Messages)) == 0 {
 		return nil, &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrNoPrompt}
 	}
 	if last == nil {
@@ -223,7 +226,7 @@ func (r *run) modelTask() (*engine.Task, error) {
 		return nil, err
 	}
 	t := r.lone(engine.OpModel)
-	t.Request = RequestOf(r.offer, slices.Clip(r.messages))
+	t.Request = RequestOf(r.offer, slices.Clip(r.res.Messages))
 	return t, nil
 }
 
@@ -329,7 +332,7 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Metadata = t.Metadata
 	}
 	r.own = m
-	r.messages = append(r.messages, m)
+	r.res.Messages = append(r.res.Messages, m)
 	return m
 }
 

@@ -17,7 +17,7 @@ func (r *run) begin(ctx context.Context) error {
 	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
 	r.info.Meter = r.cfg.Meter
 	r.info.RunID, r.info.ConversationID = r.cfg.RunID, r.cfg.ConversationID
-	r.messages = slices.Clip(r.cfg.History)
+	r.res.Messages = slices.Clip(r.cfg.History)
 	began, err := r.eng.Begin(ctx)
 	if err != nil {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("begin the run: %w", err)}
@@ -72,7 +72,7 @@ func (r *run) start(began *engine.Beginning) error {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrUnprocessedCalls}
 	}
 	// Leave room for a call and its result, which many runs need.
-	r.messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
+	r.res.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
 }
@@ -82,10 +82,11 @@ func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	if pending {
 		r.resumed, history = r.last(), history[:len(history)-1]
 	}
-	if r.messages = Repair(history, false); len(history) > 0 && &r.messages[0] != &history[0] {
-		r.messages = asking(r.messages)
+	messages := Repair(history, false)
+	if len(history) > 0 && &messages[0] != &history[0] {
+		messages = asking(messages)
 	}
-	r.messages = slices.Clip(r.messages)
+	r.res.Messages = slices.Clip(messages)
 	return history
 }
 
