@@ -237,10 +237,11 @@ func TestJUnitSaysHowEachTrialEnded(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, report.WriteJUnit(&b))
 	var suite struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Errors   int `xml:"errors,attr"`
-		Skipped  int `xml:"skipped,attr"`
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
 		Cases    []struct {
 			Name    string `xml:"name,attr"`
 			Failure *struct {
@@ -253,4 +254,14 @@ func TestJUnitSaysHowEachTrialEnded(t *testing.T) {
 	require.Equal(t, "equal: it is false, want true", suite.Cases[0].Failure.Message)
 	require.Equal(t, "the task failed: <broken>", suite.Cases[3].Failure.Message)
 	require.Nil(t, suite.Cases[4].Failure)
+	require.Equal(t, report.Cases[4].Name, suite.Cases[4].Name)
+
+	report = graded(t, 1, 2, func(int, int) bool { return true })
+	report.Name, report.Dataset = "", ""
+	b.Reset()
+	require.NoError(t, report.WriteJUnit(&b))
+	suite.Cases = nil
+	require.NoError(t, xml.Unmarshal([]byte(b.String()), &suite))
+	require.Equal(t, "evals", suite.Name, "readers refuse a suite without a name")
+	require.Equal(t, []string{report.Cases[0].Name + " [1]", report.Cases[0].Name + " [2]"}, []string{suite.Cases[0].Name, suite.Cases[1].Name})
 }

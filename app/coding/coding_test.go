@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/config"
 	"github.com/ponte-go/ponte/deps"
@@ -63,6 +64,21 @@ func TestProjectRulesStayWhileTheSessionSleeps(t *testing.T) {
 	require.Equal(t, before-1, layers(&deps.Session{ID: "s", Cwd: work}), "the session is loaded again")
 }
 
+// Configure gives the host what a coding agent needs of it; without one of these, a session would lack it silently.
+func TestConfigureFillsTheHost(t *testing.T) {
+	k, _ := kit(t, `{}`)
+	var c host.Config[Deps, string]
+	Configure(k, &c)
+	require.NotEmpty(t, c.Commands)
+	require.NotNil(t, c.SessionCommands)
+	require.NotNil(t, c.Prices)
+	require.NotNil(t, c.Kept, "always in this project")
+	require.NotNil(t, c.Kept(t.TempDir()))
+	require.Nil(t, c.Kept(""), "there is no project")
+	require.NotNil(t, c.Layers)
+	require.NotNil(t, c.Files)
+}
+
 func TestMistakesInServersAreProblemsOfTheConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"mcpServers": {"a": {"comand": "x"}}}`:                          `f:1:16: mcpServers: server "a": unknown member "comand": did you mean "command"?`,
@@ -75,4 +91,5 @@ func TestMistakesInServersAreProblemsOfTheConfiguration(t *testing.T) {
 	}
 	_, e := kit(t, `{"mcpServers": {"files": {"command": "npx"}}}`)
 	require.NoError(t, e.Problem())
+	require.Len(t, servers(e), 1)
 }

@@ -250,7 +250,7 @@ func (e *Editor) saved(path, text string) string {
 	return e.savedOver(disk, err == nil, text)
 }
 
-// savedOver returns text as it is saved in place of what is on disk.
+// savedOver returns what a save of text writes over what is on disk.
 func (e *Editor) savedOver(disk []byte, exists bool, text string) string {
 	if e.Save != nil {
 		text = e.Save(text)

@@ -5,6 +5,7 @@ package openaimodel_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,6 +105,21 @@ func TestCitationsOfResponses(t *testing.T) {
 		msg, err := newResponses(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), func(model.Delta) error { return nil })
 		require.NoError(t, err, name)
 		require.Equal(t, want, msg.Parts, name)
+	}
+}
+
+func TestCallsWithoutArgumentsCount(t *testing.T) {
+	call := `{"id":"fc_1","type":"function_call","call_id":"call_1","name":"f","arguments":""}`
+	for name, body := range map[string]string{
+		"whole":  finalResponse(call),
+		"stream": itemEvents(`{"type":"response.output_item.done","output_index":0,"item":`+call+`}`, completed(finalResponse(call))),
+		"without a name": itemEvents(`{"type":"response.output_item.done","output_index":0,"item":`+strings.Replace(call, `"f"`, `""`, 1)+`}`,
+			completed(finalResponse(call))),
+	} {
+		msg, err := newResponses(t, serve(t, answer{Body: body}).URL).Generate(t.Context(), hello(), func(model.Delta) error { return nil })
+		require.NoError(t, err, name)
+		require.Len(t, msg.Parts, 1, name)
+		require.Equal(t, "f", msg.Parts[0].Tool, name)
 	}
 }
 
