@@ -26,20 +26,20 @@ import (
 
 // Config describes a program. Name and one of Agent and New are required.
 type Config[D, O any] struct {
-	// Name is the name of the command, and of the program's directories and files. It has lower-case
-	// letters, digits and dashes. About says in one line what the program is for. Help is the text
-	// above the commands in its help, empty for About.
+	// Name is the name of the command, and of the program's directories and files. It has
+	// lower-case letters, digits and dashes. About says in one line what the program is for. Help
+	// is the text above the commands in its help, empty for About.
 	Name, About, Help string
-	// Title is the agent's name for people, empty for Name. Version is the program's, empty for that
-	// of the build.
+	// Title is the agent's name for people, empty for Name. Version is the program's, empty for
+	// that of the build.
 	Title, Version string
 
 	// Agent answers. It needs no model: the user's is used. New makes it instead of Agent, if it
 	// depends on the user's model, configuration or flags.
 	Agent *agent.Agent[D, O]
 	New   func(ctx context.Context, e *Env) (*agent.Agent[D, O], error)
-	// Deps makes the dependencies of a session that has its files and commands at a place. Nil means
-	// the zero value. For agents with files see package coding.
+	// Deps makes the dependencies of a session that has its files and commands at a place. Nil
+	// means the zero value. For agents with files see package coding.
 	Deps func(ctx context.Context, s *host.Session, p host.Place) (D, error)
 	// Host configures the sessions. Its Agent, Store and Deps must be nil. Without Models, users
 	// choose from what they have keys for. Setup, if not nil, changes the configuration of the host
@@ -50,17 +50,17 @@ type Config[D, O any] struct {
 	// Store opens the store of sessions. Nil means the place that -store names, which by default is
 	// a directory of the user's: see [RegisterStore]. The host closes it if it is an [io.Closer].
 	Store func(ctx context.Context, e *Env) (session.Store, error)
-	// Demo makes the model "offline", the last resort. It waits for pace between two pieces of text. It
-	// may be nil. See package offline.
+	// Demo makes the model "offline", the last resort. It waits for pace between two pieces of
+	// text. It may be nil. See package offline.
 	Demo func(pace time.Duration) model.Model
 
-	// Surfaces are the ways to use the agent. Commands makes further commands. Flags adds flags that
-	// all commands have.
+	// Surfaces are the ways to use the agent. Commands makes further commands. Flags adds flags
+	// that all commands have.
 	Surfaces []Surface
 	Commands []func(e *Env) *cobra.Command
 	Flags    func(flags *pflag.FlagSet)
-	// Default is the command that runs if none is named. Empty means chat in a terminal, if there is
-	// such a command, and the help elsewhere.
+	// Default is the command that runs if none is named. Empty means chat in a terminal, if there
+	// is such a command, and the help elsewhere.
 	Default string
 	// Checks are further checks of the command doctor.
 	Checks []func(ctx context.Context, e *Env) []Check
@@ -96,8 +96,8 @@ const (
 
 // ExitError is an error that selects the exit code of the program.
 type ExitError struct {
-	// Code is the exit code: 1 for an error, 2 for a mistake in the command line. Err is the reason.
-	// If it is nil, it has been shown.
+	// Code is the exit code: 1 for an error, 2 for a mistake in the command line. Err is the
+	// reason. If it is nil, it has been shown.
 	Code int
 	Err  error
 }

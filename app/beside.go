@@ -41,11 +41,13 @@ func forgetBeside(store string, removed ...sessions.Info) error {
 	return nil
 }
 
-// gone is how old what /undo needs of a session has to be for it to be removed because the store has no such session. A store that is
-// empty for a day, such as while a backup is restored, is not the reason to forget it.
+// gone is how old what /undo needs of a session has to be for it to be removed because the store
+// has no such session. A store that is empty for a day, such as while a backup is restored, is not
+// the reason to forget it.
 const gone = 30 * 24 * time.Hour
 
-// forgetGone removes what /undo needs of sessions that another program has removed, on this machine or another one.
+// forgetGone removes what /undo needs of sessions that another program has removed, on this machine
+// or another one.
 func forgetGone(ctx context.Context, store sessions.Store, local string) {
 	if local == "" {
 		return

@@ -44,7 +44,9 @@ func (e *Env) command() *cobra.Command {
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
-	root.AddGroup(&cobra.Group{ID: groupUse, Title: "Ways to use it:"}, &cobra.Group{ID: groupOther, Title: "Other commands:"})
+	root.AddGroup(&cobra.Group{ID: groupUse, Title: "Ways to use it:"}, &cobra.Group{
+		ID: groupOther, Title: "Other commands:",
+	})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
 	root.CompletionOptions.DisableDescriptions = false
@@ -52,13 +54,21 @@ func (e *Env) command() *cobra.Command {
 	flags.SortFlags = false
 	e.modelName = flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, …"+e.demoText())
 	e.configFile = flags.String("config", "", "configuration `file` (default: "+e.Name+"/config.json in your configuration directory, if it is there)")
-	e.storeAt = flags.String("store", "", "`directory` to keep sessions in, or the address of a database, if the program has one")
+	e.storeAt = flags.String(
+		"store", "",
+		"`directory` to keep sessions in, or the address of a database, if the program has one",
+	)
 	e.encryptFlag(flags)
 	e.noStore = flags.Bool("no-store", false, "keep sessions in memory only")
 	e.runnerFlag(flags)
 	e.logTo = flags.String("log", "", "`file` to append the log to (default: the standard error; for chat, "+e.Name+".log in the program's state directory)")
-	e.idle = flags.Duration("idle", 0, "after what time without a prompt a session gives its memory back (default 10m)")
-	e.pace = flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
+	e.idle = flags.Duration(
+		"idle", 0, "after what time without a prompt a session gives its memory back (default 10m)",
+	)
+	e.pace = flags.Duration(
+		"pace", 0,
+		"how long the offline model waits between two pieces of text, for people to watch",
+	)
 	if e.demo == nil {
 		_ = flags.MarkHidden("pace")
 	}
@@ -135,7 +145,10 @@ func (e *Env) bare(root *cobra.Command, args []string) error {
 	first := find(root, e.first)
 	if len(args) > 0 && (first == nil || first.Name() != chatCommand) {
 		if first = find(root, chatCommand); first == nil {
-			return Usage("unknown command %q%s", show.Line(stores.Mask(args[0])), didYouMean(args[0], e.commandNames(root)...))
+			return Usage(
+				"unknown command %q%s", show.Line(stores.Mask(args[0])),
+				didYouMean(args[0], e.commandNames(root)...),
+			)
 		}
 	}
 	if first == nil && len(args) == 0 {

@@ -36,7 +36,10 @@ func (e *Env) configCommand() *cobra.Command {
 			return err
 		},
 	}
-	schema.Flags().BoolVar(&project, "project", false, "the schema of the file of a project, "+config.ProjectFile(e.Name))
+	schema.Flags().BoolVar(
+		&project, "project", false,
+		"the schema of the file of a project, "+config.ProjectFile(e.Name),
+	)
 	c.AddCommand(schema, &cobra.Command{
 		Use: "path", Short: "Write the path of the configuration file, which need not exist", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

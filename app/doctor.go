@@ -77,7 +77,9 @@ func (e *Env) doctor(ctx context.Context, ask bool) error {
 			continue
 		}
 		wrong++
-		fmt.Fprintf(e.Out, "wrong  %s: %s\n", show.Line(c.Name), show.Line(strings.Join(strings.Fields(c.Err.Error()), " ")))
+		fmt.Fprintf(e.Out, "wrong  %s: %s\n", show.Line(c.Name), show.Line(strings.Join(
+			strings.Fields(c.Err.Error()), " ",
+		)))
 		if c.Mend != "" {
 			fmt.Fprintf(e.Out, "       %s\n", show.Line(c.Mend))
 		}
@@ -110,7 +112,9 @@ func (e *Env) checkModel(ctx context.Context, ask bool) Check {
 	if e.model == nil {
 		c.Found = "the agent has its own"
 		if e.misused != nil || e.Problem() != nil {
-			c.Err, c.Mend = errors.New("not known, because the configuration is wrong"), "mend the configuration first"
+			c.Err, c.Mend = errors.New(
+				"not known, because the configuration is wrong",
+			), "mend the configuration first"
 		}
 		return c
 	}
@@ -141,12 +145,17 @@ func (e *Env) checkModel(ctx context.Context, ask bool) Check {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
 	begin := time.Now()
-	_, err := model.Ask(ctx, e.model, &model.Request{Messages: []*model.Message{model.UserText("Answer with the word yes.")}}, nil)
+	_, err := model.Ask(ctx, e.model, &model.Request{
+		Messages: []*model.Message{model.UserText("Answer with the word yes.")},
+	}, nil)
 	if err != nil {
 		c.Err = fmt.Errorf("%s: %w", c.Found, err)
 		c.Mend = "check the name of the model, the key, and that the provider can be reached from here"
 		if errors.Is(err, model.ErrAuth) {
-			c.Mend = fmt.Sprintf("run %q in a terminal, or set the key of a provider in the environment", e.Name+" login")
+			c.Mend = fmt.Sprintf(
+				"run %q in a terminal, or set the key of a provider in the environment",
+				e.Name+" login",
+			)
 		}
 		return c
 	}

@@ -40,8 +40,8 @@ type Env struct {
 	Err io.Writer
 	// Getenv returns the variables of the environment.
 	Getenv func(string) string
-	// Logger gets errors that nobody is told otherwise. It writes to the file of the flag -log, or to
-	// the standard error: see [Env.LogToFile].
+	// Logger gets errors that nobody is told otherwise. It writes to the file of the flag -log, or
+	// to the standard error: see [Env.LogToFile].
 	Logger *slog.Logger
 	// Config is the user's configuration. It is the zero value if there is none, or if it is wrong:
 	// see Problem. It is valid when a command runs.
@@ -90,7 +90,10 @@ type Env struct {
 }
 
 func newEnv(p Process, name string) *Env {
-	e := &Env{Name: name, In: p.In, Err: p.Err, Getenv: p.Getenv, Config: &config.User{}, Replaced: p.In != nil || p.Out != nil}
+	e := &Env{
+		Name: name, In: p.In, Err: p.Err, Getenv: p.Getenv, Config: &config.User{},
+		Replaced: p.In != nil || p.Out != nil,
+	}
 	if e.In == nil {
 		e.In = os.Stdin
 	}
@@ -270,8 +273,8 @@ func (e *Env) choose(ctx context.Context) {
 	e.model, e.wrong = m, wrong
 }
 
-// ReadConfig reads the user's configuration into Config, for commands that do not call Host. Problem
-// returns the same error.
+// ReadConfig reads the user's configuration into Config, for commands that do not call Host.
+// Problem returns the same error.
 func (e *Env) ReadConfig() error {
 	user, err := e.readConfig()
 	if err != nil {

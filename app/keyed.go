@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/app/internal/keys"
 )
 
-// keyOf returns the environment variable that has the key of a model's provider, "" if it needs none.
+// keyOf returns the environment variable that has the key of a model's provider, "" if it needs
+// none.
 func keyOf(name string) (provider, variable string) {
 	provider, _, _ = strings.Cut(name, ":")
 	for p, v := range keyVariables() {
@@ -41,8 +42,8 @@ func withKeys(ctx context.Context, env environment, stored *keys.Keys) environme
 	}
 }
 
-// keyed is a model whose key may come later, by a login. It is opened when it is needed first, and again after its provider has refused
-// the key.
+// keyed is a model whose key may come later, by a login. It is opened when it is needed first, and
+// again after its provider has refused the key.
 type keyed struct {
 	program                  string
 	name, provider, variable string
@@ -55,7 +56,8 @@ type keyed struct {
 	opened model.Model
 }
 
-// newKeyed returns the model of a name, which need not have a key. Whatever else is wrong with the name is an error.
+// newKeyed returns the model of a name, which need not have a key. Whatever else is wrong with the
+// name is an error.
 func newKeyed(ctx context.Context, program, name string, env environment, stored *keys.Keys) (*keyed, error) {
 	k := &keyed{program: program, name: name, env: env, stored: stored}
 	k.provider, k.variable = keyOf(name)
@@ -109,7 +111,10 @@ func (k *keyed) open(ctx context.Context) (model.Model, error) {
 		if _, e := k.stored.Get(ctx, k.variable); e != nil && !errors.Is(e, keys.ErrNone) {
 			why = " (" + e.Error() + ")"
 		}
-		return nil, fmt.Errorf("%w: there is no key for %s: run \"%s login %s\" in a terminal, or set %s%s", model.ErrAuth, k.provider, k.program, k.provider, k.variable, why)
+		return nil, fmt.Errorf(
+			"%w: there is no key for %s: run \"%s login %s\" in a terminal, or set %s%s",
+			model.ErrAuth, k.provider, k.program, k.provider, k.variable, why,
+		)
 	case err != nil:
 		return nil, err
 	}

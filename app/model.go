@@ -57,7 +57,8 @@ func (c chooser) choose(ctx context.Context, name string) (model.Model, error) {
 	return found.Model, nil
 }
 
-// keyed returns the model of the first provider for which there is a key, or a server of one's own, and says why.
+// keyed returns the model of the first provider for which there is a key, or a server of one's own,
+// and says why.
 func (c chooser) keyed() (name, why string) {
 	if c.env("OPENAI_API_KEY") == "" && c.env("OPENAI_BASE_URL") != "" && c.env("OPENAI_MODEL") != "" {
 		return "openai:" + c.env("OPENAI_MODEL"), "OPENAI_BASE_URL and OPENAI_MODEL are set"
@@ -188,7 +189,8 @@ type searched struct {
 	model   model.Model // valid once found is closed
 }
 
-// Info implements [model.Model]. It must not wait, so it promises nothing that not every model can do.
+// Info implements [model.Model]. It must not wait, so it promises nothing that not every model can
+// do.
 func (s *searched) Info() model.Info { return model.Info{Provider: s.program, Name: "default"} }
 
 // Generate implements [model.Model].

@@ -64,12 +64,15 @@ func (c chooser) models(ctx context.Context, chosen model.Model, name string, u 
 		}
 	}
 	if levels := all[0].Thinking; u.Thinking != "" && len(levels) > 0 && !slices.Contains(levels, u.Thinking) {
-		errs = append(errs, u.Wrong("thinking", fmt.Errorf("%s has no level %q; it has %s", all[0].ID, u.Thinking, strings.Join(levels[1:], ", "))))
+		errs = append(errs, u.Wrong("thinking", fmt.Errorf(
+			"%s has no level %q; it has %s", all[0].ID, u.Thinking, strings.Join(levels[1:], ", "),
+		)))
 	}
 	return all, errors.Join(errs...)
 }
 
-// thinkingOf returns the levels of thinking that a model has, the default first. The list has no elements if there are none.
+// thinkingOf returns the levels of thinking that a model has, the default first. The list has no
+// elements if there are none.
 func thinkingOf(m model.Model, preferred string) []string {
 	t, ok := m.(thinker)
 	if !ok {

@@ -95,8 +95,8 @@ func (e *Env) placeOf(given string) (stores.Place, error) {
 	return stores.At(given)
 }
 
-// StateDir returns the directory of what the program keeps for itself, such as sessions and logs. It
-// need not exist.
+// StateDir returns the directory of what the program keeps for itself, such as sessions and logs.
+// It need not exist.
 func (e *Env) StateDir() (string, error) {
 	if dir := e.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the specification has other values ignored
 		return filepath.Join(dir, e.Name), nil
@@ -114,7 +114,8 @@ func (e *Env) StateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", e.Name), nil
 }
 
-// localDir returns the directory of what this machine keeps beside the sessions of a place, empty if there is none.
+// localDir returns the directory of what this machine keeps beside the sessions of a place, empty
+// if there is none.
 func (e *Env) localDir(p stores.Place) string {
 	if dir := p.Dir(); dir != "" {
 		return dir

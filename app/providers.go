@@ -8,7 +8,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// defaultModels are asked if there is a key for their provider, and no -model. Names without a date stay the longest.
+// defaultModels are asked if there is a key for their provider, and no -model. Names without a date
+// stay the longest.
 var defaultModels = map[string]string{
 	"openai":     "gpt-5-mini",
 	"anthropic":  "claude-sonnet-4-5",
@@ -19,7 +20,8 @@ var defaultModels = map[string]string{
 	"groq":       "openai/gpt-oss-120b",
 }
 
-// keyVariables iterates over the providers of this program that have a default model, openai first, and the variables of their keys.
+// keyVariables iterates over the providers of this program that have a default model, openai first,
+// and the variables of their keys.
 func keyVariables() iter.Seq2[string, string] {
 	return func(yield func(provider, variable string) bool) {
 		for provider, driver := range model.Providers() {

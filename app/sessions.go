@@ -78,7 +78,10 @@ func (e *Env) sessionsCommand() *cobra.Command {
 			c.Flags().DurationVar(&f.older, "older", 0, "sessions that were not changed for an `age`, such as 720h")
 		}
 		if strings.Contains(v.flags, "x") && linked.Evals != nil {
-			c.Flags().StringVar(&f.as, "as", "", "`test` writes a Go test that plays the session, case a case of a dataset")
+			c.Flags().StringVar(
+				&f.as, "as", "",
+				"`test` writes a Go test that plays the session, case a case of a dataset",
+			)
 			forms := cobra.FixedCompletions([]string{"test", "case"}, cobra.ShellCompDirectiveNoFileComp)
 			_ = c.RegisterFlagCompletionFunc("as", forms)
 			c.Flags().StringVar(&f.out, "out", ".", "the `directory` of the test")
@@ -117,7 +120,9 @@ func (e *Env) sessionsCommand() *cobra.Command {
 }
 
 // own does what was asked with the store that the program opens itself.
-func (f *sessionsFlags) own(ctx context.Context, do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error) error {
+func (f *sessionsFlags) own(
+	ctx context.Context, do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error,
+) error {
 	store, err := f.e.Store(ctx)
 	if err != nil || store == nil {
 		return errors.Join(err, errors.New("sessions: the program keeps none"))
@@ -153,8 +158,12 @@ func (f *sessionsFlags) check(verb string) error {
 	return nil
 }
 
-// run opens the store, and does what was asked. The directory of a store is made only if create is set.
-func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool, do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error) (err error) {
+// run opens the store, and does what was asked. The directory of a store is made only if create is
+// set.
+func (f *sessionsFlags) run(
+	ctx context.Context, place stores.Place, create bool,
+	do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error,
+) (err error) {
 	f.at = f.e.localDir(place)
 	if f.dir != "" {
 		if f.dir, err = filepath.Abs(f.dir); err != nil {
@@ -227,7 +236,11 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 				held += "  scores: " + show.Line(scores)
 			}
 		}
-		_, err := fmt.Fprintf(out, "%s  %s  %s  %s%s\n", show.Line(i.ID), i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title), held)
+		_, err := fmt.Fprintf(
+			out, "%s  %s  %s  %s%s\n", show.Line(i.ID),
+			i.Updated.Local().Format("2006-01-02 15:04"), show.Line(i.Dir), show.Line(i.Title),
+			held,
+		)
 		return err
 	})
 }
@@ -265,7 +278,10 @@ func salvageSession(ctx context.Context, store sessions.Store, out io.Writer, f 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s has the conversation up to the damage. The damaged session is kept.\n", show.Line(made.ID))
+	_, err = fmt.Fprintf(
+		out, "%s has the conversation up to the damage. The damaged session is kept.\n",
+		show.Line(made.ID),
+	)
 	return err
 }
 
@@ -345,7 +361,9 @@ func purgeSessions(ctx context.Context, store sessions.Store, out io.Writer, f *
 	done.Removed = slices.DeleteFunc(done.Removed, func(i sessions.Info) bool { return sessions.Internal(&i) }) // nobody knows of these
 	fmt.Fprintf(out, "Removed: %d\n", len(done.Removed))
 	if done.Held > 0 {
-		errs = append(errs, fmt.Errorf("%d left: %w: wait for the turns to end, or stop them", done.Held, sessions.ErrHeld))
+		errs = append(errs, fmt.Errorf(
+			"%d left: %w: wait for the turns to end, or stop them", done.Held, sessions.ErrHeld,
+		))
 	}
 	return errors.Join(errs...)
 }

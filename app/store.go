@@ -17,11 +17,13 @@ import (
 	"github.com/ponte-go/ponte/app/internal/stores"
 )
 
-// patience is how long a store may take to open. A server that does not answer must not keep an editor waiting.
+// patience is how long a store may take to open. A server that does not answer must not keep an
+// editor waiting.
 const patience = 10 * time.Second
 
-// lazyStore is the store of a place, which is opened when it is needed first. While it cannot be opened, new sessions are kept in memory
-// and everything else fails with the reason. Each request tries again.
+// lazyStore is the store of a place, which is opened when it is needed first. While it cannot be
+// opened, new sessions are kept in memory and everything else fails with the reason. Each request
+// tries again.
 type lazyStore struct {
 	name    string // of the program
 	connect func(context.Context) (sessions.Store, func() error, error)
@@ -114,7 +116,9 @@ func openWithin(ctx context.Context, place stores.Place) (sessions.Store, error)
 	store, err := place.Open(bounded)
 	switch {
 	case err != nil && ctx.Err() == nil && bounded.Err() != nil:
-		err = &sessions.Error{Op: "open", Err: fmt.Errorf("%w: no answer within %v", sessions.ErrUnavailable, patience)}
+		err = &sessions.Error{Op: "open", Err: fmt.Errorf(
+			"%w: no answer within %v", sessions.ErrUnavailable, patience,
+		)}
 	case errors.Is(err, sessions.ErrInvalid): // the address is, and not what an editor has asked for
 		err = &sessions.Error{Op: "open", Err: errors.New(strings.TrimPrefix(err.Error(), "session: open: "))}
 	}
@@ -155,7 +159,8 @@ func closeStore(store sessions.Store) error {
 	return nil
 }
 
-// beside returns the directory of what this machine keeps of a session, or "" if the session does not outlive the process.
+// beside returns the directory of what this machine keeps of a session, or "" if the session does
+// not outlive the process.
 func (s *lazyStore) beside(id string) string {
 	s.mu.Lock()
 	memory := s.memory
@@ -277,7 +282,9 @@ func (s *lazyStore) Put(ctx context.Context, id string, i sessions.Item) (sessio
 }
 
 // Change implements [sessions.Inbox].
-func (s *lazyStore) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (sessions.Item, error) {
+func (s *lazyStore) Change(
+	ctx context.Context, id, item string, version int64, data json.RawMessage,
+) (sessions.Item, error) {
 	store, err := s.of(ctx, id)
 	if err != nil {
 		return sessions.Item{}, err
@@ -286,7 +293,9 @@ func (s *lazyStore) Change(ctx context.Context, id, item string, version int64, 
 }
 
 // Items implements [sessions.Inbox].
-func (s *lazyStore) Items(ctx context.Context, id string, after int64, kinds ...sessions.ItemKind) iter.Seq2[sessions.Item, error] {
+func (s *lazyStore) Items(
+	ctx context.Context, id string, after int64, kinds ...sessions.ItemKind,
+) iter.Seq2[sessions.Item, error] {
 	store, err := s.of(ctx, id)
 	if err != nil {
 		return func(yield func(sessions.Item, error) bool) { yield(sessions.Item{}, err) }

@@ -7,18 +7,19 @@ import (
 	"errors"
 )
 
-// Blobs keeps data by the hash of the data, beside the sessions of a store or elsewhere. Implementations are safe for concurrent use.
+// Blobs keeps data by the hash of the data, beside the sessions of a store or elsewhere.
+// Implementations are safe for concurrent use.
 type Blobs interface {
-	// Put keeps data under a key, which is the hash of the data: what is there already is the same. When it returns, other processes can
-	// get the data.
+	// Put keeps data under a key, which is the hash of the data: what is there already is the same.
+	// When it returns, other processes can get the data.
 	Put(ctx context.Context, key string, data []byte) error
 	// Get returns the data of a key. If there is none, the error wraps [ErrNoBlob].
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
 // EncryptedBlobs returns blobs that encrypt what is put into b, and decrypt what is read. An HMAC
-// takes the place of each key, because a hash tells whether data is what somebody guesses. It panics
-// if b is nil, and fails if the keyring is not valid.
+// takes the place of each key, because a hash tells whether data is what somebody guesses. It
+// panics if b is nil, and fails if the keyring is not valid.
 func EncryptedBlobs(b Blobs, keys Keyring) (Blobs, error) {
 	if b == nil {
 		panic("session: EncryptedBlobs: the blobs are nil")

@@ -23,9 +23,9 @@ import (
 // under Keyring.Index takes the place of the name, which shows that two sessions have the same one.
 // There is nothing else to search by in ciphertext.
 //
-// Data that was changed, or moved to another place in the store, is an [ErrCorrupt]. So is data that is
-// not encrypted: take it over with [Export] and [Import]. Data of a key that is not in the keyring
-// is an [ErrKey]. Info.Size is the size of the ciphertext, about a third larger.
+// Data that was changed, or moved to another place in the store, is an [ErrCorrupt]. So is data
+// that is not encrypted: take it over with [Export] and [Import]. Data of a key that is not in the
+// keyring is an [ErrKey]. Info.Size is the size of the ciphertext, about a third larger.
 //
 // The store is a [Watcher] and a [Compacter] if s is.
 func Encrypted(s Store, keys Keyring) (Store, error) {

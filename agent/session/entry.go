@@ -16,8 +16,8 @@ import (
 type Kind string
 
 const (
-	// KindMessage is a message of the conversation. Data is an object whose "message" is a model.Message. See package transcript for what may stand
-	// beside it.
+	// KindMessage is a message of the conversation. Data is an object whose "message" is a
+	// model.Message. See package transcript for what may stand beside it.
 	KindMessage Kind = "message"
 	// KindStep is the result of a step of a run, in the form of the journal that recorded it. It is
 	// needed until the run has ended.
@@ -35,15 +35,17 @@ const (
 	KindEnd Kind = "end"
 )
 
-// EntryVersion is the version of the JSON form of entries that this package writes. New kinds and new fields do not change it. It
-// changes only if a program that knows an older version would misunderstand an entry.
+// EntryVersion is the version of the JSON form of entries that this package writes. New kinds and
+// new fields do not change it. It changes only if a program that knows an older version would
+// misunderstand an entry.
 const EntryVersion = 1
 
 // Entry is one entry of a session.
 type Entry struct {
 	// Seq is the entry's number in its session. Numbers begin with 1 and grow; there may be gaps.
 	Seq int64
-	// Time is when the entry came about, in UTC and exact to the nanosecond. It lies between the years 1970 and 2262.
+	// Time is when the entry came about, in UTC and exact to the nanosecond. It lies between the
+	// years 1970 and 2262.
 	Time time.Time
 	// Kind is the kind of the entry. It must not be empty.
 	Kind Kind
@@ -70,14 +72,18 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(entryJSON{EntryVersion, e.Seq, e.Time, e.Kind, e.Run, e.Key, e.Data})
 }
 
-// UnmarshalJSON reads the versioned form. An entry that a newer version of this package wrote is an error that wraps [ErrVersion].
+// UnmarshalJSON reads the versioned form. An entry that a newer version of this package wrote is an
+// error that wraps [ErrVersion].
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var form entryJSON
 	if err := json.Unmarshal(data, &form); err != nil {
 		return fmt.Errorf("session: entry: %w", err)
 	}
 	if form.Version > EntryVersion {
-		return fmt.Errorf("session: entry: %w: version %d, this program reads up to %d", ErrVersion, form.Version, EntryVersion)
+		return fmt.Errorf(
+			"session: entry: %w: version %d, this program reads up to %d", ErrVersion, form.Version,
+			EntryVersion,
+		)
 	}
 	*e = Entry{form.Seq, form.Time, form.Kind, form.Run, form.Key, form.Data}
 	return nil
@@ -101,14 +107,20 @@ func (b *Batch) Prepare(head int64, now time.Time) ([]Entry, error) {
 		case e.Seq == 0:
 			e.Seq = head + 1
 		case e.Seq <= head:
-			return nil, fmt.Errorf("%w: entry %d has the number %d, must be greater than %d", ErrInvalid, i, e.Seq, head)
+			return nil, fmt.Errorf(
+				"%w: entry %d has the number %d, must be greater than %d", ErrInvalid, i, e.Seq,
+				head,
+			)
 		}
 		head = e.Seq
 		if e.Time.IsZero() {
 			e.Time = now
 		}
 		if e.Time.Before(firstTime) || !e.Time.Before(lastTime) {
-			return nil, fmt.Errorf("%w: entry %d has the time %v, must be between the years 1970 and 2262", ErrInvalid, i, e.Time)
+			return nil, fmt.Errorf(
+				"%w: entry %d has the time %v, must be between the years 1970 and 2262", ErrInvalid,
+				i, e.Time,
+			)
 		}
 		e.Time = time.Unix(0, e.Time.UnixNano()).UTC()
 		for _, text := range [...]string{string(e.Kind), e.Run, e.Key} {
@@ -133,8 +145,8 @@ func (b *Batch) Soft() bool {
 	return len(b.Entries) > 0 && len(b.Consumed) == 0 && !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Kind != KindView })
 }
 
-// Supersedes reports whether e takes the place of an earlier entry of its session: see the package documentation. Implementations of
-// [Store] use it.
+// Supersedes reports whether e takes the place of an earlier entry of its session: see the package
+// documentation. Implementations of [Store] use it.
 func (e *Entry) Supersedes(old *Entry) bool {
 	switch e.Kind {
 	case KindMessage:
@@ -145,11 +157,14 @@ func (e *Entry) Supersedes(old *Entry) bool {
 	return false
 }
 
-// Check reports what is wrong with the description of a session, with an error that wraps [ErrInvalid]. Implementations of [Store] use
-// it.
+// Check reports what is wrong with the description of a session, with an error that wraps
+// [ErrInvalid]. Implementations of [Store] use it.
 func (n *New) Check() error {
 	if !n.Created.IsZero() && (n.Created.Before(firstTime) || !n.Created.Before(lastTime)) {
-		return fmt.Errorf("%w: the session was created %v, must be between the years 1970 and 2262", ErrInvalid, n.Created)
+		return fmt.Errorf(
+			"%w: the session was created %v, must be between the years 1970 and 2262", ErrInvalid,
+			n.Created,
+		)
 	}
 	if n.ID != "" {
 		if err := checkID(n.ID); err != nil {
@@ -170,7 +185,8 @@ func (n *New) Check() error {
 	return checkValues(n.Values)
 }
 
-// Check reports what is wrong with a change, with an error that wraps [ErrInvalid]. Implementations of [Store] use it.
+// Check reports what is wrong with a change, with an error that wraps [ErrInvalid]. Implementations
+// of [Store] use it.
 func (c *Change) Check() error {
 	if c.Title != nil && !utf8.ValidString(*c.Title) {
 		return fmt.Errorf("%w: the title must be UTF-8", ErrInvalid)
@@ -192,7 +208,10 @@ func checkValues(values map[string]json.RawMessage) error {
 
 func checkID(id string) error {
 	if len(id) > 256 || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return fmt.Errorf("%w: the id %.40q must have at most 256 bytes of UTF-8 and no control characters", ErrInvalid, id)
+		return fmt.Errorf(
+			"%w: the id %.40q must have at most 256 bytes of UTF-8 and no control characters",
+			ErrInvalid, id,
+		)
 	}
 	return nil
 }

@@ -68,10 +68,12 @@ type Error struct {
 	Seq int64
 	// Item is the id of the item of an inbox that the error is about, if it is about one.
 	Item string
-	// Good is the number of an entry before the damage at which [Store.Fork] makes a session of the turns that had ended by then: for [ErrCorrupt]
-	// with a Seq, from package transcript. It is 0 if the first turn is damaged.
+	// Good is the number of an entry before the damage at which [Store.Fork] makes a session of the
+	// turns that had ended by then: for [ErrCorrupt] with a Seq, from package transcript. It is 0
+	// if the first turn is damaged.
 	Good int64
-	// Err is the cause. It wraps one of the errors of this package, or is an error of a context or of the operating system.
+	// Err is the cause. It wraps one of the errors of this package, or is an error of a context or
+	// of the operating system.
 	Err error
 }
 

@@ -10,7 +10,8 @@ import (
 	"io"
 )
 
-// ExportVersion is the version of the form that [Export] writes. [Import] reads all versions up to this one.
+// ExportVersion is the version of the form that [Export] writes. [Import] reads all versions up to
+// this one.
 const ExportVersion = 1
 
 // exportLine is a line of an export: a session, or an entry or an item of the preceding session.
@@ -39,8 +40,8 @@ type sessionLine struct {
 // sessions. A fork is written with all of its entries. Sessions are written as they are when their
 // turn comes.
 //
-// Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export writes the others and returns an error for
-// it in the end.
+// Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export
+// writes the others and returns an error for it in the end.
 func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
 	if len(ids) == 0 {
 		return ExportQuery(ctx, s, w, Query{Order: OrderCreated})
@@ -55,7 +56,8 @@ func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
 	})
 }
 
-// ExportQuery is [Export] for all sessions that a query selects, whatever its Limit, such as those of an owner.
+// ExportQuery is [Export] for all sessions that a query selects, whatever its Limit, such as those
+// of an owner.
 func ExportQuery(ctx context.Context, s Store, w io.Writer, q Query) error {
 	return export(ctx, s, w, func(one func(id string) error) error {
 		for q.Limit = 100; ; {

@@ -14,8 +14,9 @@ import (
 
 // ImportOptions are the options of [Import].
 type ImportOptions struct {
-	// SkipDamaged leaves damaged lines out, and the entries that follow a damaged line of a session. Without it the first one ends the
-	// import, and the session that it belongs to is not kept.
+	// SkipDamaged leaves damaged lines out, and the entries that follow a damaged line of a
+	// session. Without it the first one ends the import, and the session that it belongs to is not
+	// kept.
 	SkipDamaged bool
 	// MaxLine bounds a line in bytes; longer lines count as damaged. Zero means 256 MiB.
 	MaxLine int
@@ -145,7 +146,9 @@ func (i *importer) next() ([]byte, error) {
 			continue
 		case err == io.EOF && length > 0, err == nil:
 			if length > i.options.MaxLine {
-				return nil, &LineError{i.line + 1, fmt.Errorf("%w: %d bytes, more than %d", ErrCorrupt, length, i.options.MaxLine)}
+				return nil, &LineError{i.line + 1, fmt.Errorf(
+					"%w: %d bytes, more than %d", ErrCorrupt, length, i.options.MaxLine,
+				)}
 			}
 			return line, nil
 		default:
@@ -198,7 +201,10 @@ func (i *importer) take(data []byte) error {
 
 // begin makes a session.
 func (i *importer) begin(info *Info) error {
-	made := New{ID: info.ID, Title: info.Title, Dir: info.Dir, Tenant: info.Tenant, Owner: info.Owner, Values: info.Values, Created: info.Created}
+	made := New{
+		ID: info.ID, Title: info.Title, Dir: info.Dir, Tenant: info.Tenant, Owner: info.Owner,
+		Values: info.Values, Created: info.Created,
+	}
 	if err := made.Check(); err != nil || info.ID == "" || info.Head < 0 {
 		return i.bad(ErrCorrupt, "the session is not valid: %v", err)
 	}

@@ -151,7 +151,10 @@ func (i *Item) Prepare(now time.Time) (Item, error) {
 		made.Time = now
 	}
 	if made.Time.Before(firstTime) || !made.Time.Before(lastTime) {
-		return Item{}, fmt.Errorf("%w: the item has the time %v, must be between the years 1970 and 2262", ErrInvalid, made.Time)
+		return Item{}, fmt.Errorf(
+			"%w: the item has the time %v, must be between the years 1970 and 2262", ErrInvalid,
+			made.Time,
+		)
 	}
 	made.Time = time.Unix(0, made.Time.UnixNano()).UTC()
 	if made.Kind == "" {

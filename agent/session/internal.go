@@ -11,9 +11,10 @@ import (
 // InternalDir is the prefix of the directories of internal sessions.
 const InternalDir = "ponte:"
 
-// Internal reports whether a session is one that a program keeps for itself, such as a ledger of what was spent, and not a conversation. Its
-// directory begins with [InternalDir]. A store treats it like any other session. Hosts do not list internal sessions, see
-// [Query].Conversations. [Prune] does not count them, and removes only those that are stale, see [StaleAfter].
+// Internal reports whether a session is one that a program keeps for itself, such as a ledger of
+// what was spent, and not a conversation. Its directory begins with [InternalDir]. A store treats
+// it like any other session. Hosts do not list internal sessions, see [Query].Conversations.
+// [Prune] does not count them, and removes only those that are stale, see [StaleAfter].
 func Internal(i *Info) bool { return strings.HasPrefix(i.Dir, InternalDir) }
 
 // staleValue is the name of the value that StaleAfter sets.

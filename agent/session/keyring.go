@@ -20,7 +20,8 @@ import (
 
 // Key is a key of a [Keyring].
 type Key struct {
-	// ID names the key in what it has encrypted: 1 to 64 letters, digits, dots and hyphens. It is never used for another key.
+	// ID names the key in what it has encrypted: 1 to 64 letters, digits, dots and hyphens. It is
+	// never used for another key.
 	ID string
 	// Secret is 32 random bytes.
 	Secret []byte

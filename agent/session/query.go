@@ -43,7 +43,9 @@ func (q *Query) Start() (*Position, error) {
 		err = json.Unmarshal(data, &p)
 	}
 	if err != nil || p.ID == "" {
-		return nil, fmt.Errorf("%w: the cursor was not made by a list of sessions: use the Next of a page", ErrInvalid)
+		return nil, fmt.Errorf(
+			"%w: the cursor was not made by a list of sessions: use the Next of a page", ErrInvalid,
+		)
 	}
 	if p.Query != q.hash() {
 		return nil, fmt.Errorf("%w: the cursor belongs to another list: keep the Owner, Tenant, Dir, Parent, Conversations and Order of the first page", ErrInvalid)
@@ -94,7 +96,8 @@ func (q *Query) hash() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// Selects reports whether a list of the query has a session, apart from pages. Implementations of [Store] can use it.
+// Selects reports whether a list of the query has a session, apart from pages. Implementations of
+// [Store] can use it.
 func (q *Query) Selects(i *Info) bool {
 	switch {
 	case q.Owner != nil && (i.Owner != *q.Owner || i.Tenant != q.Tenant):

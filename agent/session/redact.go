@@ -76,7 +76,9 @@ func (p processed) title(ctx context.Context, title string) (string, error) {
 	return title, err
 }
 
-func (p processed) values(ctx context.Context, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func (p processed) values(
+	ctx context.Context, values map[string]json.RawMessage,
+) (map[string]json.RawMessage, error) {
 	values = maps.Clone(values)
 	for name, v := range values {
 		if v == nil {

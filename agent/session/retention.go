@@ -15,9 +15,11 @@ type Retention struct {
 	MaxAge time.Duration
 	// MaxSessions bounds how many sessions are kept. Those that were changed last are kept.
 	MaxSessions int
-	// MaxBytes bounds the size of the sessions that are kept, see Info.Size. Those that were changed last are kept.
+	// MaxBytes bounds the size of the sessions that are kept, see Info.Size. Those that were
+	// changed last are kept.
 	MaxBytes int64
-	// Dir limits it to the sessions of one directory, Owner and Tenant to those of an owner or a tenant: see [Query].
+	// Dir limits it to the sessions of one directory, Owner and Tenant to those of an owner or a
+	// tenant: see [Query].
 	Dir    string
 	Owner  *string
 	Tenant string
@@ -38,8 +40,9 @@ type Pruned struct {
 	Bytes int64
 }
 
-// Prune removes the sessions that are older, more or larger than r allows. It never removes a session that is held, or that has
-// changed since Prune has begun. Internal sessions do not count, and none is removed for a bound; those that are stale are removed.
+// Prune removes the sessions that are older, more or larger than r allows. It never removes a
+// session that is held, or that has changed since Prune has begun. Internal sessions do not count,
+// and none is removed for a bound; those that are stale are removed.
 func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	var done Pruned
 	if err := checkStore("prune", s); err != nil {
@@ -82,7 +85,8 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	}
 }
 
-// remove removes a session, unless it is held or has changed. It reports whether the session is gone: others may have removed it.
+// remove removes a session, unless it is held or has changed. It reports whether the session is
+// gone: others may have removed it.
 func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bool, error) {
 	present, err := s.Get(ctx, info.ID)
 	if err == nil && (present.Head != info.Head || !present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
@@ -106,7 +110,8 @@ func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bo
 	return true, nil
 }
 
-// Compacter is implemented by stores in which something of removed sessions is left until they are compacted.
+// Compacter is implemented by stores in which something of removed sessions is left until they are
+// compacted.
 type Compacter interface {
 	// Compact gives room back, and leaves nothing behind of what was removed.
 	Compact(ctx context.Context) error

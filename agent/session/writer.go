@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// Writer appends to one session. It holds the session's lease and knows its head. Entries that several goroutines append at the same time
-// are passed to the store in one go. A Writer is safe for concurrent use.
+// Writer appends to one session. It holds the session's lease and knows its head. Entries that
+// several goroutines append at the same time are passed to the store in one go. A Writer is safe
+// for concurrent use.
 type Writer struct {
 	store Store
 	lease Lease
@@ -175,14 +176,16 @@ func (w *Writer) Head() int64 {
 	return w.head
 }
 
-// Lost reports whether an append has failed because the session was taken over or deleted. No later append can succeed.
+// Lost reports whether an append has failed because the session was taken over or deleted. No later
+// append can succeed.
 func (w *Writer) Lost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// Close waits for the appends that are under way and gives the session back. A second call does nothing.
+// Close waits for the appends that are under way and gives the session back. A second call does
+// nothing.
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
 	b, closed := w.open, w.closed

@@ -113,7 +113,10 @@ func Converse[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], 
 
 // Turn runs the agent for a prompt, and shows text and calls as they come. It returns the
 // conversation after it, also if the run has failed.
-func Turn[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D, prompt string, messages []*model.Message) ([]*model.Message, error) {
+func Turn[D, O any](
+	ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D, prompt string,
+	messages []*model.Message,
+) ([]*model.Message, error) {
 	s := a.Stream(ctx, deps, prompt, agent.WithHistory(messages), agent.WithAsker(t))
 	for e := range s.Events() {
 		switch {

@@ -14,8 +14,8 @@ import (
 // begun waits for the end of a turn that the agent has begun by itself.
 type begun func(context.Context) (*acpclient.Turn, error)
 
-// attend has the conversation told of the turns that the agent begins by itself in the session that is
-// open now, until stop is called: of prompts that waited there, and of those that were queued.
+// attend has the conversation told of the turns that the agent begins by itself in the session that
+// is open now, until stop is called: of prompts that waited there, and of those that were queued.
 func (t *talk) attend(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	session, over := t.session, make(chan struct{})

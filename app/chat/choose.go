@@ -77,7 +77,9 @@ func (c *console) showAllowed(r *acpclient.PermissionRequest) {
 		lines := screen.Preview(r, func(path string) string { return path }, width)
 		const folded = 24
 		if !expanded && len(lines) > folded {
-			lines = append(lines[:folded:folded], text.Of(fmt.Sprintf("… %d more lines (Ctrl-O)", len(lines)-folded), render.Dim))
+			lines = append(lines[:folded:folded], text.Of(
+				fmt.Sprintf("… %d more lines (Ctrl-O)", len(lines)-folded), render.Dim,
+			))
 		}
 		return lines
 	})

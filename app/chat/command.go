@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 )
 
-// ParseCommand reads a command line: words, with quotes as a shell has them. Variables at its beginning, as in "DEBUG=1 my-agent", are
-// added to the agent's environment. Nothing is expanded.
+// ParseCommand reads a command line: words, with quotes as a shell has them. Variables at its
+// beginning, as in "DEBUG=1 my-agent", are added to the agent's environment. Nothing is expanded.
 func ParseCommand(line string) (acpclient.Command, error) {
 	words, err := split(line)
 	if err != nil {

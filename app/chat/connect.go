@@ -20,7 +20,9 @@ import (
 )
 
 // connect starts the agent and opens a session. If the agent wants a login, the person chooses how.
-func connect(ctx context.Context, config *Config, base acpclient.Config, note func(string)) (*acpclient.Client, *acpclient.Session, error) {
+func connect(
+	ctx context.Context, config *Config, base acpclient.Config, note func(string),
+) (*acpclient.Client, *acpclient.Session, error) {
 	in, _ := config.In.(*os.File)
 	base.Name, base.Version = config.Program, config.Version
 	if config.Said != nil {
@@ -118,7 +120,9 @@ func logIn(ctx context.Context, config *Config, client *acpclient.Client, in *os
 	case m.Terminal != nil && config.LogIn != nil:
 		return false, config.LogIn(ctx)
 	case m.Terminal != nil && in != nil:
-		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{In: in, Out: out.File(config.Out), Err: out.File(config.Err)})
+		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{
+			In: in, Out: out.File(config.Out), Err: out.File(config.Err),
+		})
 	}
 	return false, errors.New("this client does not know how to log in that way")
 }
@@ -188,7 +192,10 @@ func waiting(out io.Writer, what string) (stop func()) {
 			select {
 			case <-tick.C:
 				if i >= 2 { // what is over at once is not worth a line
-					fmt.Fprintf(out, "\r\x1b[?7l\x1b[K%c %ds %s\x1b[?7h", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[i%10], int(time.Since(begin).Seconds()), what)
+					fmt.Fprintf(
+						out, "\r\x1b[?7l\x1b[K%c %ds %s\x1b[?7h", []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[i%10],
+						int(time.Since(begin).Seconds()), what,
+					)
 				}
 			case <-end:
 				fmt.Fprint(out, "\r\x1b[K")

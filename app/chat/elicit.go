@@ -44,13 +44,19 @@ func asked(e *acpclient.Elicitation) *acpclient.PermissionRequest {
 	return &acpclient.PermissionRequest{
 		Session: e.Session, Approval: toolset.Approval{Preview: []toolset.Preview{{Text: about}}},
 		Options: []acp.PermissionOption{
-			{OptionID: fillIn, Name: yes, Kind: acp.PermissionOptionKindAllowOnce}, {OptionID: decline, Name: "Decline", Kind: acp.PermissionOptionKindRejectOnce},
+			{OptionID: fillIn, Name: yes, Kind: acp.PermissionOptionKindAllowOnce}, {
+				OptionID: decline, Name: "Decline", Kind: acp.PermissionOptionKindRejectOnce,
+			},
 		},
 	}
 }
 
-// fill answers a form or an address. choose asks the first question, and line asks for a line; it reports false if there will be none.
-func fill(e *acpclient.Elicitation, choose func(*acpclient.PermissionRequest) acp.PermissionOptionID, line func(about []string) (string, bool)) acpclient.Answer {
+// fill answers a form or an address. choose asks the first question, and line asks for a line; it
+// reports false if there will be none.
+func fill(
+	e *acpclient.Elicitation, choose func(*acpclient.PermissionRequest) acp.PermissionOptionID,
+	line func(about []string) (string, bool),
+) acpclient.Answer {
 	switch choose(asked(e)) {
 	case fillIn:
 	case decline:

@@ -10,10 +10,13 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
-// careful is a workspace in which read-only files are not replaced, though that could be done: the user may have meant it.
+// careful is a workspace in which read-only files are not replaced, though that could be done: the
+// user may have meant it.
 type careful struct{ *local.Workspace }
 
-func (c careful) Write(ctx context.Context, path string, data []byte, version workspace.Version) (workspace.Version, error) {
+func (c careful) Write(
+	ctx context.Context, path string, data []byte, version workspace.Version,
+) (workspace.Version, error) {
 	if info, err := c.Stat(ctx, path); err == nil && info.Mode.IsRegular() && info.Mode&0o200 == 0 {
 		return "", &workspace.PathError{Op: "write", Path: path, Err: fs.ErrPermission}
 	}

@@ -13,7 +13,8 @@ import (
 // maxLine bounds a line of the input in bytes. Agents take longer messages than that.
 const maxLine = 32 << 20
 
-// line is a line that the user entered, or an error in its place: it is too long, or the input cannot be read, which then ends.
+// line is a line that the user entered, or an error in its place: it is too long, or the input
+// cannot be read, which then ends.
 type line struct {
 	text string
 	err  error
@@ -28,8 +29,8 @@ type lines struct {
 
 func newLines(from io.Reader) *lines { return &lines{from: from, next: make(chan line)} }
 
-// read returns the channel of lines, which is closed at the end of the input. The goroutine that reads ends there; until
-// then nothing can stop it from waiting for a person.
+// read returns the channel of lines, which is closed at the end of the input. The goroutine that
+// reads ends there; until then nothing can stop it from waiting for a person.
 func (l *lines) read() <-chan line {
 	l.once.Do(func() {
 		go func() {
@@ -56,7 +57,8 @@ func (l *lines) read() <-chan line {
 	return l.next
 }
 
-// readWhole reads a line without its end. Of one that is too long it counts the bytes. The size includes the line break.
+// readWhole reads a line without its end. Of one that is too long it counts the bytes. The size
+// includes the line break.
 func readWhole(in *bufio.Reader) (text string, size int, err error) {
 	var all []byte
 	for {

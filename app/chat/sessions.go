@@ -22,8 +22,11 @@ import (
 // mostSessions bounds the list of sessions.
 const mostSessions = 20
 
-// sessionsOf returns the agent's sessions of the directory, as it lists them, without the one that is open.
-func sessionsOf(ctx context.Context, client *acpclient.Client, dir string, now acp.SessionID) (all []screen.Session, err error) {
+// sessionsOf returns the agent's sessions of the directory, as it lists them, without the one that
+// is open.
+func sessionsOf(
+	ctx context.Context, client *acpclient.Client, dir string, now acp.SessionID,
+) (all []screen.Session, err error) {
 	for info, err := range client.Sessions(ctx, dir) {
 		if err != nil {
 			return nil, err
@@ -49,7 +52,10 @@ func sessionsOf(ctx context.Context, client *acpclient.Client, dir string, now a
 }
 
 // openSession opens a new session, or the one of an id, and closes the session that it replaces.
-func openSession(ctx context.Context, client *acpclient.Client, now *acpclient.Session, dir string, id acp.SessionID) (*acpclient.Session, error) {
+func openSession(
+	ctx context.Context, client *acpclient.Client, now *acpclient.Session, dir string,
+	id acp.SessionID,
+) (*acpclient.Session, error) {
 	next, err := (*acpclient.Session)(nil), error(nil)
 	if id == "" {
 		next, err = client.NewSession(ctx, acpclient.SessionConfig{Cwd: dir})

@@ -34,8 +34,8 @@ type Options struct {
 	Bridge func() acpbridge.Options
 }
 
-// New returns the surface "chat". It also answers questions that are arguments of the program, as in
-// desk "Where is order 17?".
+// New returns the surface "chat". It also answers questions that are arguments of the program, as
+// in desk "Where is order 17?".
 func New(o Options) app.Surface { return &surface{o: o} }
 
 // surface is the command "chat".
@@ -240,8 +240,8 @@ func (s *surface) own(ctx context.Context, c *Config, watched bool) error {
 	return nil
 }
 
-// otherAgent returns the command of an agent that was named, or whose command line was given. A single word is a name first, because
-// the registry knows the arguments, and then a program.
+// otherAgent returns the command of an agent that was named, or whose command line was given. A
+// single word is a name first, because the registry knows the arguments, and then a program.
 func otherAgent(line string) (acpclient.Command, error) {
 	c, err := ParseCommand(line)
 	if err != nil || len(c.Args) > 0 || len(c.Env) > 0 || strings.ContainsAny(c.Path, `/\`) {

@@ -148,8 +148,8 @@ func (t *talk) turn(ctx context.Context, request string) error {
 	return t.during(ctx, func(ctx context.Context) (*acpclient.Turn, error) { return t.session.Say(ctx, request) })
 }
 
-// during shows a turn until it has ended, for which wait waits. The first interrupt cancels the turn,
-// the second one ends the conversation.
+// during shows a turn until it has ended, for which wait waits. The first interrupt cancels the
+// turn, the second one ends the conversation.
 func (t *talk) during(ctx context.Context, wait begun) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

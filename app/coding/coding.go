@@ -39,7 +39,8 @@ type Deps struct {
 	layers []approval.Layer // that decide before the user is asked
 }
 
-// Kit holds what the sessions of a coding agent share. Make one with [New] in the program's New, before the host is made. It is safe for concurrent use.
+// Kit holds what the sessions of a coding agent share. Make one with [New] in the program's New,
+// before the host is made. It is safe for concurrent use.
 type Kit struct {
 	e       *app.Env
 	servers *acpmcp.Servers
@@ -87,7 +88,9 @@ func code(e *app.Env) *lsptoolset.Servers {
 		}
 	}
 	all, err := lsptoolset.New(lsptoolset.Config{
-		Servers: known, Run: editor.Local(e), Logger: e.Logger, Client: lsptoolset.ClientInfo{Name: e.Name, Version: e.Version},
+		Servers: known, Run: editor.Local(e), Logger: e.Logger, Client: lsptoolset.ClientInfo{
+			Name: e.Name, Version: e.Version,
+		},
 	})
 	if err != nil {
 		e.Wrong(e.Config.WrongAll("languageServers", "lsptoolset: ", err))
@@ -168,8 +171,8 @@ func (k *Kit) deps(d deps.ACPDeps, reads func(string) (toolset.Verdict, string))
 	return Deps{ACPDeps: d, Changes: changes, Files: files, turns: checkpoint.NewTurns(changes), layers: layers}, nil
 }
 
-// Configure fills in what a coding agent needs of its host: modes, commands, the prompts of user and
-// project, prices, rules about permissions, and taking files back.
+// Configure fills in what a coding agent needs of its host: modes, commands, the prompts of user
+// and project, prices, rules about permissions, and taking files back.
 func Configure[O any](k *Kit, c *host.Config[Deps, O]) {
 	commands := host.BuiltIns(modelwrap.ListPrices())
 	commands = append(commands, online.Commands(k.e.Store, nil)...)
@@ -202,7 +205,8 @@ func (d Deps) Notes() workspace.Workspace {
 }
 
 // Results returns where an agent spills long results, which it writes for itself: a client would
-// take those for changes by the model, and ask about them. It is nil if the session cannot write files.
+// take those for changes by the model, and ask about them. It is nil if the session cannot write
+// files.
 func (d Deps) Results() workspace.Workspace {
 	if bridge, ok := d.Notes().(*acpbridge.Workspace); ok && bridge.Local() != nil {
 		return bridge.Local()

@@ -66,7 +66,8 @@ type rules struct {
 	projects map[weak.Pointer[deps.Session]][]*config.Project // by session, as they were when the session was opened
 }
 
-// of returns the layers of a session. Files of projects are read when a session is opened and hold until it is closed, also while it sleeps.
+// of returns the layers of a session. Files of projects are read when a session is opened and hold
+// until it is closed, also while it sleeps.
 func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 	if s == nil {
 		return nil, nil
@@ -263,7 +264,10 @@ func guarded(program string, roots []string) approval.Layer {
 	return approval.Layer{Name: program, Decide: func(_ context.Context, r *toolset.ApprovalRequest) (approval.Ruling, error) {
 		for i := range r.Approval.Preview {
 			if d := r.Approval.Preview[i].Diff; d != nil && (is(filepath.Clean(d.Path)) || is(approval.ResolveLinks(d.Path))) {
-				return approval.Ruling{Verdict: approval.VerdictAsk, Rule: "changes of " + program + "'s configuration are asked about"}, nil
+				return approval.Ruling{
+					Verdict: approval.VerdictAsk,
+					Rule:    "changes of " + program + "'s configuration are asked about",
+				}, nil
 			}
 		}
 		return approval.Ruling{}, nil
@@ -290,7 +294,10 @@ func userPrompts(program string, u *config.User, builtIn []host.Command, tell fu
 			taken = taken || b.Name == c.Name
 		}
 		if taken {
-			tell(fmt.Errorf("prompts of %s: /%s is a command of %s: give %s.md another name", dir, c.Name, program, c.Name))
+			tell(fmt.Errorf(
+				"prompts of %s: /%s is a command of %s: give %s.md another name", dir, c.Name,
+				program, c.Name,
+			))
 			continue
 		}
 		all = append(all, c)

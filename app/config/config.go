@@ -51,7 +51,8 @@ type User struct {
 
 type place struct{ line, column int }
 
-// Project is the configuration of a project. Its rules deny or ask; its mode is empty, ask or read-only.
+// Project is the configuration of a project. Its rules deny or ask; its mode is empty, ask or
+// read-only.
 type Project struct {
 	// File is the file that it was read from.
 	File        string
@@ -102,8 +103,8 @@ func Keys() []Key {
 	}
 }
 
-// ParseUser reads the text of a user's file. Paths in it are relative to the file's directory. Its error joins a [*Problem] for each
-// mistake.
+// ParseUser reads the text of a user's file. Paths in it are relative to the file's directory. Its
+// error joins a [*Problem] for each mistake.
 func ParseUser(file string, data []byte) (*User, error) {
 	data = plain(data)
 	d := &decoder{file: file, data: data}
@@ -155,8 +156,9 @@ func (d *decoder) narrows(v *strictjson.Value, c *approval.Config) {
 	}
 }
 
-// MCPServers returns a document with the servers of the configuration, in the form that other programs use and mcptoolset.ParseConfig
-// reads: {"mcpServers": {…}}. It is nil if there are none. It may have secrets.
+// MCPServers returns a document with the servers of the configuration, in the form that other
+// programs use and mcptoolset.ParseConfig reads: {"mcpServers": {…}}. It is nil if there are none.
+// It may have secrets.
 func (u *User) MCPServers() []byte {
 	if u.servers == nil {
 		return nil
@@ -164,8 +166,8 @@ func (u *User) MCPServers() []byte {
 	return u.servers()
 }
 
-// LanguageServers returns the servers for code intelligence in the form that lsptoolset.ParseConfig reads. It is nil if the configuration
-// says nothing about them.
+// LanguageServers returns the servers for code intelligence in the form that lsptoolset.ParseConfig
+// reads. It is nil if the configuration says nothing about them.
 func (u *User) LanguageServers() []byte {
 	if u.code == nil {
 		return nil
@@ -173,7 +175,8 @@ func (u *User) LanguageServers() []byte {
 	return u.code()
 }
 
-// WrongAll returns an error like Wrong for each of the errors that err joins, without the prefix of a package.
+// WrongAll returns an error like Wrong for each of the errors that err joins, without the prefix of
+// a package.
 func (u *User) WrongAll(key, prefix string, err error) error {
 	errs := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

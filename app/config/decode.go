@@ -72,13 +72,19 @@ func (d *decoder) top(may func(Key) bool) *strictjson.Value {
 		switch {
 		case slices.Contains(known, m.Name), m.Name == schemaKey:
 		case slices.Contains(all, m.Name):
-			d.bad(m.Start, m.Name, "a project cannot set this; a project's file may have %s only", strings.Join(known, ", "))
+			d.bad(
+				m.Start, m.Name, "a project cannot set this; a project's file may have %s only",
+				strings.Join(known, ", "),
+			)
 		default:
 			hint := ""
 			if near := nearest.Of(m.Name, slices.Values(known)); near != "" {
 				hint = fmt.Sprintf("did you mean %s? ", near)
 			}
-			d.bad(m.Start, fmt.Sprintf("%.64q", m.Name), "unknown key; %sthe keys are %s", hint, strings.Join(known, ", "))
+			d.bad(
+				m.Start, fmt.Sprintf("%.64q", m.Name), "unknown key; %sthe keys are %s", hint,
+				strings.Join(known, ", "),
+			)
 		}
 	}
 	return top
@@ -86,7 +92,10 @@ func (d *decoder) top(may func(Key) bool) *strictjson.Value {
 
 // fits reports whether a value has the form that its key requires.
 func (d *decoder) fits(k Key, v *strictjson.Value) bool {
-	kinds := map[string]strictjson.Kind{"a string": strictjson.String, "an object": strictjson.Object, "true or false": strictjson.Bool}
+	kinds := map[string]strictjson.Kind{
+		"a string": strictjson.String, "an object": strictjson.Object,
+		"true or false": strictjson.Bool,
+	}
 	kind, ok := kinds[k.Want]
 	if !ok {
 		kind = strictjson.Array
@@ -122,7 +131,11 @@ func wanted(k Key) string {
 func (d *decoder) model(key string, v *strictjson.Value) string {
 	provider, name, ok := strings.Cut(v.Text, ":")
 	if v.Text != "offline" && (!ok || provider == "" || name == "") {
-		d.bad(v.Start, key, `%.64q is not a model; want PROVIDER:NAME, such as "openai:gpt-5-mini", or "offline"`, v.Text)
+		d.bad(
+			v.Start, key,
+			`%.64q is not a model; want PROVIDER:NAME, such as "openai:gpt-5-mini", or "offline"`,
+			v.Text,
+		)
 	}
 	return v.Text
 }

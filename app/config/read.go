@@ -14,7 +14,8 @@ import (
 // MaxSize is how many bytes a configuration file may have.
 const MaxSize = 1 << 20
 
-// ProjectFile returns the name of the project's file for a program, relative to the directory of a session.
+// ProjectFile returns the name of the project's file for a program, relative to the directory of a
+// session.
 func ProjectFile(program string) string { return ".agents/" + program + ".json" }
 
 // ProjectPrompts is the directory of the project's prompts, relative to the directory of a session.
@@ -36,8 +37,9 @@ func ReadUser(file string) (*User, error) {
 	return ParseUser(file, data)
 }
 
-// ReadProject reads the file of the project in a directory, for a program. It is nil if there is none. Links that lead out of the directory are not
-// followed, so a project cannot show what else is on this machine.
+// ReadProject reads the file of the project in a directory, for a program. It is nil if there is
+// none. Links that lead out of the directory are not followed, so a project cannot show what else
+// is on this machine.
 func ReadProject(program, dir string) (*Project, error) {
 	name := ProjectFile(program)
 	file := filepath.Join(dir, filepath.FromSlash(name))

@@ -29,10 +29,14 @@ var _ acpbridge.Auth = auth{}
 func (a auth) Methods() []acp.AuthMethod {
 	return []acp.AuthMethod{
 		{Terminal: &acp.AuthMethodTerminal{
-			ID: enterTheKey, Name: "Enter an API key", Description: new("Asks for the key of " + a.Provider() + " and keeps it in the system's keyring."), Args: []string{"login"},
+			ID: enterTheKey, Name: "Enter an API key", Description: new(
+				"Asks for the key of " + a.Provider() + " and keeps it in the system's keyring.",
+			), Args: []string{"login"},
 		}},
 		{Agent: &acp.AuthMethodAgent{
-			ID: storedKey, Name: "Use the stored API key", Description: new(fmt.Sprintf("Run \"%s login %s\" in a terminal first.", a.program, a.Provider())),
+			ID: storedKey, Name: "Use the stored API key", Description: new(fmt.Sprintf(
+				"Run \"%s login %s\" in a terminal first.", a.program, a.Provider(),
+			)),
 		}},
 	}
 }

@@ -3,8 +3,9 @@
 // Package editor has programs of package app speak the Agent Client Protocol on standard input and
 // output, for editors: their command "acp".
 //
-// Agents whose tools work on the editor's files have dependencies that implement [deps.Carrier], and
-// [Deps] makes them. Package coding of app makes more than that. Agents without files need nothing.
+// Agents whose tools work on the editor's files have dependencies that implement [deps.Carrier],
+// and [Deps] makes them. Package coding of app makes more than that. Agents without files need
+// nothing.
 package editor
 
 import (
@@ -28,8 +29,8 @@ import (
 
 // Options configures the surface. The zero value is useful.
 type Options struct {
-	// Bridge returns how sessions are served. It is called when the host has been made. In, Out, Auth
-	// and Info are filled in if they are empty. Nil means the zero value.
+	// Bridge returns how sessions are served. It is called when the host has been made. In, Out,
+	// Auth and Info are filled in if they are empty. Nil means the zero value.
 	Bridge func() acpbridge.Options
 }
 
@@ -37,8 +38,11 @@ type Options struct {
 func New(o Options) app.Surface { return surface{o} }
 
 // Deps makes a function for [app.Config].Deps of one that needs the editor's side: its files and
-// terminals. In sessions without an editor, it gets the files and commands of this machine that l allows.
-func Deps[D deps.Carrier](l acpbridge.LocalFallback, f func(ctx context.Context, acp deps.ACPDeps) (D, error)) func(context.Context, *host.Session, host.Place) (D, error) {
+// terminals. In sessions without an editor, it gets the files and commands of this machine that l
+// allows.
+func Deps[D deps.Carrier](
+	l acpbridge.LocalFallback, f func(ctx context.Context, acp deps.ACPDeps) (D, error),
+) func(context.Context, *host.Session, host.Place) (D, error) {
 	return func(ctx context.Context, s *host.Session, _ host.Place) (d D, err error) {
 		acp, err := acpbridge.DepsOf(s, l)
 		if err != nil {

@@ -50,8 +50,8 @@ func none(err error) error {
 	return err
 }
 
-// hasKeyring reports whether there is a keyring to ask. On a Unix with D-Bus it would be started otherwise, on machines without a desktop
-// too.
+// hasKeyring reports whether there is a keyring to ask. On a Unix with D-Bus it would be started
+// otherwise, on machines without a desktop too.
 func hasKeyring(getenv func(string) string) bool {
 	switch runtime.GOOS {
 	case "darwin", "windows":

@@ -134,7 +134,9 @@ func Server(ctx context.Context, e *app.Env, h *host.Host, o Options, dir string
 	ask := toolset.Func("ask", about, func(ctx context.Context, _ *toolset.RunContext[none], q question) (answer, error) {
 		return put(ctx, h, q, dir, allow)
 	}, toolset.OfKind(toolset.KindOther, "Ask "+e.Title))
-	return mcptoolset.Export(ctx, toolset.Of(ask), mcptoolset.ExportConfig[none]{Name: e.Name, Version: e.Version, Logger: e.Logger})
+	return mcptoolset.Export(ctx, toolset.Of(ask), mcptoolset.ExportConfig[none]{
+		Name: e.Name, Version: e.Version, Logger: e.Logger,
+	})
 }
 
 // put asks the agent.
@@ -149,7 +151,10 @@ func put(ctx context.Context, h *host.Host, q question, dir string, allow bool) 
 		return a, explain(err)
 	}
 	defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
-	p := host.Prompt{Parts: []model.Part{model.User(q.Prompt)}, Plain: true, Asker: toolset.AskerFuncs{OnApprove: refuse}}
+	p := host.Prompt{
+		Parts: []model.Part{model.User(q.Prompt)}, Plain: true,
+		Asker: toolset.AskerFuncs{OnApprove: refuse},
+	}
 	if allow {
 		p.Asker = toolset.AskerFuncs{OnApprove: permit}
 	}

@@ -52,7 +52,8 @@ func (s *script) replace(st step) bool {
 	return true
 }
 
-// first returns an edit of the first occurrence of text: with as much of what follows it as makes it unique, which may be all.
+// first returns an edit of the first occurrence of text: with as much of what follows it as makes
+// it unique, which may be all.
 func first(content, text, with string) (edit, bool) {
 	at := strings.Index(content, text)
 	if at < 0 {
@@ -117,7 +118,8 @@ func (s *script) append(st step) bool {
 	return ok
 }
 
-// last returns an edit that appends a text: of as many lines at the end as are unique, which may be all.
+// last returns an edit that appends a text: of as many lines at the end as are unique, which may be
+// all.
 func last(content, text string) edit {
 	begin := len(content)
 	for {
@@ -128,8 +130,8 @@ func last(content, text string) edit {
 	}
 }
 
-// maxChanged is the size in bytes of the largest file that is read to be changed. It must be well below what read_file shows at a
-// time.
+// maxChanged is the size in bytes of the largest file that is read to be changed. It must be well
+// below what read_file shows at a time.
 const maxChanged = 128 << 10
 
 // whole reads a file that is to be changed.

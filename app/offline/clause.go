@@ -14,8 +14,8 @@ type clause struct {
 	tokens []token
 }
 
-// raw returns the source of the tokens from index i to before j. At the end of the clause the punctuation of the
-// sentence is taken off.
+// raw returns the source of the tokens from index i to before j. At the end of the clause the
+// punctuation of the sentence is taken off.
 func (c clause) raw(i, j int) string {
 	if i >= j {
 		return ""
@@ -27,8 +27,8 @@ func (c clause) raw(i, j int) string {
 	return s
 }
 
-// trimSentence takes a final full stop, question or exclamation mark off s, but none that a command or path needs
-// (".", "..", "./...").
+// trimSentence takes a final full stop, question or exclamation mark off s, but none that a command
+// or path needs (".", "..", "./...").
 func trimSentence(s string) string {
 	cut := strings.TrimRight(s, "?!")
 	if strings.HasSuffix(cut, ".") && !strings.HasSuffix(cut, "..") {
@@ -47,8 +47,8 @@ func trimSentence(s string) string {
 // listMarker matches the marker of a list item: "1.", "2)", "-", "*".
 var listMarker = lazy.Regexp(`^(\d{1,3}[.)]|[-*•])$`)
 
-// split cuts a request into clauses: at line breaks, semicolons and list markers, and at a comma, "and", "then" or
-// full stop if a verb follows.
+// split cuts a request into clauses: at line breaks, semicolons and list markers, and at a comma,
+// "and", "then" or full stop if a verb follows.
 func split(src string) []clause {
 	tokens := tokenize(src)
 	var clauses []clause

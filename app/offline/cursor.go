@@ -83,7 +83,10 @@ func (k *cursor) index(n int, words ...string) int { return index(k.tokens, k.at
 func (k *cursor) lastIndex(n int, words ...string) int { return lastIndex(k.tokens, k.at+n, words...) }
 
 // courtesies are polite words after a request. They do not change it.
-var courtesies = []string{"please", "thanks", "thank you", "for me", "again", "once more", "now", "right now", "too", "as well", "everyone"}
+var courtesies = []string{
+	"please", "thanks", "thank you", "for me", "again", "once more", "now", "right now", "too",
+	"as well", "everyone",
+}
 
 // trimCourtesy takes courtesies off the end of a clause, unless nothing would be left.
 func (c clause) trimCourtesy() clause {

@@ -14,8 +14,9 @@
 //
 // The model calls only tools that the request offers. By itself it calls read_file, write_file,
 // edit_file, run_command, list_files, search_files, undo_changes, find_definition, find_references,
-// rename_symbol and get_diagnostics; "use TOOL {json}" calls any other. It makes one call per response, reports the findings of each call in the next response,
-// and leaves out the steps that depend on a failed one.
+// rename_symbol and get_diagnostics; "use TOOL {json}" calls any other. It makes one call per
+// response, reports the findings of each call in the next response, and leaves out the steps that
+// depend on a failed one.
 //
 // # State
 //

@@ -4,7 +4,8 @@ package offline
 
 import "strings"
 
-// parser turns clauses into steps. It remembers the last file that was named, for "it" and for what is left out.
+// parser turns clauses into steps. It remembers the last file that was named, for "it" and for what
+// is left out.
 type parser struct {
 	file string
 	// context is an "in FILE" that nothing has followed yet.
@@ -182,8 +183,8 @@ func path(t token) string {
 	return trimSentence(s)
 }
 
-// pathish reports whether a token looks like the path of a file: it has a dot or a slash inside, or is a name that
-// people know.
+// pathish reports whether a token looks like the path of a file: it has a dot or a slash inside, or
+// is a name that people know.
 func pathish(t token) bool {
 	s := path(t)
 	return t.isText() && (t.kind == quoted || strings.ContainsAny(s, "./\\") && strings.Trim(s, ".") != "" || wellKnown[s])
@@ -232,7 +233,8 @@ func lastIndex(tokens []token, from int, words ...string) int {
 	return -1
 }
 
-// text returns what the tokens from i to before j say: the inside of a lone quotation, else the source.
+// text returns what the tokens from i to before j say: the inside of a lone quotation, else the
+// source.
 func (c clause) text(i, j int) string {
 	for i < j && c.tokens[i].kind == comma {
 		i++

@@ -191,7 +191,9 @@ func (p *parser) contents(k *cursor, name string, with bool) ([]step, string) {
 	case !k.more():
 		return nil, "what should I write to " + code(name) + "?"
 	case !literal && invents(k.tokens[k.at:]):
-		return nil, "I cannot make up " + quote(k.rest()) + ". Put the text in quotes: " + code("create "+name+" with \"TEXT\"")
+		return nil, "I cannot make up " + quote(k.rest()) + ". Put the text in quotes: " + code(
+			"create "+name+" with \"TEXT\"",
+		)
 	}
 	text := k.text(k.at, len(k.tokens))
 	k.at = len(k.tokens)
@@ -269,7 +271,8 @@ func (p *parser) appendTo(k *cursor) ([]step, string) {
 	return []step{{act: actAppend, path: name, text: endLine(text)}}, ""
 }
 
-// add is append for a verb that means other things as well: the text has to be quoted, or said to be one.
+// add is append for a verb that means other things as well: the text has to be quoted, or said to
+// be one.
 func (p *parser) add(k *cursor) ([]step, string) {
 	if k.peek(0).kind != quoted && !(k.is("the", "a") && k.peek(1).is("line", "text")) {
 		return nil, "I cannot make up " + quote(k.rest()) + ". Say `add \"TEXT\" to FILE`"

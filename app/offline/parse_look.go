@@ -14,7 +14,8 @@ var (
 	pathSuffix = lazy.Regexp(`^(.+?):(\d{1,9})(?:(?:-|–)(\d{1,9}))?$`)
 )
 
-// read understands FILES, "lines A-B of FILE", "FILE from line A to B", "the first N lines of FILE" and FILE:A-B. "Show files" is a list.
+// read understands FILES, "lines A-B of FILE", "FILE from line A to B", "the first N lines of FILE"
+// and FILE:A-B. "Show files" is a list.
 func (p *parser) read(k *cursor) ([]step, string) {
 	if asksForList(k) {
 		return p.list(k)
@@ -29,7 +30,10 @@ func (p *parser) read(k *cursor) ([]step, string) {
 	for !k.done() {
 		s := step{act: actRead, line: line, limit: limit}
 		begin := k.at
-		k.skip("me", "all", "of", "the", "whole", "entire", "content", "contents", "text", "files", "in", "from", "my", "our")
+		k.skip(
+			"me", "all", "of", "the", "whole", "entire", "content", "contents", "text", "files",
+			"in", "from", "my", "our",
+		)
 		article := index(k.tokens[begin:k.at], 0, "the", "all", "whole", "entire", "my", "our") >= 0
 		if k.done() && len(steps) > 0 {
 			return nil, ""
@@ -125,7 +129,8 @@ func lines(tokens []token) (rest []token, line, limit, ranges int) {
 	return rest, line, limit, ranges
 }
 
-// span returns first line and number of lines of a range. Without an upper end it is one line or all that follow.
+// span returns first line and number of lines of a range. Without an upper end it is one line or
+// all that follow.
 func span(lower, upper string, single bool) (line, limit int) {
 	line, _ = strconv.Atoi(lower)
 	line = max(line, 1)
@@ -231,7 +236,8 @@ func (p *parser) place(k *cursor) (string, string) {
 	return path(t), ""
 }
 
-// search understands TEXT, "TEXT in PLACE", "PLACE for TEXT", and "files named PATTERN", which is a list.
+// search understands TEXT, "TEXT in PLACE", "PLACE for TEXT", and "files named PATTERN", which is a
+// list.
 func (p *parser) search(k *cursor) ([]step, string) {
 	at := k.at
 	k.skip("all", "the", "every", "any")

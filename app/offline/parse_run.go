@@ -40,7 +40,8 @@ func (p *parser) runTests(k *cursor) ([]step, string) {
 	return []step{{act: actTests}}, ""
 }
 
-// run understands a command line, quoted as a whole or not. One that reads like a sentence is refused.
+// run understands a command line, quoted as a whole or not. One that reads like a sentence is
+// refused.
 func (p *parser) run(k *cursor) ([]step, string) {
 	k.skipMost("the", "command", "following", ":")
 	from := k.at

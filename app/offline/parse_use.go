@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// callsTool reports whether what follows "use" names a tool: something in backquotes, with arguments, or with a name that has an underscore.
+// callsTool reports whether what follows "use" names a tool: something in backquotes, with
+// arguments, or with a name that has an underscore.
 func callsTool(rest []token) bool {
 	k := &cursor{clause: clause{tokens: rest}}
 	k.skipMost("the", "tool", "function")
@@ -24,7 +25,8 @@ func hasObject(tokens []token) bool {
 	return false
 }
 
-// use understands "TOOL {json}", with the name or all of it in backquotes, and TOOL alone, which has no arguments.
+// use understands "TOOL {json}", with the name or all of it in backquotes, and TOOL alone, which
+// has no arguments.
 func (p *parser) use(k *cursor) ([]step, string) {
 	k.skipMost("the", "tool", "function")
 	t, ok := k.take()

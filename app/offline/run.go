@@ -48,10 +48,18 @@ func ending(result string) (output, how string) {
 
 // testCommands are how the tests of a project are run, by a file that it has.
 var testCommands = []struct{ file, command string }{
-	{"go.mod", "go test ./..."}, {"go.work", "go test ./..."}, {"Cargo.toml", "cargo test"}, {"package.json", "npm test"}, {"deno.json", "deno test"},
-	{"pyproject.toml", "python -m pytest"}, {"pytest.ini", "python -m pytest"}, {"setup.py", "python -m pytest"}, {"tox.ini", "python -m pytest"},
-	{"pom.xml", "mvn test"}, {"gradlew", "./gradlew test"}, {"build.gradle", "gradle test"}, {"build.gradle.kts", "gradle test"}, {"mix.exs", "mix test"},
-	{"Gemfile", "bundle exec rake test"}, {"Rakefile", "rake test"}, {"composer.json", "composer test"}, {"Package.swift", "swift test"}, {"Makefile", "make test"},
+	{"go.mod", "go test ./..."}, {"go.work", "go test ./..."}, {"Cargo.toml", "cargo test"}, {
+		"package.json", "npm test",
+	}, {"deno.json", "deno test"},
+	{"pyproject.toml", "python -m pytest"}, {"pytest.ini", "python -m pytest"}, {
+		"setup.py", "python -m pytest",
+	}, {"tox.ini", "python -m pytest"},
+	{"pom.xml", "mvn test"}, {"gradlew", "./gradlew test"}, {"build.gradle", "gradle test"}, {
+		"build.gradle.kts", "gradle test",
+	}, {"mix.exs", "mix test"},
+	{"Gemfile", "bundle exec rake test"}, {"Rakefile", "rake test"}, {
+		"composer.json", "composer test",
+	}, {"Package.swift", "swift test"}, {"Makefile", "make test"},
 }
 
 // tests looks at the project, and runs its tests as projects of its kind do.

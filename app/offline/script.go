@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// script goes through the steps of a turn from the beginning, taking the results of calls that were made already from
-// the history, until a call has to be made or all is said.
+// script goes through the steps of a turn from the beginning, taking the results of calls that were
+// made already from the history, until a call has to be made or all is said.
 type script struct {
 	turn  turn
 	tools []string
@@ -141,7 +141,9 @@ func (s *script) carryOut(st step) bool {
 	case actWait:
 		s.acts = append(s.acts, act{kind: pause, wait: st.wait})
 	case actThink:
-		s.acts = append(s.acts, act{kind: think, text: " Thinking about " + quote(st.text) + ": rules are all I have."})
+		s.acts = append(s.acts, act{
+			kind: think, text: " Thinking about " + quote(st.text) + ": rules are all I have.",
+		})
 		s.say("I am the offline demo model: I follow rules, and have no thoughts about %s.\n\n", quote(st.text))
 	case actHelp:
 		s.say("%s", help)
@@ -168,7 +170,9 @@ func (s *script) call(tool, what string, args any) (result string, ok bool) {
 			s.say("I cannot %s: %v.\n\n", what, err)
 			return "", false
 		}
-		s.acts = append(s.acts, act{kind: callTool, call: model.ToolCall(fmt.Sprintf("call_%d", s.turn.calls+1), tool, string(data))})
+		s.acts = append(s.acts, act{kind: callTool, call: model.ToolCall(
+			fmt.Sprintf("call_%d", s.turn.calls+1), tool, string(data),
+		)})
 		s.waiting = true
 		return "", false
 	}

@@ -80,7 +80,8 @@ func (s *speaker) write(ctx context.Context, kind model.PartKind, text string) e
 	return nil
 }
 
-// pieceLen returns the length of the piece of text that is streamed at once: a few words, or a line.
+// pieceLen returns the length of the piece of text that is streamed at once: a few words, or a
+// line.
 func pieceLen(text string) int {
 	const enough = 24
 	if len(text) <= enough {

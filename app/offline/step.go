@@ -60,8 +60,8 @@ func (s step) changes() bool {
 	return s.act == actReplace || s.act == actCreate || s.act == actAppend
 }
 
-// dependsOn reports whether s makes no sense once failed has failed: it is about the same file, or it runs a command
-// that was to see a change.
+// dependsOn reports whether s makes no sense once failed has failed: it is about the same file, or
+// it runs a command that was to see a change.
 func (s step) dependsOn(failed step) bool {
 	if s.act == actRun || s.act == actTests {
 		return failed.changes() || failed.act == actRename

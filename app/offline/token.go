@@ -96,7 +96,8 @@ func tokenize(src string) []token {
 	return tokens
 }
 
-// namesTool reports whether the tokens end with what may be the name of a tool that is to be called.
+// namesTool reports whether the tokens end with what may be the name of a tool that is to be
+// called.
 func namesTool(tokens []token) bool {
 	n := len(tokens)
 	if n == 0 {

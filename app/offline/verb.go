@@ -20,8 +20,8 @@ type verb struct {
 
 func (v verb) plausible(rest []token) bool { return v.needs == nil || v.needs(rest) }
 
-// verbs in the order in which they are tried: longer phrases before their beginnings. It is filled by init, since the
-// parse functions come back to it.
+// verbs in the order in which they are tried: longer phrases before their beginnings. It is filled
+// by init, since the parse functions come back to it.
 var verbs []verb
 
 func init() {

@@ -45,19 +45,26 @@ func invents(tokens []token) bool {
 	return describes(tokens) || len(tokens) > 1 && number(tokens[0]) > 0 || slices.ContainsFunc(tokens, func(t token) bool { return t.is(contents...) })
 }
 
-// programs are commands that people type as they stand. Those whose names are also words of sentences have the words that must follow.
+// programs are commands that people type as they stand. Those whose names are also words of
+// sentences have the words that must follow.
 var programs = map[string][]string{
-	"go":  {"test", "build", "vet", "run", "mod", "env", "fmt", "generate", "version", "list", "get", "install", "doc", "tool", "work", "clean", "fix", "telemetry"},
+	"go": {
+		"test", "build", "vet", "run", "mod", "env", "fmt", "generate", "version", "list", "get",
+		"install", "doc", "tool", "work", "clean", "fix", "telemetry",
+	},
 	"git": nil, "npm": nil, "npx": nil, "yarn": nil, "pnpm": nil, "node": nil, "deno": nil, "bun": nil, "cargo": nil, "rustc": nil, "python": nil,
 	"python3": nil, "pytest": nil, "pip": nil, "pip3": nil, "uv": nil, "cmake": nil, "ctest": nil, "mvn": nil, "gradle": nil, "docker": nil, "kubectl": nil,
 	"podman": nil, "pwd": nil, "rg": nil, "sed": nil, "awk": nil, "wc": nil, "mkdir": nil, "rm": nil, "rmdir": nil, "cp": nil, "mv": nil, "chmod": nil, "ps": nil,
 	"whoami": nil, "uname": nil, "hostname": nil, "du": nil, "df": nil, "curl": nil, "wget": nil, "tar": nil, "gh": nil, "terraform": nil, "dotnet": nil, "ruby": nil,
-	"rake": nil, "bundle": {"exec", "install", "update"}, "php": nil, "composer": {"install", "update", "test", "require"}, "java": nil, "javac": nil, "gcc": nil,
+	"rake": nil, "bundle": {"exec", "install", "update"}, "php": nil, "composer": {
+		"install", "update", "test", "require",
+	}, "java": nil, "javac": nil, "gcc": nil,
 	"clang": nil, "gofmt": nil, "goimports": nil, "staticcheck": nil, "golangci-lint": nil, "tsc": nil, "eslint": nil, "ruff": nil, "mypy": nil, "jest": nil,
 	"vitest": nil, "sh": nil, "bash": nil, "zsh": nil, "echo": nil, "printf": nil, "ls": nil, "mix": nil, "swift": {"test", "build", "run"}, "xcodebuild": nil,
 }
 
-// startsProgram reports whether the tokens begin with a command that is known, or with the path of one.
+// startsProgram reports whether the tokens begin with a command that is known, or with the path of
+// one.
 func startsProgram(tokens []token) bool {
 	if len(tokens) == 0 || tokens[0].kind != word {
 		return false
@@ -75,7 +82,9 @@ func startsProgram(tokens []token) bool {
 
 // isTarget reports whether a token may be a target of make.
 func isTarget(t token) bool {
-	return t.kind != word || !t.is(prose...) && !t.is(determiners...) && !t.is("sure", "changes", "something", "everything", "new", "file", "sense", "one")
+	return t.kind != word || !t.is(prose...) && !t.is(determiners...) && !t.is(
+		"sure", "changes", "something", "everything", "new", "file", "sense", "one",
+	)
 }
 
 // operators are what only command lines have.

@@ -5,8 +5,8 @@
 //
 //	import _ "github.com/ponte-go/ponte/app/postgres"
 //
-// The flag -store then accepts addresses such as postgres://user@host/database. A password can be in
-// the address, but other users of the machine see the arguments of programs: it is better in the
+// The flag -store then accepts addresses such as postgres://user@host/database. A password can be
+// in the address, but other users of the machine see the arguments of programs: it is better in the
 // file .pgpass of the home directory, or in PGPASSWORD.
 package postgres
 

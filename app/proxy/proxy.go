@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy has the command "proxy" of programs of package app: it stands between an editor and another agent.
+// Package proxy has the command "proxy" of programs of package app: it stands between an editor and
+// another agent.
 package proxy
 
 import (
@@ -20,8 +21,8 @@ import (
 	"github.com/ponte-go/ponte/app"
 )
 
-// Command returns the command "proxy", for [app.Config].Commands. It passes messages between an editor
-// and another agent, records them, and decides about what the agent asks.
+// Command returns the command "proxy", for [app.Config].Commands. It passes messages between an
+// editor and another agent, records them, and decides about what the agent asks.
 func Command(e *app.Env) *cobra.Command {
 	p := proxy{e: e}
 	c := &cobra.Command{

@@ -18,9 +18,9 @@ import (
 // opening is how long a browser has to open the page.
 const opening = time.Minute
 
-// open opens a page in the user's browser, if there is one. The browser is given a file that leads to the page and that only the user can
-// read: every user of the machine can read the arguments of a command, and the address has the token. The file is removed after a minute, or
-// by done.
+// open opens a page in the user's browser, if there is one. The browser is given a file that leads
+// to the page and that only the user can read: every user of the machine can read the arguments of
+// a command, and the address has the token. The file is removed after a minute, or by done.
 func open(program, page string) (done func()) {
 	file, err := leadTo(program, page)
 	if err != nil {

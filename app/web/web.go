@@ -27,9 +27,9 @@ import (
 
 // Options configures the surface. The zero value is useful.
 type Options struct {
-	// Bridge returns the options of the handler. Token, Title, Dirs, Page and Protocols are filled in
-	// if they are empty: all protocols are served, under paths that docs/web.md has. It is called
-	// when the host has been made. Nil means the zero value.
+	// Bridge returns the options of the handler. Token, Title, Dirs, Page and Protocols are filled
+	// in if they are empty: all protocols are served, under paths that docs/web.md has. It is
+	// called when the host has been made. Nil means the zero value.
 	Bridge func() webbridge.Options
 }
 
@@ -147,7 +147,10 @@ func takeUp(e *app.Env, h *webbridge.Handler) (stop func()) {
 
 // serve serves on a listener. Its error, if it ends by itself, is sent to failed.
 func serve(l net.Listener, h http.Handler, failed chan<- error) *http.Server {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+	}
 	go func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
@@ -168,9 +171,9 @@ func withProbes(h *webbridge.Handler, rest http.Handler, metrics bool) http.Hand
 	return mux
 }
 
-// Handler returns a handler for the sessions of a program: its page, the API and the protocols. Use it with
-// [app.Env.Host] in programs that run their own server. b has defaults for what o leaves empty. Shut
-// the handler down before the server.
+// Handler returns a handler for the sessions of a program: its page, the API and the protocols. Use
+// it with [app.Env.Host] in programs that run their own server. b has defaults for what o leaves
+// empty. Shut the handler down before the server.
 func Handler(e *app.Env, h *host.Host, o Options, b webbridge.Options) (*webbridge.Handler, error) {
 	if o.Bridge != nil {
 		own := o.Bridge()
@@ -202,7 +205,9 @@ func Handler(e *app.Env, h *host.Host, o Options, b webbridge.Options) (*webbrid
 	}
 	if b.Protocols == nil {
 		b.Protocols = []webbridge.Protocol{
-			webbridge.OpenAI(webbridge.OpenAIOptions{Name: e.Name}), webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}),
+			webbridge.OpenAI(webbridge.OpenAIOptions{Name: e.Name}), webbridge.UIStream(
+				webbridge.UIStreamOptions{},
+			), webbridge.AGUI(webbridge.AGUIOptions{}),
 		}
 	}
 	return webbridge.On(h, b)

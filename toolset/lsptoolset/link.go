@@ -130,7 +130,10 @@ func (l *link) initialize(ctx context.Context) error {
 		Capabilities json.RawMessage       `json:"capabilities"`
 		Options      any                   `json:"initializationOptions,omitempty"`
 		Folders      []lsp.WorkspaceFolder `json:"workspaceFolders"`
-	}{nil, config.Client, v.real[0], folders[0].URI, json.RawMessage(clientCapabilities), l.options(), folders}, &result)
+	}{
+		nil, config.Client, v.real[0], folders[0].URI, json.RawMessage(clientCapabilities),
+		l.options(), folders,
+	}, &result)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ type serverJSON struct {
 //	  "zls": {"command": ["zls"], "files": {".zig": "zig"}, "install": "brew install zls"}
 //	}
 //
-// It returns the known servers with these changes, after new ones. Members that are left out stay as
-// they are; settings of a section are merged. Unknown members are errors.
+// It returns the known servers with these changes, after new ones. Members that are left out stay
+// as they are; settings of a section are merged. Unknown members are errors.
 func ParseConfig(data []byte) ([]Server, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(data, &given); err != nil {

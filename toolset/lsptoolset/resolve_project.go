@@ -179,8 +179,8 @@ func namesakes(found []symbol, path []string) (all []place) {
 // young is how long a server that was just started may not know of symbols yet.
 const young = 8 * time.Second
 
-// find searches for symbols by the last element of a name, or by all of it in servers that know how.
-// A server that was just started may find nothing at first.
+// find searches for symbols by the last element of a name, or by all of it in servers that know
+// how. A server that was just started may find nothing at first.
 func (l *link) find(ctx context.Context, path []string) ([]symbol, error) {
 	queries := []string{path[len(path)-1]}
 	switch l.guest.server.Name {
@@ -285,7 +285,8 @@ var built = map[string]bool{
 func (v *project) some(s *Server) []string {
 	v.scan.mu.Lock()
 	defer v.scan.mu.Unlock()
-	// Files that were built are not what a project is about, nor is the JavaScript beside TypeScript.
+	// Files that were built are not what a project is about, nor is the JavaScript beside
+	// TypeScript.
 	rank := func(path string) int {
 		n := 0
 		for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }) {

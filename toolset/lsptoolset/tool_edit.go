@@ -78,7 +78,9 @@ func (in editSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 			found[0].title(),
 		)
 	}
-	title := map[string]string{"replace": "Replace ", "before": "Insert before ", "after": "Insert after "}[in.Where] + found[0].title()
+	title := map[string]string{
+		"replace": "Replace ", "before": "Insert before ", "after": "Insert after ",
+	}[in.Where] + found[0].title()
 	b, err := c.plan(
 		ctx,
 		l,

@@ -205,7 +205,9 @@ func (t *tools[D]) begin(run *toolset.RunContext[D], tool string) (*call, error)
 	return &call{
 		session: s, ws: s.Workspace(), view: v, trusted: t.options.Trust, budget: t.options.budget(), tool: tool,
 		approved: run.Call.Approved, approval: run.Call.Approval, emit: run.Emit,
-		plans: &t.plans, key: sha256.Sum256([]byte(tool + "\x00" + run.Call.ID + "\x00" + run.RunID + "\x00" + string(run.Call.Args))),
+		plans: &t.plans, key: sha256.Sum256([]byte(
+			tool + "\x00" + run.Call.ID + "\x00" + run.RunID + "\x00" + string(run.Call.Args),
+		)),
 	}, nil
 }
 
@@ -254,7 +256,10 @@ func finding[D any, In needing](
 func changing[D any, In interface {
 	needing
 	planned
-}](t *tools[D], name, description string, do func(*call, context.Context, In) (toolset.Result, error), opts ...toolset.Option) *toolset.Tool[D] {
+}](
+	t *tools[D], name, description string,
+	do func(*call, context.Context, In) (toolset.Result, error), opts ...toolset.Option,
+) *toolset.Tool[D] {
 	opts = append(
 		opts,
 		toolset.Approve(

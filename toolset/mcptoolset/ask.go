@@ -103,7 +103,9 @@ func (l *link) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRes
 
 // question converts an elicitation. People see who asks, and all characters of the text.
 func (s *Server) question(p *mcp.ElicitParams) (toolset.Question, error) {
-	q := toolset.Question{Message: fmt.Sprintf("The MCP server %q asks:\n%s", s.config.Name, visibleText(p.Message, 4000))}
+	q := toolset.Question{Message: fmt.Sprintf(
+		"The MCP server %q asks:\n%s", s.config.Name, visibleText(p.Message, 4000),
+	)}
 	if p.URL != "" {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || visible(p.URL, 2000) != p.URL {
@@ -146,7 +148,9 @@ func shownSchema(v any, text bool) any {
 		for k, e := range v {
 			_, literal := e.(string)
 			_, names := e.([]any)
-			object[k] = shownSchema(e, (literal && (k == "title" || k == "description")) || (names && k == "enumNames"))
+			object[k] = shownSchema(
+				e, (literal && (k == "title" || k == "description")) || (names && k == "enumNames"),
+			)
 		}
 		return object
 	}
@@ -169,8 +173,11 @@ func (l *link) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 	defer done()
 	if l.server.config.Sampling != SamplingAllow {
 		reply, err := f.host.Ask(ctx, *f.call, toolset.Question{
-			Message: fmt.Sprintf("The MCP server %q wants to use your model. Accept to send this request:\n%s", l.server.config.Name, visibleText(shown, maxSample)),
-			Schema:  json.RawMessage(`{"type":"object","properties":{}}`),
+			Message: fmt.Sprintf(
+				"The MCP server %q wants to use your model. Accept to send this request:\n%s",
+				l.server.config.Name, visibleText(shown, maxSample),
+			),
+			Schema: json.RawMessage(`{"type":"object","properties":{}}`),
 		})
 		if err != nil {
 			return nil, refused(err)
@@ -186,7 +193,10 @@ func (l *link) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 		}
 		return nil, refused(errors.New("the model did not answer")) // the reason is none of the server's business
 	}
-	res := &mcp.CreateMessageResult{Role: "assistant", Model: "unknown", StopReason: "endTurn", Content: &mcp.TextContent{Text: msg.Text()}}
+	res := &mcp.CreateMessageResult{
+		Role: "assistant", Model: "unknown", StopReason: "endTurn",
+		Content: &mcp.TextContent{Text: msg.Text()},
+	}
 	if f.info.Model != nil {
 		res.Model = f.info.Model.Name
 	}
@@ -201,7 +211,9 @@ func (l *link) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 
 // sampleRequest converts a request to the model, and returns it as text for people.
 func sampleRequest(p *mcp.CreateMessageParams) (*model.Request, string, error) {
-	req := &model.Request{Instructions: p.SystemPrompt, Settings: &model.Settings{MaxTokens: int(min(p.MaxTokens, 1<<30)), Stop: p.StopSequences}}
+	req := &model.Request{Instructions: p.SystemPrompt, Settings: &model.Settings{
+		MaxTokens: int(min(p.MaxTokens, 1<<30)), Stop: p.StopSequences,
+	}}
 	if p.Temperature != 0 {
 		req.Settings.Temperature = &p.Temperature
 	}

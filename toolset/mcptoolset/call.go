@@ -167,7 +167,10 @@ func (s *Server) failure(ctx context.Context, l *link, err error) error {
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		if e.Code == mcp.CodeURLElicitationRequired {
-			return toolset.Failed("The MCP server %q needs the user to visit a web page first: %s", s.config.Name, shortened(e.Message, 1000))
+			return toolset.Failed(
+				"The MCP server %q needs the user to visit a web page first: %s", s.config.Name,
+				shortened(e.Message, 1000),
+			)
 		}
 		return toolset.Failed("The MCP server %q refused the call: %s", s.config.Name, shortened(e.Message, 4000))
 	}
@@ -184,5 +187,8 @@ func (s *Server) unavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return toolset.Failed("The MCP server %q is not available now, so nothing was done: %s", s.config.Name, s.plain(err))
+	return toolset.Failed(
+		"The MCP server %q is not available now, so nothing was done: %s", s.config.Name,
+		s.plain(err),
+	)
 }

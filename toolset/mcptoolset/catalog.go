@@ -60,7 +60,9 @@ func (l *link) list(ctx context.Context) (*catalog, error) {
 	// What changes from here on makes the list stale again.
 	l.stale.Store(false)
 	init := l.session.InitializeResult()
-	cat := &catalog{byName: map[string]*Definition{}, instructions: head(init.Instructions, l.server.config.Limits.Description)}
+	cat := &catalog{byName: map[string]*Definition{}, instructions: head(
+		init.Instructions, l.server.config.Limits.Description,
+	)}
 	if init.Capabilities == nil {
 		return cat, nil
 	}
@@ -102,7 +104,9 @@ func (l *link) list(ctx context.Context) (*catalog, error) {
 
 // add adds a tool if it can be offered.
 func (c *catalog) add(server string, t *mcp.Tool, limits *Limits) {
-	d := &Definition{Server: server, Name: t.Name, Title: t.Title, Description: shortened(t.Description, limits.Description)}
+	d := &Definition{Server: server, Name: t.Name, Title: t.Title, Description: shortened(
+		t.Description, limits.Description,
+	)}
 	if t.Annotations != nil {
 		a := t.Annotations
 		d.ReadOnly, d.Idempotent = a.ReadOnlyHint, a.IdempotentHint
@@ -149,7 +153,10 @@ func (c *catalog) problem(tool string, err error) {
 // on.
 func digest(t *mcp.Tool, d *Definition) string {
 	h := sha256.New()
-	data, err := json.Marshal([]any{d.Server, t.Name, d.Title, t.Description, d.Schema, d.Output, d.ReadOnly, d.Destructive, d.Idempotent, d.OpenWorld})
+	data, err := json.Marshal([]any{
+		d.Server, t.Name, d.Title, t.Description, d.Schema, d.Output, d.ReadOnly, d.Destructive,
+		d.Idempotent, d.OpenWorld,
+	})
 	if err != nil { // it was decoded from JSON
 		data = []byte(err.Error())
 	}

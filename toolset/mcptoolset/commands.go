@@ -93,7 +93,9 @@ func (s *Server) runPrompt(ctx context.Context, p *mcp.Prompt, typed string) (ag
 	}
 	info := &toolset.RunInfo{}
 	var parts []model.Part
-	_, err := s.request(ctx, caller{call: &toolset.Call{}, info: info, title: p.Name}, func(ctx context.Context, l *link, _ mcp.Meta) (toolset.Result, error) {
+	_, err := s.request(ctx, caller{
+		call: &toolset.Call{}, info: info, title: p.Name,
+	}, func(ctx context.Context, l *link, _ mcp.Meta) (toolset.Result, error) {
 		res, err := l.session.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
 		if err != nil {
 			return toolset.Result{}, err

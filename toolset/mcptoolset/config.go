@@ -89,7 +89,9 @@ func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]Server
 	}
 	raw, ok := top["mcpServers"]
 	if !ok {
-		return nil, fmt.Errorf(`mcptoolset: configuration: "mcpServers" is missing%s`, instead("mcpServers", slices.Sorted(maps.Keys(top))))
+		return nil, fmt.Errorf(`mcptoolset: configuration: "mcpServers" is missing%s`, instead(
+			"mcpServers", slices.Sorted(maps.Keys(top)),
+		))
 	}
 	var servers map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &servers); err != nil {
@@ -116,7 +118,9 @@ func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]Server
 // syntax adds the line to an error of encoding/json.
 func syntax(data []byte, err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("line %d: not valid JSON", 1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
+		return fmt.Errorf("line %d: not valid JSON", 1+bytes.Count(
+			data[:min(int(e.Offset), len(data))], []byte("\n"),
+		))
 	}
 	return errors.New("must be a JSON object")
 }
@@ -145,7 +149,10 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 		if near := nearest.Of(m, slices.Values(serverFields)); near != "" {
 			return c, fmt.Errorf("unknown member %q: did you mean %q?", visible(m, 100), near)
 		}
-		return c, fmt.Errorf("unknown member %q: the members are %s", visible(m, 100), strings.Join(serverFields, ", "))
+		return c, fmt.Errorf(
+			"unknown member %q: the members are %s", visible(m, 100),
+			strings.Join(serverFields, ", "),
+		)
 	}
 	var s serverJSON
 	for _, m := range []struct {
@@ -275,7 +282,10 @@ func expand(text string, lookup func(string) (string, bool)) (string, error) {
 		case has:
 			b.WriteString(or)
 		default:
-			return "", fmt.Errorf("the environment variable %s is not set: set it, or write ${%s:-default}", name, name)
+			return "", fmt.Errorf(
+				"the environment variable %s is not set: set it, or write ${%s:-default}", name,
+				name,
+			)
 		}
 		text = after
 	}

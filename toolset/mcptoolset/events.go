@@ -52,7 +52,10 @@ func (l *link) progress(p *mcp.ProgressNotificationParams) {
 	f := l.flights[token]
 	l.mu.Unlock()
 	if f != nil {
-		f.emit(Progress{Server: l.server.config.Name, Tool: visible(f.title, 200), Progress: p.Progress, Total: p.Total, Message: visible(p.Message, maxEventText)})
+		f.emit(Progress{
+			Server: l.server.config.Name, Tool: visible(f.title, 200), Progress: p.Progress,
+			Total: p.Total, Message: visible(p.Message, maxEventText),
+		})
 	}
 }
 
@@ -70,5 +73,8 @@ func (l *link) log(p *mcp.LoggingMessageParams) {
 		}
 		text = string(data)
 	}
-	f.emit(Log{Server: l.server.config.Name, Level: visible(string(p.Level), 20), Logger: visible(p.Logger, 200), Message: visible(text, maxEventText)})
+	f.emit(Log{
+		Server: l.server.config.Name, Level: visible(string(p.Level), 20),
+		Logger: visible(p.Logger, 200), Message: visible(text, maxEventText),
+	})
 }

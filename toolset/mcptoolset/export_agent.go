@@ -71,7 +71,10 @@ func ExportAgent[D, O any](a *agent.Agent[D, O], tool AgentTool, config ExportCo
 var promptSchema = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"The task for the agent, with all the context it needs"}},"required":["prompt"],"additionalProperties":false}`)
 
 // runAgent runs the agent once.
-func runAgent[D, O any](ctx context.Context, a *agent.Agent[D, O], tool AgentTool, config *ExportConfig[D], r *mcp.CallToolRequest, prompt string) (out O, err error) {
+func runAgent[D, O any](
+	ctx context.Context, a *agent.Agent[D, O], tool AgentTool, config *ExportConfig[D],
+	r *mcp.CallToolRequest, prompt string,
+) (out O, err error) {
 	defer recovered(&err)
 	d, err := config.deps(ctx)
 	if err != nil {

@@ -67,13 +67,17 @@ func (s *exported[D]) handle(tool string) mcp.ToolHandler {
 const rounds = 5
 
 // call checks, approves and runs a call.
-func (s *exported[D]) call(ctx context.Context, t *toolset.Tool[D], run *toolset.RunContext[D]) (toolset.Result, error) {
+func (s *exported[D]) call(
+	ctx context.Context, t *toolset.Tool[D], run *toolset.RunContext[D],
+) (toolset.Result, error) {
 	timeout := t.Timeout
 	if timeout == 0 {
 		timeout = s.config.Timeout
 	}
 	if timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, timeout, toolset.Failed("The tool took longer than %v.", timeout))
+		limited, cancel := context.WithTimeoutCause(
+			ctx, timeout, toolset.Failed("The tool took longer than %v.", timeout),
+		)
 		defer cancel()
 		ctx = limited
 	}
@@ -132,10 +136,15 @@ func decodedArgs[D any](ctx context.Context, t *toolset.Tool[D], run *toolset.Ru
 }
 
 // approve asks the policy about a call. Nil means that it may run.
-func (s *exported[D]) approve(ctx context.Context, t *toolset.Tool[D], run *toolset.RunContext[D], a *toolset.Approval) error {
+func (s *exported[D]) approve(
+	ctx context.Context, t *toolset.Tool[D], run *toolset.RunContext[D], a *toolset.Approval,
+) error {
 	d, err := decide(ctx, s.config.Approve, toolset.ApprovalRequest{
-		Origin: toolset.Origin{Path: []string{run.Call.ID}, RunID: run.RunID, Step: run.Step, Tool: t.Def.Name, Kind: t.Kind, Title: t.Title},
-		Args:   json.RawMessage(run.Call.Args), Approval: *a,
+		Origin: toolset.Origin{
+			Path: []string{run.Call.ID}, RunID: run.RunID, Step: run.Step, Tool: t.Def.Name,
+			Kind: t.Kind, Title: t.Title,
+		},
+		Args: json.RawMessage(run.Call.Args), Approval: *a,
 	})
 	if err != nil {
 		return err
@@ -154,7 +163,11 @@ func (s *exported[D]) approve(ctx context.Context, t *toolset.Tool[D], run *tool
 }
 
 // decide asks a policy. Nobody else can be asked, so what it defers is denied.
-func decide(ctx context.Context, policy func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error), r toolset.ApprovalRequest) (d toolset.Decision, err error) {
+func decide(
+	ctx context.Context,
+	policy func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error),
+	r toolset.ApprovalRequest,
+) (d toolset.Decision, err error) {
 	defer recovered(&err)
 	if policy == nil {
 		return toolset.Deny(""), nil
@@ -185,7 +198,9 @@ func (s *exported[D]) failed(tool string, err error) *mcp.CallToolResult {
 
 // converted is the result of a call that has ended well, or that reported an outcome.
 func converted(res toolset.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{IsError: res.Outcome != model.OutcomeSuccess, Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
+	out := &mcp.CallToolResult{IsError: res.Outcome != model.OutcomeSuccess, Content: []mcp.Content{
+		&mcp.TextContent{Text: res.Text},
+	}}
 	for _, p := range res.Content {
 		kind, _, _ := strings.Cut(p.MediaType, "/")
 		switch {
@@ -196,7 +211,9 @@ func converted(res toolset.Result) *mcp.CallToolResult {
 		case p.Kind == model.PartMedia && kind == "audio":
 			out.Content = append(out.Content, &mcp.AudioContent{MIMEType: p.MediaType, Data: p.Data})
 		case p.Kind == model.PartMedia:
-			out.Content = append(out.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "attachment:" + p.Name, MIMEType: p.MediaType, Blob: p.Data}})
+			out.Content = append(out.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+				URI: "attachment:" + p.Name, MIMEType: p.MediaType, Blob: p.Data,
+			}})
 		case p.Text != "":
 			out.Content = append(out.Content, &mcp.TextContent{Text: p.Text})
 		}
@@ -220,7 +237,9 @@ func (h exportHost) Emit(_ toolset.Call, value any) {
 // report sends progress to a client that has asked for it.
 func report(ctx context.Context, r *mcp.CallToolRequest, p Progress) {
 	if token := r.Params.GetProgressToken(); token != nil {
-		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: p.Progress, Total: p.Total, Message: p.Message})
+		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token, Progress: p.Progress, Total: p.Total, Message: p.Message,
+		})
 	}
 }
 

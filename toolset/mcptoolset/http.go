@@ -135,7 +135,10 @@ func (h HTTP) Format(f fmt.State, verb rune) { format(f, verb, h) }
 func (s SSE) Format(f fmt.State, verb rune) { format(f, verb, s) }
 
 func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
-	t := &mcp.StreamableClientTransport{Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits, true), MaxEventSize: limits.Message}
+	t := &mcp.StreamableClientTransport{
+		Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits, true),
+		MaxEventSize: limits.Message,
+	}
 	if h.OAuth != nil {
 		handler, err := h.OAuth.handler(ctx, h.URL)
 		if err != nil {
@@ -148,14 +151,20 @@ func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
 
 func (s SSE) open(ctx context.Context, limits *Limits) (*opened, error) {
 	return &opened{
-		Transport: &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits, false), MaxEventSize: limits.Message},
-		ordered:   true,
+		Transport: &mcp.SSEClientTransport{
+			Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits, false),
+			MaxEventSize: limits.Message,
+		},
+		ordered: true,
 	}, nil
 }
 
 // client returns an HTTP client for one connection. exactly keeps structured content as it is
 // written, where nothing else does.
-func client(ctx context.Context, base *http.Client, address string, headers map[string]string, limits *Limits, exactly bool) *http.Client {
+func client(
+	ctx context.Context, base *http.Client, address string, headers map[string]string,
+	limits *Limits, exactly bool,
+) *http.Client {
 	c := &http.Client{}
 	if base != nil {
 		*c = *base
@@ -165,7 +174,10 @@ func client(ctx context.Context, base *http.Client, address string, headers map[
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	c.Transport = &homeTripper{ctx: ctx, next: next, home: u, headers: headers, limit: int64(limits.Message), exactly: exactly}
+	c.Transport = &homeTripper{
+		ctx: ctx, next: next, home: u, headers: headers, limit: int64(limits.Message),
+		exactly: exactly,
+	}
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
 			return errors.New("too many redirects")

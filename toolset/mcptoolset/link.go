@@ -69,8 +69,13 @@ func (s *Server) open() (*link, *catalog, error) {
 	// The session lasts longer than the attempt, so the end of ctx is an event and not only a
 	// deadline of the handshake.
 	stop := context.AfterFunc(l.ctx, l.cut)
-	client := mcp.NewClient(&mcp.Implementation{Name: s.config.Client.Name, Version: s.config.Client.Version}, l.options())
-	session, err := client.Connect(l.ctx, tap{l}, &mcp.ClientSessionOptions{ProtocolVersion: s.config.ProtocolVersion})
+	client := mcp.NewClient(
+		&mcp.Implementation{Name: s.config.Client.Name, Version: s.config.Client.Version},
+		l.options(),
+	)
+	session, err := client.Connect(
+		l.ctx, tap{l}, &mcp.ClientSessionOptions{ProtocolVersion: s.config.ProtocolVersion},
+	)
 	if err != nil {
 		err = l.explain(err)
 		stop()
@@ -103,7 +108,9 @@ func (l *link) options() *mcp.ClientOptions {
 	o := &mcp.ClientOptions{
 		Logger: slog.New(slog.DiscardHandler), // it would log what servers say
 		Capabilities: &mcp.ClientCapabilities{
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+			Elicitation: &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			},
 		},
 		ElicitationHandler:     l.elicit,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
@@ -259,6 +266,8 @@ func (l *link) explain(err error) error {
 
 // lost reports whether an error of a call means that the connection has ended.
 func (l *link) lost(err error) bool {
-	return l.over() || l.ctx.Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) ||
+	return l.over() || l.ctx.Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(
+		err, mcp.ErrSessionMissing,
+	) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)
 }

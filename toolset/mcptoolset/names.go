@@ -31,7 +31,10 @@ func (c *catalog) name(prefix string) {
 		if plain := prefix + t.Name; count[t.offered] > 1 && t.offered != plain {
 			other := t.offered
 			t.offered = hashed(t.offered, t.Name)
-			c.problem(t.Name, fmt.Errorf("its name would be %q, which another tool has: it is offered as %q", other, t.offered))
+			c.problem(t.Name, fmt.Errorf(
+				"its name would be %q, which another tool has: it is offered as %q", other,
+				t.offered,
+			))
 		}
 		if taken[t.offered] { // somebody has made up a name that ends with a hash
 			c.problem(t.Name, fmt.Errorf("another tool is offered as %q already", t.offered))
@@ -79,7 +82,9 @@ func (s *Server) yield(d *Definition, name string) string {
 	if _, told := s.yielded[key]; told || len(s.yielded) >= maxYielded {
 		return other
 	}
-	p := Problem{Tool: visible(d.Name, 200), Err: fmt.Errorf("the name %q is taken or too long: it is offered as %q", name, other)}
+	p := Problem{Tool: visible(d.Name, 200), Err: fmt.Errorf(
+		"the name %q is taken or too long: it is offered as %q", name, other,
+	)}
 	if s.yielded == nil {
 		s.yielded = map[string]Problem{}
 	}

@@ -138,7 +138,10 @@ func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, 
 			return &auth.AuthorizationResult{Code: a.Code, State: a.State, Iss: a.Issuer}, nil
 		},
 		NewTokenSource: func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			k := &kept{ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.Endpoint.TokenURL, AuthStyle: int(c.Endpoint.AuthStyle), Token: t}
+			k := &kept{
+				ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.Endpoint.TokenURL,
+				AuthStyle: int(c.Endpoint.AuthStyle), Token: t,
+			}
 			source := &keeping{store: o.Tokens, key: server, kept: k, next: k.source(ctx)}
 			return source, source.save(t)
 		},
@@ -153,7 +156,9 @@ func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, 
 		}
 	} else {
 		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: cmp.Or(o.ClientName, "ponte"), RedirectURIs: []string{o.SignIn.RedirectURL()}, TokenEndpointAuthMethod: "none",
+			ClientName: cmp.Or(o.ClientName, "ponte"), RedirectURIs: []string{
+				o.SignIn.RedirectURL(),
+			}, TokenEndpointAuthMethod: "none",
 			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		}}
 	}
@@ -174,7 +179,10 @@ func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, 
 
 // source refreshes the token.
 func (k *kept) source(ctx context.Context) oauth2.TokenSource {
-	c := &oauth2.Config{ClientID: k.ClientID, ClientSecret: k.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: k.TokenURL, AuthStyle: oauth2.AuthStyle(k.AuthStyle)}}
+	c := &oauth2.Config{
+		ClientID: k.ClientID, ClientSecret: k.ClientSecret,
+		Endpoint: oauth2.Endpoint{TokenURL: k.TokenURL, AuthStyle: oauth2.AuthStyle(k.AuthStyle)},
+	}
 	return c.TokenSource(ctx, k.Token)
 }
 

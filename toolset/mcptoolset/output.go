@@ -74,7 +74,10 @@ type schemaWalk struct {
 }
 
 // elsewhere are keywords that change where references lead to.
-var elsewhere = []string{"$ref", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"}
+var elsewhere = []string{
+	"$ref", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef",
+	"$recursiveAnchor",
+}
 
 // bounded reports whether a value and what it refers to has few enough nodes. path are the
 // references that led to it.

@@ -37,18 +37,25 @@ func (t *serverTools[D]) extra(cat *catalog, tools []*toolset.Tool[D]) []*toolse
 		tools = append(tools, tool(offered, description))
 	}
 	if t.options.Resources && cat.resources {
-		add(listResources, fmt.Sprintf("List the resources of the MCP server %q, with their URIs.", t.server.config.Name), t.listing(t.server.resourceList))
+		add(listResources, fmt.Sprintf(
+			"List the resources of the MCP server %q, with their URIs.", t.server.config.Name,
+		), t.listing(t.server.resourceList))
 		add(readResource, fmt.Sprintf("Read a resource of the MCP server %q.", t.server.config.Name), t.reading)
 	}
 	if t.options.Prompts && cat.prompts {
-		add(listPrompts, fmt.Sprintf("List the prompts of the MCP server %q, with their arguments.", t.server.config.Name), t.listing(t.server.promptList))
+		add(listPrompts, fmt.Sprintf(
+			"List the prompts of the MCP server %q, with their arguments.", t.server.config.Name,
+		), t.listing(t.server.promptList))
 		add(getPrompt, fmt.Sprintf("Get a prompt of the MCP server %q.", t.server.config.Name), t.prompting)
 	}
 	return tools
 }
 
 // own makes a tool under the same approvals as the server's own.
-func own[D, In any](t *serverTools[D], name, description, title string, fn func(ctx context.Context, c caller, in In) (toolset.Result, error)) *toolset.Tool[D] {
+func own[D, In any](
+	t *serverTools[D], name, description, title string,
+	fn func(ctx context.Context, c caller, in In) (toolset.Result, error),
+) *toolset.Tool[D] {
 	d := &Definition{Server: t.server.config.Name, Name: title, Digest: "ponte", offered: name}
 	tool := toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in In) (toolset.Result, error) {
 		return fn(ctx, caller{call: &run.Call, host: run.Host, info: &run.RunInfo, title: title}, in)
@@ -78,9 +85,13 @@ func object(args []byte) json.RawMessage {
 
 type nothing struct{}
 
-func (t *serverTools[D]) listing(list func(context.Context, *link) (string, error)) func(name, description string) *toolset.Tool[D] {
+func (t *serverTools[D]) listing(
+	list func(context.Context, *link) (string, error),
+) func(name, description string) *toolset.Tool[D] {
 	return func(name, description string) *toolset.Tool[D] {
-		return own(t, name, description, strings.TrimPrefix(name, t.server.prefix()), func(ctx context.Context, c caller, _ nothing) (toolset.Result, error) {
+		return own(t, name, description, strings.TrimPrefix(
+			name, t.server.prefix(),
+		), func(ctx context.Context, c caller, _ nothing) (toolset.Result, error) {
 			return t.server.request(ctx, c, func(ctx context.Context, l *link, _ mcp.Meta) (toolset.Result, error) {
 				text, err := list(ctx, l)
 				return toolset.Result{Text: shortened(text, t.server.config.Limits.Result)}, err
@@ -100,7 +111,10 @@ func (t *serverTools[D]) reading(name, description string) *toolset.Tool[D] {
 			if err != nil {
 				return toolset.Result{}, err
 			}
-			w := contentWriter{limits: &t.server.config.Limits, info: c.info.Model, room: t.server.config.Limits.Media}
+			w := contentWriter{
+				limits: &t.server.config.Limits, info: c.info.Model,
+				room: t.server.config.Limits.Media,
+			}
 			for _, r := range res.Contents {
 				if r != nil {
 					w.resource(r)
@@ -119,11 +133,16 @@ type promptArgs struct {
 func (t *serverTools[D]) prompting(name, description string) *toolset.Tool[D] {
 	return own(t, name, description, getPrompt, func(ctx context.Context, c caller, in promptArgs) (toolset.Result, error) {
 		return t.server.request(ctx, c, func(ctx context.Context, l *link, meta mcp.Meta) (toolset.Result, error) {
-			res, err := l.session.GetPrompt(ctx, &mcp.GetPromptParams{Meta: meta, Name: in.Name, Arguments: in.Arguments})
+			res, err := l.session.GetPrompt(
+				ctx, &mcp.GetPromptParams{Meta: meta, Name: in.Name, Arguments: in.Arguments},
+			)
 			if err != nil {
 				return toolset.Result{}, err
 			}
-			w := contentWriter{limits: &t.server.config.Limits, info: c.info.Model, room: t.server.config.Limits.Media}
+			w := contentWriter{
+				limits: &t.server.config.Limits, info: c.info.Model,
+				room: t.server.config.Limits.Media,
+			}
 			for _, m := range res.Messages {
 				if m != nil {
 					w.line("[%s]", visible(string(m.Role), 20))
@@ -145,7 +164,10 @@ func (w *contentWriter) done() toolset.Result {
 }
 
 // request makes a request of a run that is not a call of a tool.
-func (s *Server) request(ctx context.Context, c caller, do func(context.Context, *link, mcp.Meta) (toolset.Result, error)) (toolset.Result, error) {
+func (s *Server) request(
+	ctx context.Context, c caller,
+	do func(context.Context, *link, mcp.Meta) (toolset.Result, error),
+) (toolset.Result, error) {
 	l, err := s.ready(ctx)
 	if err != nil {
 		return toolset.Result{}, s.unavailable(ctx, err)
@@ -177,7 +199,9 @@ func (s *Server) resourceList(ctx context.Context, l *link) (string, error) {
 		if n++; n > maxListed {
 			break
 		}
-		fmt.Fprintf(&b, "- %s%s%s\n", head(r.URI, 2000), labelled(r.Name, r.MIMEType), after(head(r.Description, 300)))
+		fmt.Fprintf(&b, "- %s%s%s\n", head(r.URI, 2000), labelled(r.Name, r.MIMEType), after(
+			head(r.Description, 300),
+		))
 	}
 	m := 0
 	for r, err := range l.session.ResourceTemplates(ctx, nil) {
@@ -190,7 +214,10 @@ func (s *Server) resourceList(ctx context.Context, l *link) (string, error) {
 		if m++; m > maxListed {
 			break
 		}
-		fmt.Fprintf(&b, "- template %s%s%s\n", head(r.URITemplate, 2000), labelled(r.Name, r.MIMEType), after(head(r.Description, 300)))
+		fmt.Fprintf(
+			&b, "- template %s%s%s\n", head(r.URITemplate, 2000), labelled(r.Name, r.MIMEType),
+			after(head(r.Description, 300)),
+		)
 	}
 	if n > maxListed || m > maxListed {
 		b.WriteString("[There are more.]\n")

@@ -29,7 +29,9 @@ type Meta struct {
 }
 
 // result converts the result of a call.
-func result(server string, d *Definition, res *mcp.CallToolResult, limits *Limits, info *model.Info) (toolset.Result, error) {
+func result(
+	server string, d *Definition, res *mcp.CallToolResult, limits *Limits, info *model.Info,
+) (toolset.Result, error) {
 	w := contentWriter{limits: limits, info: info, room: limits.Media}
 	for _, c := range res.Content {
 		w.add(c)

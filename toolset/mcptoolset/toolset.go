@@ -158,7 +158,9 @@ func (in *serverInstance[D]) Tools(ctx context.Context, _ *toolset.RunContext[D]
 	}
 	l := toolset.Listing[D]{Tools: t.tools(cat)}
 	if t.options.Instructions && cat.instructions != "" {
-		l.Instructions = fmt.Sprintf("The MCP server %q says about its tools:\n%s", t.server.config.Name, cat.instructions)
+		l.Instructions = fmt.Sprintf(
+			"The MCP server %q says about its tools:\n%s", t.server.config.Name, cat.instructions,
+		)
 	}
 	return l, nil
 }

@@ -27,7 +27,9 @@ var (
 
 // mayRound reports whether the SDK may change the numbers of a message.
 func mayRound(message []byte) bool {
-	return bytes.Contains(message, structuredName) || bytes.Contains(message, schemaName) && longNumber().Match(message)
+	return bytes.Contains(
+		message, structuredName,
+	) || bytes.Contains(message, schemaName) && longNumber().Match(message)
 }
 
 // verbatim hides the structured content of a result from the SDK, and adds to the tools of a list

@@ -34,7 +34,9 @@ func commandOf(style Style, in commandArgs) (Command, error) {
 		return c, toolset.Retry("Give either a whole command line in command, without args, or a program in command and its arguments in args.")
 	}
 	if err := c.Check(); err != nil {
-		return c, toolset.Retry("The command is malformed: %s.", strings.TrimPrefix(err.Error(), ErrCommand.Error()+": "))
+		return c, toolset.Retry("The command is malformed: %s.", strings.TrimPrefix(
+			err.Error(), ErrCommand.Error()+": ",
+		))
 	}
 	return c, nil
 }

@@ -160,7 +160,10 @@ func OpenDocument(ctx context.Context, w Workspace, path string, quick bool) (*D
 // SavedDocument returns the document of a file that was read as a whole from a workspace without
 // an editor.
 func SavedDocument(f *File) *Document {
-	return &Document{Path: f.Path, Disk: &Side{Exists: true, Data: f.Data, Mode: f.Mode}, Faithful: FaithYes, Version: f.Version}
+	return &Document{
+		Path: f.Path, Disk: &Side{Exists: true, Data: f.Data, Mode: f.Mode}, Faithful: FaithYes,
+		Version: f.Version,
+	}
 }
 
 // ApplyChange changes a file of a workspace and returns what is there afterwards, as [Applier]

@@ -49,7 +49,10 @@ func ApplyEdits(data []byte, edits []Edit) ([]byte, error) {
 			return nil, &EditError{Index: i, Message: message}
 		}
 		if old == "" {
-			return fail("old_text is empty. Give the text to replace, or use %s to write the whole file.", ToolWriteFile)
+			return fail(
+				"old_text is empty. Give the text to replace, or use %s to write the whole file.",
+				ToolWriteFile,
+			)
 		}
 		if old == replacement {
 			return fail("old_text and new_text are the same.")

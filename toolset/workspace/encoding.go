@@ -58,7 +58,9 @@ func (t *Text) Encode(changed []byte) ([]byte, error) {
 		return nil, err
 	}
 	if again, ok := DecodeText(out); !ok || !bytes.Equal(again.Data, changed) {
-		return nil, fmt.Errorf("the file is encoded in %s, which could not be recognised after the change", t.Encoding)
+		return nil, fmt.Errorf(
+			"the file is encoded in %s, which could not be recognised after the change", t.Encoding,
+		)
 	}
 	return out, nil
 }

@@ -40,7 +40,9 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	tail := cutTail(string(last.Data))
 	at := chunk.From + int64(len(head))
 	return shownOutput{
-		head: toText([]byte(head)), tail: toText([]byte(tail)), at: at, left: max(last.End-int64(len(tail))-at, 1), lost: chunk.Lost,
+		head: toText([]byte(head)), tail: toText([]byte(tail)), at: at, left: max(
+			last.End-int64(len(tail))-at, 1,
+		), lost: chunk.Lost,
 		before: chunk.From, exit: last.Exit,
 	}, nil
 }
@@ -140,11 +142,17 @@ func (c *call) readOn(ctx context.Context, t *Terminal, from int64) (toolset.Res
 	endLine(&b, body)
 	switch {
 	case next < chunk.End:
-		fmt.Fprintf(&b, "[%d bytes more. To read on, call %s with from %d.]\n", chunk.End-next, ToolGetTerminalOutput, next)
+		fmt.Fprintf(
+			&b, "[%d bytes more. To read on, call %s with from %d.]\n", chunk.End-next,
+			ToolGetTerminalOutput, next,
+		)
 	case body == "":
 		fmt.Fprintf(&b, "[No output after position %d.]\n", chunk.From)
 	}
 	fmt.Fprintf(&b, "[%s]", howEnded(chunk.Exit))
-	state := CommandState{Terminal: t.ID, Exit: chunk.Exit, Running: chunk.Exit == nil, Truncated: chunk.From > 0 || next < chunk.End}
+	state := CommandState{
+		Terminal: t.ID, Exit: chunk.Exit, Running: chunk.Exit == nil,
+		Truncated: chunk.From > 0 || next < chunk.End,
+	}
 	return withMeta(b.String(), state), nil
 }

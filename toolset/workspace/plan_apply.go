@@ -62,7 +62,9 @@ func (c *call) piecesApproval(ctx context.Context, p *plan) *toolset.Approval {
 	a := &toolset.Approval{Title: "Edit " + c.titled(p), Basis: p.basis()}
 	for i := range p.pieces {
 		e := &p.pieces[i]
-		a.Preview = append(a.Preview, toolset.Preview{Diff: &toolset.Diff{Path: p.path, Old: &e.OldText, New: &e.NewText}})
+		a.Preview = append(a.Preview, toolset.Preview{
+			Diff: &toolset.Diff{Path: p.path, Old: &e.OldText, New: &e.NewText},
+		})
 		if e.ReplaceAll {
 			a.Preview = append(a.Preview, toolset.Preview{Text: "This is done wherever the text occurs in the file."})
 		}
@@ -110,7 +112,9 @@ func (p *plan) unsaved() string {
 	if !p.doc.Disk.Exists {
 		name = ""
 	}
-	return strings.TrimSuffix(linediff.Unified(name, p.short, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n")
+	return strings.TrimSuffix(
+		linediff.Unified(name, p.short, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n",
+	)
 }
 
 // carryOut makes the change of a plan, if it is the one that was approved, and returns what is
@@ -160,8 +164,8 @@ func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*
 	return nil, c.failed(ctx, "write "+p.name, err)
 }
 
-// unchanged reports whether the file has the new content already. It is not told of a file that must
-// not be read, because guesses would find out what it holds.
+// unchanged reports whether the file has the new content already. It is not told of a file that
+// must not be read, because guesses would find out what it holds.
 func (p *plan) unchanged() bool {
 	return p.exists && !p.hidden && !p.doc.Uncertain && bytes.Equal(p.old, p.new)
 }
@@ -181,7 +185,9 @@ func (p *plan) written(doc *Document) *written {
 // meta returns the result for programs.
 func (w *written) meta() FileWritten {
 	return FileWritten{
-		Bytes: len(w.doc.Current().Data), Changed: true, Created: w.doc.Current().Exists && !w.plan.exists && !w.plan.blind,
+		Bytes: len(
+			w.doc.Current().Data,
+		), Changed: true, Created: w.doc.Current().Exists && !w.plan.exists && !w.plan.blind,
 		Reformatted: !bytes.Equal(w.doc.Current().Data, w.plan.new), Unsaved: w.doc.Unsaved,
 	}
 }

@@ -57,7 +57,9 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 	offset, plain := int64(0), true
 	kept, todo := 0, 0 // buf[:kept] is of the block before, buf[todo:] has not been searched
 	for {
-		f, err := s.ws.Read(ctx, path, Range{Offset: offset, Limit: len(s.buf) - kept, Buf: s.buf[kept:kept:len(s.buf)], Saved: true})
+		f, err := s.ws.Read(ctx, path, Range{
+			Offset: offset, Limit: len(s.buf) - kept, Buf: s.buf[kept:kept:len(s.buf)], Saved: true,
+		})
 		if err != nil {
 			s.got.err = err
 			return s.got
@@ -190,7 +192,10 @@ func (s *fileSearch) after(block []byte, upTo int) {
 
 // show adds a line to what was found. It matches at where, or is context if that is negative.
 func (s *fileSearch) show(block []byte, from, next, where int) {
-	s.got.lines = append(s.got.lines, foundLine{number: s.numberAt(block, from), text: cutAround(trimEnding(block[from:next]), where), context: where < 0})
+	s.got.lines = append(s.got.lines, foundLine{
+		number: s.numberAt(block, from), text: cutAround(trimEnding(block[from:next]), where),
+		context: where < 0,
+	})
 	s.shown = next
 }
 

@@ -135,7 +135,9 @@ func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Appr
 		}}},
 	}
 	if cmd.linked() {
-		a.Preview = append(a.Preview, toolset.Preview{Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + "."})
+		a.Preview = append(a.Preview, toolset.Preview{
+			Text: "The directory is a link to " + printable(shortPath(c.ws, cmd.real)) + ".",
+		})
 	}
 	effects, behind := c.commandEffects(ctx, cmd)
 	a.Basis = "in " + cmd.real + basisOf(behind) // links may be changed while the question is open
@@ -171,7 +173,10 @@ func (c *call) runCommand(ctx context.Context, in commandArgs) (toolset.Result, 
 	}
 	if in.background {
 		c.keep(t)
-		return withMeta(fmt.Sprintf("Started in the background, in terminal %s. See its output with %s.", t.ID, ToolGetTerminalOutput),
+		return withMeta(fmt.Sprintf(
+			"Started in the background, in terminal %s. See its output with %s.", t.ID,
+			ToolGetTerminalOutput,
+		),
 			CommandState{Terminal: t.ID, Running: true}), nil
 	}
 	timeout := c.options.commandTimeout
@@ -195,7 +200,9 @@ func (c *call) runCommand(ctx context.Context, in commandArgs) (toolset.Result, 
 
 // finish waits for the end of a command and reports its outcome. keep is set if its output was too
 // long to be shown at once.
-func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (result toolset.Result, keep bool, err error) {
+func (c *call) finish(
+	ctx context.Context, t *Terminal, timeout time.Duration,
+) (result toolset.Result, keep bool, err error) {
 	exit, timedOut, err := waitFor(ctx, t.Process, timeout)
 	if err == nil && timedOut {
 		err = t.Process.Kill(ctx)

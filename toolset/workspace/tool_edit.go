@@ -79,7 +79,9 @@ func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, e
 		return toolset.Result{}, err
 	}
 	if p.unchanged() {
-		return withMeta(fmt.Sprintf("The edits leave %s as it is; nothing was written.", p.name), FileWritten{Bytes: len(p.new)}), nil
+		return withMeta(fmt.Sprintf(
+			"The edits leave %s as it is; nothing was written.", p.name,
+		), FileWritten{Bytes: len(p.new)}), nil
 	}
 	doc, err := c.carryOut(ctx, p, in.fill)
 	if err != nil {

@@ -69,7 +69,10 @@ func (c *call) decoded(ctx context.Context, path, name string, lines Range) (Fil
 	}
 	text, ok := DecodeText(whole.Data)
 	if !ok {
-		return File{}, "", toolset.Failed("Could not read %s: it is %s. %s reads text only.", name, binaryKind(whole.Data), ToolReadFile)
+		return File{}, "", toolset.Failed(
+			"Could not read %s: it is %s. %s reads text only.", name, binaryKind(whole.Data),
+			ToolReadFile,
+		)
 	}
 	f, err := lines.Read(ctx, bytes.NewReader(text.Data))
 	f.Info, f.Unsaved, f.Faithful = whole.Info, whole.Unsaved, whole.Faithful
@@ -127,7 +130,10 @@ func showFile(f *File, first, limit int) string {
 		shown = shown[:end+1]
 		n := bytes.Count(shown, []byte{'\n'})
 		body, _ := cutLongLines(string(shown))
-		return fmt.Sprintf("%s\n[Cut here: these are the lines %d to %d%s. To read on, call %s with line %d.]", body, first, first+n-1, total, ToolReadFile, first+n)
+		return fmt.Sprintf(
+			"%s\n[Cut here: these are the lines %d to %d%s. To read on, call %s with line %d.]",
+			body, first, first+n-1, total, ToolReadFile, first+n,
+		)
 	}
 	for i := 1; i <= min(utf8.UTFMax, len(shown)); i++ { // the cut may be within a character
 		if tail := shown[len(shown)-i:]; utf8.RuneStart(tail[0]) {
@@ -138,7 +144,10 @@ func showFile(f *File, first, limit int) string {
 		}
 	}
 	body, _ := cutLongLines(string(shown))
-	text := fmt.Sprintf("%s\n\n[Cut here: line %d is longer than %d bytes, the rest of it cannot be shown.", body, first, limit)
+	text := fmt.Sprintf(
+		"%s\n\n[Cut here: line %d is longer than %d bytes, the rest of it cannot be shown.", body,
+		first, limit,
+	)
 	if f.Lines > 0 {
 		text += fmt.Sprintf(" The file has %d lines.", f.Lines)
 	}

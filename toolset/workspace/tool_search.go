@@ -128,7 +128,10 @@ type job struct {
 
 // search searches what f finds, several files at a time, and calls add with what they have, in
 // the order of the walk, until it returns false. The error is that of the walk.
-func search(ctx context.Context, f *finder, newSearch func() *fileSearch, add func(path string, got fileMatches) bool) (err error) {
+func search(
+	ctx context.Context, f *finder, newSearch func() *fileSearch,
+	add func(path string, got fileMatches) bool,
+) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs, order := make(chan *job, 64), make(chan *job, 256)
 	var workers sync.WaitGroup

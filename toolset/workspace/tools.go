@@ -195,11 +195,18 @@ func (t *tools[D]) define() []feature[D] {
 		run = append(run, toolset.InMemory(inMemory))
 	}
 	all := []feature[D]{
-		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(toolset.KindRead, "Read file")), canRead},
+		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(
+			toolset.KindRead, "Read file",
+		)), canRead},
 		{makeTool(t, ToolWriteFile, writeFileDescription, (*call).writeFile, (*call).approveWrite, edits("Write file")...), canWrite},
 		{makeTool(t, ToolEditFile, editFileDescription, (*call).editFile, (*call).approveEdit, edits("Edit file")...), canRead | canWrite},
-		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(toolset.KindSearch, "List files")), canWalk},
-		{makeTool(t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil, toolset.OfKind(toolset.KindSearch, "Search files")), canReadSaved | canWalk},
+		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(
+			toolset.KindSearch, "List files",
+		)), canWalk},
+		{makeTool(
+			t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil,
+			toolset.OfKind(toolset.KindSearch, "Search files"),
+		), canReadSaved | canWalk},
 		{runs(t, runCommandDescription(&t.options), run), canCommand},
 	}
 	if !t.options.noTerminals {
@@ -254,7 +261,10 @@ func makeTool[D, In any](
 		if s == nil || s.workspace == nil {
 			return nil, toolset.Failed("No workspace is available.")
 		}
-		return &call{Session: s, options: &t.options, ws: s.workspace, tool: name, approved: run.Call.Approved, approval: run.Call.Approval}, nil
+		return &call{
+			Session: s, options: &t.options, ws: s.workspace, tool: name,
+			approved: run.Call.Approved, approval: run.Call.Approval,
+		}, nil
 	}
 	if approve != nil {
 		opts = append(opts, toolset.Approve(func(ctx context.Context, run *toolset.RunContext[D], in In) (*toolset.Approval, error) {

@@ -33,10 +33,13 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("host: the answer to the question %q is not valid: %s", e.Question, e.Problem)
 }
 
-// match returns the open question that an answer is for, and the answer with choices turned into decisions.
+// match returns the open question that an answer is for, and the answer with choices turned into
+// decisions.
 func (s *Session) match(ctx context.Context, id, by string, a Answer) (*question, Answer, error) {
 	if set := a.count(); set != 1 {
-		return nil, a, &AnswerError{id, fmt.Sprintf("it has %d of Choice, Decision, Reply and Result: set exactly one", set)}
+		return nil, a, &AnswerError{id, fmt.Sprintf(
+			"it has %d of Choice, Decision, Reply and Result: set exactly one", set,
+		)}
 	}
 	s.mu.Lock()
 	q := s.questions[id]
@@ -140,7 +143,8 @@ type subject struct {
 	URL      string          `json:"url,omitempty"`
 }
 
-// digest returns the SHA-256 of the subject's canonical JSON, in hex. Members are sorted by name, without white space.
+// digest returns the SHA-256 of the subject's canonical JSON, in hex. Members are sorted by name,
+// without white space.
 func (s subject) digest() string {
 	s.Args, s.Schema = valid(s.Args), valid(s.Schema)
 	if s.Approval != nil {

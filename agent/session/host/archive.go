@@ -14,11 +14,12 @@ import (
 // archivedValue is the name of the session's value that marks it as archived.
 const archivedValue = "archived"
 
-// Archived reports whether a session is archived. Archived sessions are complete, and only left out of lists.
+// Archived reports whether a session is archived. Archived sessions are complete, and only left out
+// of lists.
 func Archived(i *session.Info) bool { return i.Values[archivedValue] != nil }
 
-// SetArchived archives a session of the store, or restores it. If the host has the session open, it is closed first.
-// If another process has it open, the error wraps [session.ErrHeld].
+// SetArchived archives a session of the store, or restores it. If the host has the session open, it
+// is closed first. If another process has it open, the error wraps [session.ErrHeld].
 func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error {
 	var mark json.RawMessage
 	if archived {

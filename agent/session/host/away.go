@@ -83,7 +83,8 @@ func (t *Turn) delegate(p *Prompt, o *Outcome) *Outcome {
 	return o
 }
 
-// begun waits for the turn that resumes a pending run here, if there is one, and returns its outcome.
+// begun waits for the turn that resumes a pending run here, if there is one, and returns its
+// outcome.
 func (s *Session) begun(ctx context.Context) *Outcome {
 	for _, t := range s.running() {
 		s.mu.Lock()

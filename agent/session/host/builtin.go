@@ -32,8 +32,14 @@ type Tool struct {
 func BuiltIns(prices model.PriceTable) []Command {
 	return []Command{
 		{Name: "help", Description: "List the commands.", Run: help},
-		{Name: "mode", Description: "Show the mode, or set it.", Hint: "mode", Offered: offers(SettingMode), Run: setBy(SettingMode)},
-		{Name: "model", Description: "Show the model, or set it.", Hint: "model", Offered: offers(SettingModel), Run: setBy(SettingModel)},
+		{
+			Name: "mode", Description: "Show the mode, or set it.", Hint: "mode",
+			Offered: offers(SettingMode), Run: setBy(SettingMode),
+		},
+		{
+			Name: "model", Description: "Show the model, or set it.", Hint: "model",
+			Offered: offers(SettingModel), Run: setBy(SettingModel),
+		},
 		{Name: "tools", Description: "List the agent's tools.", Run: listTools},
 		{
 			Name: "permissions", Description: "List the rules that decide about calls, or take one back.",
@@ -131,7 +137,9 @@ func cost(call *CommandCall, prices model.PriceTable) (res agent.CommandResult, 
 			money += price.Of(m.Usage)
 		}
 	}
-	res.Notice = fmt.Sprintf("%d requests, %d tokens in, %d tokens out", requests, usage.InputTokens, usage.OutputTokens)
+	res.Notice = fmt.Sprintf(
+		"%d requests, %d tokens in, %d tokens out", requests, usage.InputTokens, usage.OutputTokens,
+	)
 	if prices != nil {
 		res.Notice += fmt.Sprintf(", cost %.4f", money)
 		if unknown {
@@ -202,7 +210,10 @@ func Markdown(s *view.Snapshot) string {
 			}
 			fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, said)
 		case e.Kind == view.ToolCall:
-			fmt.Fprintf(&b, "- `%s` (%s)\n\n", strings.ReplaceAll(show.Line(e.Title), "`", "'"), show.Line(string(e.Status)))
+			fmt.Fprintf(
+				&b, "- `%s` (%s)\n\n", strings.ReplaceAll(show.Line(e.Title), "`", "'"),
+				show.Line(string(e.Status)),
+			)
 		case e.Kind == view.Question && e.Status == view.Pending:
 			fmt.Fprintf(&b, "*Not answered yet: %s*\n\n", waitsFor(e))
 		}

@@ -51,7 +51,9 @@ func (s *Session) Commands() []view.SlashCommand {
 	for _, c := range s.programs() {
 		taken := slices.ContainsFunc(all, func(other view.SlashCommand) bool { return other.Name == c.Name })
 		if !taken && (c.Offered == nil || c.Offered(s)) {
-			all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint, AtOnce: c.AtOnce})
+			all = append(all, view.SlashCommand{
+				Name: c.Name, Description: c.Description, Hint: c.Hint, AtOnce: c.AtOnce,
+			})
 		}
 	}
 	return all
@@ -82,7 +84,10 @@ func checkCommands(all []Command) error {
 	for i, c := range all {
 		switch {
 		case !isName(c.Name):
-			errs = append(errs, fmt.Errorf("host: config: the command %q: use letters, digits, and characters of %q", c.Name, "_-.:"))
+			errs = append(errs, fmt.Errorf(
+				"host: config: the command %q: use letters, digits, and characters of %q", c.Name,
+				"_-.:",
+			))
 		case c.Run == nil:
 			errs = append(errs, fmt.Errorf("host: config: the command %q has no Run", c.Name))
 		case slices.ContainsFunc(all[:i], func(other Command) bool { return other.Name == c.Name }):

@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// core is the typed side of a host. It is where the types are; nothing else here has type parameters.
+// core is the typed side of a host. It is where the types are; nothing else here has type
+// parameters.
 type core interface {
 	open(ctx context.Context, s *Session) (instance, error)
 	// commands returns the agent's slash commands.
@@ -26,7 +27,8 @@ type core interface {
 
 // instance is the typed side of a session that is awake.
 type instance interface {
-	// run runs the agent once. Events are valid during the call. It returns the whole history also if it fails, unless the run has not begun.
+	// run runs the agent once. Events are valid during the call. It returns the whole history also
+	// if it fails, unless the run has not begun.
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
 	// input passes a prompt through the agent's checks of its input.
 	input(ctx context.Context, in *runInput, parts []model.Part) (*agent.Input, error)
@@ -74,7 +76,9 @@ func (t *typed[D, O]) open(ctx context.Context, s *Session) (_ instance, err err
 	return i, err
 }
 
-func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(*agent.Event)) ([]*model.Message, error) {
+func (i *typedInstance[D, O]) run(
+	ctx context.Context, in *runInput, event func(*agent.Event),
+) ([]*model.Message, error) {
 	options, err := i.options(ctx, in)
 	if err != nil {
 		return nil, err
@@ -98,7 +102,9 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 	return result.Messages, nil
 }
 
-func (i *typedInstance[D, O]) input(ctx context.Context, in *runInput, parts []model.Part) (_ *agent.Input, err error) {
+func (i *typedInstance[D, O]) input(
+	ctx context.Context, in *runInput, parts []model.Part,
+) (_ *agent.Input, err error) {
 	defer recovered(&err)
 	options, err := i.options(ctx, in)
 	if err != nil {
@@ -144,7 +150,10 @@ func (i *typedInstance[D, O]) tools(ctx context.Context) (all []Tool, err error)
 	defer func() { err = errors.Join(err, open.Close(context.WithoutCancel(ctx))) }()
 	listing, err := open.Tools(ctx, run)
 	for _, t := range listing.Tools {
-		all = append(all, Tool{Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind, Idempotent: t.Idempotent})
+		all = append(all, Tool{
+			Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind,
+			Idempotent: t.Idempotent,
+		})
 	}
 	return all, err
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package host runs the sessions of an agent. Bridges to editors, browsers and terminals use it: they pass prompts
-// and answers to it, and show its updates.
+// Package host runs the sessions of an agent. Bridges to editors, browsers and terminals use it:
+// they pass prompts and answers to it, and show its updates.
 //
 //	h, err := host.New(host.Config[Deps, string]{Agent: a, Store: store, Deps: newDeps})
 //	s, err := h.Create(ctx, session.New{Dir: "/repo"}, host.Local)
@@ -22,8 +22,8 @@
 // recorded step when the session is opened again. Streamed text is shown, open calls have failed,
 // and the next prompt works. With [Host.Serve], the turn goes on instead.
 //
-// A session that is not used for [Config].Idle releases its dependencies and its conversation. With the next use,
-// dependencies are made again, and the conversation is read from the store.
+// A session that is not used for [Config].Idle releases its dependencies and its conversation. With
+// the next use, dependencies are made again, and the conversation is read from the store.
 //
 // # Turns
 //
@@ -40,7 +40,7 @@
 //
 // # Watching
 //
-// [Session.Watch] yields entities and their changes: see packages view and projection. It never holds up a run. For a
-// slow watcher, several changes of an entity are merged into one. The surface that sent a prompt can get each change
-// in order, before the run continues: see [Prompt].Show.
+// [Session.Watch] yields entities and their changes: see packages view and projection. It never
+// holds up a run. For a slow watcher, several changes of an entity are merged into one. The surface
+// that sent a prompt can get each change in order, before the run continues: see [Prompt].Show.
 package host

@@ -4,10 +4,10 @@ package host
 
 import "context"
 
-// Ephemeral returns a host with the same configuration whose sessions are only in memory. They are not listed with
-// the others, their runs have no journal, and closing a session removes it. It is for clients that send their whole
-// conversation with each request: see [Session.Seed]. Ephemeral returns the same host each time, and [Host.Close]
-// closes it too.
+// Ephemeral returns a host with the same configuration whose sessions are only in memory. They are
+// not listed with the others, their runs have no journal, and closing a session removes it. It is
+// for clients that send their whole conversation with each request: see [Session.Seed]. Ephemeral
+// returns the same host each time, and [Host.Close] closes it too.
 func (h *Host) Ephemeral() *Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// ErrorText returns what users are told of an error: a class of errors and what to do, such as "The model provider is
-// overloaded. Try again in a minute." It contains no text of providers, tools and stores, which may name hosts and
-// files. It is the default of [Config].ErrorText.
+// ErrorText returns what users are told of an error: a class of errors and what to do, such as "The
+// model provider is overloaded. Try again in a minute." It contains no text of providers, tools and
+// stores, which may name hosts and files. It is the default of [Config].ErrorText.
 func ErrorText(err error) string {
 	if text, ok := storeText(err); ok {
 		return text
@@ -23,7 +23,8 @@ func ErrorText(err error) string {
 	return explain.Error(err)
 }
 
-// ErrorText returns what users are told of an error, in one line of at most 2,000 bytes: see [Config].ErrorText.
+// ErrorText returns what users are told of an error, in one line of at most 2,000 bytes: see
+// [Config].ErrorText.
 func (h *Host) ErrorText(err error) (text string) {
 	if err == nil {
 		return ""
@@ -76,7 +77,8 @@ var storeAdvice = []struct {
 	{session.ErrCorrupt, "start another session, or have this one salvaged"},
 }
 
-// storeText returns what users are told of an error of the store, and of a session that another program has.
+// storeText returns what users are told of an error of the store, and of a session that another
+// program has.
 func storeText(err error) (string, bool) {
 	switch {
 	case errors.Is(err, errDoubt):

@@ -51,8 +51,8 @@ func (s *Session) follow(c *conversation) *feed {
 // lag bounds how long reading waits for a feed. After that, what is known is shown.
 const lag = time.Second
 
-// upTo waits until a conversation that is followed has an entry: another process may have shown it to
-// the client already.
+// upTo waits until a conversation that is followed has an entry: another process may have shown it
+// to the client already.
 func (f *feed) upTo(ctx context.Context, c *conversation, head int64) error {
 	for end := time.Now().Add(lag); c.Taken() < head && time.Now().Before(end); {
 		select {

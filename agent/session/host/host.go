@@ -100,13 +100,15 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	return h, nil
 }
 
-// OwnErrorText reports whether the program has said what users are told of errors: see [Config].ErrorText.
+// OwnErrorText reports whether the program has said what users are told of errors: see
+// [Config].ErrorText.
 func (h *Host) OwnErrorText() bool { return h.errorText != nil }
 
 // Logger returns what gets the errors that no caller gets: see [Config].Logger.
 func (h *Host) Logger() *slog.Logger { return h.log }
 
-// Model describes the model that answers, unless the user of a session chooses another: see [Config].Info.
+// Model describes the model that answers, unless the user of a session chooses another: see
+// [Config].Info.
 func (h *Host) Model() model.Info { return h.info }
 
 // Busy returns what happens to a prompt that arrives while a turn of its session is running.
@@ -151,9 +153,10 @@ func (h *Host) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Open opens a session of the store, and makes its dependencies. p is where its files and commands are. Nil means [Local].
-// If the host already has the session open, Open returns that one, which stays at its place: see [Session.Place]. If another
-// process runs a turn of it, the session is followed: see [Session.Follow]. Each Open is undone by one [Session.Leave].
+// Open opens a session of the store, and makes its dependencies. p is where its files and commands
+// are. Nil means [Local]. If the host already has the session open, Open returns that one, which
+// stays at its place: see [Session.Place]. If another process runs a turn of it, the session is
+// followed: see [Session.Follow]. Each Open is undone by one [Session.Leave].
 func (h *Host) Open(ctx context.Context, id string, p Place) (*Session, error) {
 	return h.open(ctx, id, p, false)
 }
@@ -163,7 +166,10 @@ func (h *Host) open(ctx context.Context, id string, p Place, own bool) (*Session
 		p = Local
 	}
 	if h.away && p.Key() != Local.Key() {
-		return nil, fmt.Errorf("host: open session %s at %s: with a Runner, sessions are at the place local", id, p.Key())
+		return nil, fmt.Errorf(
+			"host: open session %s at %s: with a Runner, sessions are at the place local", id,
+			p.Key(),
+		)
 	}
 	s := &Session{host: h, id: id, place: p, holders: 1, changing: make(chan struct{}, 1), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -220,9 +226,10 @@ func (h *Host) Sessions() []*Session {
 	return all
 }
 
-// List lists the conversations of the store, and of these, if there is a keep, the ones that it returns true for. Internal sessions are left out,
-// see [session.Internal]. A page may have fewer sessions than the query asks for although more follow; it is empty at the
-// end only, and never has more.
+// List lists the conversations of the store, and of these, if there is a keep, the ones that it
+// returns true for. Internal sessions are left out, see [session.Internal]. A page may have fewer
+// sessions than the query asks for although more follow; it is empty at the end only, and never has
+// more.
 func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.Info) bool) (session.Page, error) {
 	q.Conversations = true
 	for {
@@ -251,11 +258,12 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return h.store.Delete(ctx, id)
 }
 
-// Fork makes a copy of a session. With before, the id of a prompt ([transcript.PromptID]), the copy ends before that
-// prompt. It has the values of the original, such as its settings, unless n has its own. "Always reject" answers
-// still apply in the copy, "always allow" answers do not. The original may be open, but no turn of it may be running
-// here. Of a turn that is running in another process, the copy has what is recorded, as of a turn that was cut off.
-// Fork does not open the copy.
+// Fork makes a copy of a session. With before, the id of a prompt ([transcript.PromptID]), the copy
+// ends before that prompt. It has the values of the original, such as its settings, unless n has
+// its own. "Always reject" answers still apply in the copy, "always allow" answers do not. The
+// original may be open, but no turn of it may be running here. Of a turn that is running in another
+// process, the copy has what is recorded, as of a turn that was cut off. Fork does not open the
+// copy.
 func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (session.Info, error) {
 	if s := h.Session(id); s != nil {
 		done, err := s.quiet(ctx)

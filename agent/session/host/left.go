@@ -17,8 +17,8 @@ import (
 // leaving bounds how long a turn that was cut off is left to [Host.Serve].
 const leaving = 30 * time.Second
 
-// leftToServe reports whether the turn that was cut off is left to Serve, which goes on with it in a
-// moment. Until then the session counts as held by the process that was killed: an answer would
+// leftToServe reports whether the turn that was cut off is left to Serve, which goes on with it in
+// a moment. Until then the session counts as held by the process that was killed: an answer would
 // end the turn. The caller holds changing.
 func (s *Session) leftToServe(c *conversation) bool {
 	info := s.Info()
@@ -87,9 +87,11 @@ type nothingCut struct{}
 // All ids of questions begin with questionPrefix.
 var questionPrefix = strings.TrimSuffix(transcript.PendingID("", ""), "/pending/")
 
-// matchSoon is like match. It waits for a question that is shown, and that a turn which was taken up
-// has not asked again yet, unless ctx says that none is: see nothingCut.
-func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string, a Answer) (*question, Answer, error) {
+// matchSoon is like match. It waits for a question that is shown, and that a turn which was taken
+// up has not asked again yet, unless ctx says that none is: see nothingCut.
+func (s *Session) matchSoon(
+	ctx context.Context, c *conversation, id, by string, a Answer,
+) (*question, Answer, error) {
 	for end := time.Now().Add(leaving / 6); ; {
 		q, b, err := s.match(ctx, id, by, a)
 		if !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
@@ -110,7 +112,8 @@ func (s *Session) matchSoon(ctx context.Context, c *conversation, id, by string,
 }
 
 // matchShown checks an answer to a question of a session that another process has, as it is shown
-// here. It waits for a question that is not shown yet: a process that takes a turn up asks it again.
+// here. It waits for a question that is not shown yet: a process that takes a turn up asks it
+// again.
 func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) error {
 	for end := time.Now().Add(leaving / 6); ; {
 		e := s.shownQuestion(ctx, id) // which reads the conversation, if that was forgotten

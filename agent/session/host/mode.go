@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Mode is how a session works: which tools the agent has, what is asked about, and what the agent is told. A change holds at once for tools
-// and questions, and with the next turn for instructions.
+// Mode is how a session works: which tools the agent has, what is asked about, and what the agent
+// is told. A change holds at once for tools and questions, and with the next turn for instructions.
 type Mode struct {
 	// ID identifies the mode. Title and Description are for people.
 	ID, Title, Description string

@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// notesValue is the name of the session's value with what the model is told of files that were taken back, or were not.
+// notesValue is the name of the session's value with what the model is told of files that were
+// taken back, or were not.
 const notesValue = "file_notes"
 
 // Prefixes of notes.
@@ -60,7 +61,8 @@ func encodeNotes(all []fileNote) json.RawMessage {
 	return data
 }
 
-// forkedNotes returns the notes for a fork of a session. The fork may not have the prompts that they came with.
+// forkedNotes returns the notes for a fork of a session. The fork may not have the prompts that
+// they came with.
 func forkedNotes(parent *session.Info) json.RawMessage {
 	var all []fileNote
 	_ = json.Unmarshal(parent.Values[notesValue], &all)
@@ -70,7 +72,8 @@ func forkedNotes(parent *session.Info) json.RawMessage {
 	return encodeNotes(all)
 }
 
-// addNote adds a note, unless it is empty. Notes of the turns that are gone from the conversation are told again.
+// addNote adds a note, unless it is empty. Notes of the turns that are gone from the conversation
+// are told again.
 func (s *Session) addNote(ctx context.Context, c *conversation, gone []string, text string) {
 	all := s.notes()
 	again := false

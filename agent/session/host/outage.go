@@ -53,7 +53,8 @@ func (r *reach) note(err error) time.Duration {
 }
 
 // reaching does something with the store, again and again while that cannot be reached: until ctx
-// or the host ends, or the outage is too long. The function may be called again after it has had its effect.
+// or the host ends, or the outage is too long. The function may be called again after it has had
+// its effect.
 func (h *Host) reaching(ctx context.Context, do func() error) error {
 	begun := time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -75,8 +76,8 @@ func (h *Host) reaching(ctx context.Context, do func() error) error {
 	}
 }
 
-// lingering returns a context that ends a moment after ctx does: for what is better done, but must not
-// wait for the end of an outage when the caller does not. One that does already stays.
+// lingering returns a context that ends a moment after ctx does: for what is better done, but must
+// not wait for the end of an outage when the caller does not. One that does already stays.
 func lingering(ctx context.Context) (late context.Context, stop func()) {
 	if ctx.Value(lingers{}) != nil {
 		return ctx, func() {}
@@ -98,7 +99,8 @@ type patient struct {
 	session.Store
 	to   *Session
 	left atomic.Bool
-	// unwritten is why the batch with which the turn was left is not in the store; nil if it may be. It is read after left.
+	// unwritten is why the batch with which the turn was left is not in the store; nil if it may
+	// be. It is read after left.
 	unwritten error
 }
 
@@ -185,8 +187,8 @@ func (p *patient) Put(ctx context.Context, id string, i session.Item) (put sessi
 	return put, err
 }
 
-// Release implements [session.Store]. If the store cannot be reached, the session is given back when it
-// can be.
+// Release implements [session.Store]. If the store cannot be reached, the session is given back
+// when it can be.
 func (p *patient) Release(ctx context.Context, l session.Lease) error {
 	err := p.Store.Release(ctx, l)
 	if passes(err) {
@@ -203,10 +205,10 @@ func (s *Session) leave(cause error) {
 }
 
 // giveBack gives the session back. If its turn may have no end, an item in the inbox has a process
-// that serves the store resume it: a session that was given back is not found otherwise. If the item
-// cannot be put, that is done when the store can be reached. Until then the session stays with this
-// process, and is found if that ends. An append that waits for the end of an outage comes first: if ctx
-// ends before, all of that is done later. The caller holds changing.
+// that serves the store resume it: a session that was given back is not found otherwise. If the
+// item cannot be put, that is done when the store can be reached. Until then the session stays with
+// this process, and is found if that ends. An append that waits for the end of an outage comes
+// first: if ctx ends before, all of that is done later. The caller holds changing.
 func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	late, stop := lingering(ctx)
 	_, here := s.host.runner.(native)
@@ -237,8 +239,8 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	}
 }
 
-// giveBackCut is giveBack, for a session whose turn may have no end. stopped is the turn if a person
-// has stopped it.
+// giveBackCut is giveBack, for a session whose turn may have no end. stopped is the turn if a
+// person has stopped it.
 func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, stopped *string) error {
 	tell := func() error {
 		// A turn that is resumed moves the head, and the next item has another id.

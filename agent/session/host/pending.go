@@ -17,8 +17,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// expect records the questions of a pending run with its end. They are shown afterwards: a question that is shown
-// survives a crash.
+// expect records the questions of a pending run with its end. They are shown afterwards: a question
+// that is shown survives a crash.
 func (s *Session) expect(c *conversation, history []*model.Message) {
 	for _, call := range agent.PendingCalls(history) {
 		c.Record(&s.questionOf(c, history, &call).entity)
@@ -31,7 +31,8 @@ func (s *Session) questionOf(c *conversation, history []*model.Message, call *ag
 	return q
 }
 
-// ask shows the questions of a run that is pending, which the history ends with. It records them unless expect has.
+// ask shows the questions of a run that is pending, which the history ends with. It records them
+// unless expect has.
 func (s *Session) ask(c *conversation, expected bool) {
 	history, answers := c.Messages(), c.Answers()
 	for _, call := range agent.PendingCalls(history) {
@@ -96,7 +97,10 @@ func pendingQuestion(run string, call *agent.PendingCall, lasting bool) *questio
 	if len(path) == 0 {
 		path = []string{call.ID}
 	}
-	q.entity.Digest = subject{ID: q.entity.ID, Path: path, Tool: call.Tool, Args: call.Args, Approval: call.Approval, Invalid: call.Invalid}.digest()
+	q.entity.Digest = subject{
+		ID: q.entity.ID, Path: path, Tool: call.Tool, Args: call.Args, Approval: call.Approval,
+		Invalid: call.Invalid,
+	}.digest()
 	return q
 }
 
@@ -151,7 +155,8 @@ func (s *Session) answered(c *conversation, q *question, a *Answer) {
 	c.Report(&e)
 }
 
-// allAnswered reports whether the pending run has questions, and none is without an answer. Each answer asks, so it stops at the first.
+// allAnswered reports whether the pending run has questions, and none is without an answer. Each
+// answer asks, so it stops at the first.
 func (s *Session) allAnswered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,9 @@ const (
 // ErrNoPermission means that a session has no rule with an id, or that it cannot be taken back.
 var ErrNoPermission = errors.New("host: no such rule, or it cannot be taken back here")
 
-// Permissions returns the rules that decide about calls of the session. The rules of its layers come
-// first ([approval.Layer].Rules), then the rules of the project, then the rules of the session.
+// Permissions returns the rules that decide about calls of the session. The rules of its layers
+// come first ([approval.Layer].Rules), then the rules of the project, then the rules of the
+// session.
 func (s *Session) Permissions() (all []Permission, err error) {
 	add := func(text, origin string, drop func() error) {
 		id := sha256.Sum256([]byte(origin + "\x00" + text))

@@ -41,7 +41,10 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 	begun := time.Now()
 	for e := s.shownQuestion(ctx, id); e != nil && e.Status == view.Pending; e = s.shownQuestion(ctx, id) {
 		if time.Since(begun) > leaving { // it was refused, and the question was asked again
-			return fmt.Errorf("%w: the answer to %q came while the turn was interrupted: answer again", ErrNoQuestion, id)
+			return fmt.Errorf(
+				"%w: the answer to %q came while the turn was interrupted: answer again",
+				ErrNoQuestion, id,
+			)
 		}
 		if e.Digest != a.Digest {
 			return fmt.Errorf("%w: %q", ErrChanged, id)

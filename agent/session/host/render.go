@@ -22,7 +22,8 @@ func safely(own func(any) (string, error)) func(any) (string, error) {
 	}
 }
 
-// render returns what users are shown of an output, unless the program says it: text as it is, and other values as JSON.
+// render returns what users are shown of an output, unless the program says it: text as it is, and
+// other values as JSON.
 func render(output any) (string, error) {
 	if v := reflect.ValueOf(output); v.Kind() == reflect.String {
 		return v.String(), nil

@@ -15,8 +15,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
-// FilesStayError is the error of [Session.Rewind] if files could not be taken back. The conversation stays as well, so
-// that the model knows of the files. Other files may have been taken back.
+// FilesStayError is the error of [Session.Rewind] if files could not be taken back. The
+// conversation stays as well, so that the model knows of the files. Other files may have been taken
+// back.
 type FilesStayError struct {
 	// Note lists what was taken back; it may be empty.
 	Note string
@@ -36,13 +37,15 @@ func (e *FilesStayError) Text() string {
 
 func (e *FilesStayError) text() string { return joined(e.Note, e.Err.Error()) }
 
-// Rewind takes the session back to the moment before a prompt, which is named by its id ([transcript.PromptID]). That turn and those after it are
-// no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back. The note says
-// what happened to the files. It is shown in the session, and the model is told with the next prompt. If a file
-// cannot be taken back, the conversation stays as it is: the error is a [*FilesStayError], which is shown and told in the same way.
+// Rewind takes the session back to the moment before a prompt, which is named by its id
+// ([transcript.PromptID]). That turn and those after it are no longer part of the conversation, and
+// are not shown. With [Config].Files, what they changed is taken back. The note says what happened
+// to the files. It is shown in the session, and the model is told with the next prompt. If a file
+// cannot be taken back, the conversation stays as it is: the error is a [*FilesStayError], which is
+// shown and told in the same way.
 //
-// If the prompt took the place of answers to a pending run, what became of its calls stays. Rewind fails with
-// [ErrBusy] while a turn is running.
+// If the prompt took the place of answers to a pending run, what became of its calls stays. Rewind
+// fails with [ErrBusy] while a turn is running.
 func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err error) {
 	quiet, err := s.quiet(ctx)
 	if err != nil {
@@ -87,8 +90,8 @@ func (s *Session) noteOf(ctx context.Context, c *conversation, class, text strin
 	}
 }
 
-// rewind takes the session back to the beginning of a turn, with its files, and keeps what the model has to be told. The
-// note is for the user. No other turn may be running.
+// rewind takes the session back to the beginning of a turn, with its files, and keeps what the
+// model has to be told. The note is for the user. No other turn may be running.
 func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note string, err error) {
 	if files := s.instance.files(); files != nil {
 		var stay error
@@ -130,7 +133,9 @@ func hasCalls(history []*model.Message, turn string) bool {
 }
 
 func noPrompt(op, id, prompt string) error {
-	return &session.Error{Op: op, Session: id, Err: fmt.Errorf("%w: the conversation has no prompt %q", session.ErrInvalid, prompt)}
+	return &session.Error{Op: op, Session: id, Err: fmt.Errorf(
+		"%w: the conversation has no prompt %q", session.ErrInvalid, prompt,
+	)}
 }
 
 // headBefore returns the number of the last entry before the turn with a prompt.

@@ -218,8 +218,14 @@ func (t *Turn) input(p *Prompt) (*runInput, error) {
 	if k := s.keeper(); k != nil {
 		layers = append(slices.Clip(layers), approval.Kept(k))
 	}
-	asker := s.keeping(t.c, approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log))
-	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
+	asker := s.keeping(t.c, approval.Logged(
+		approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...),
+		s.host.log,
+	))
+	in := &runInput{
+		prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...),
+		keep: s.keeps(),
+	}
 	in.before = append(in.before, p.Options...)
 	return in, nil
 }
@@ -245,7 +251,9 @@ func (t *Turn) refuse(p *Prompt, o *Outcome, err error) {
 }
 
 // runAgent runs the agent once.
-func (t *Turn) runAgent(now *transcript.Turn, p *Prompt, in *runInput, checked *agent.Input) ([]*model.Message, error) {
+func (t *Turn) runAgent(
+	now *transcript.Turn, p *Prompt, in *runInput, checked *agent.Input,
+) ([]*model.Message, error) {
 	s, c := t.session, t.c
 	in.options = now.Options()
 	if !s.host.durable {

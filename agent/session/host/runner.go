@@ -18,10 +18,10 @@ import (
 // runner of package temporalengine has Temporal distribute them over workers. The journal of a turn
 // is in the store with every runner. Implementations are safe for concurrent use.
 //
-// With a runner in [Config].Runner, prompts and answers go to the inbox of the session, and the host
-// tells the runner. It does not touch a turn that was cut off, which only the runner continues. So
-// all programs that write to the store need the same runner. Sessions are at the place [Local], and
-// commands that begin with a slash are executed where they were typed.
+// With a runner in [Config].Runner, prompts and answers go to the inbox of the session, and the
+// host tells the runner. It does not touch a turn that was cut off, which only the runner
+// continues. So all programs that write to the store need the same runner. Sessions are at the
+// place [Local], and commands that begin with a slash are executed where they were typed.
 type Runner interface {
 	// Wake is called when something was put into the inbox of a session. It may be called again for
 	// the same, and does not wait for the turn. An error is logged: nothing is lost, because Serve
@@ -34,17 +34,17 @@ type Runner interface {
 
 // Turns is the host's side of a [Runner].
 type Turns interface {
-	// Advance resumes a turn that was cut off, or does what the inbox asks for, up to the end of the
-	// first turn. It holds the session's lease meanwhile. If there is nothing to do, the error wraps
-	// [ErrIdle]; if another process holds the session, [session.ErrHeld]. If ctx ends, the turn is
-	// cancelled. If the cause of that is [ErrMoved], the turn is cut off as if the process had ended,
-	// and the next Advance, in any process, continues it.
+	// Advance resumes a turn that was cut off, or does what the inbox asks for, up to the end of
+	// the first turn. It holds the session's lease meanwhile. If there is nothing to do, the error
+	// wraps [ErrIdle]; if another process holds the session, [session.ErrHeld]. If ctx ends, the
+	// turn is cancelled. If the cause of that is [ErrMoved], the turn is cut off as if the process
+	// had ended, and the next Advance, in any process, continues it.
 	Advance(ctx context.Context, session string) (*Outcome, error)
 }
 
 // ErrMoved is the cause of the context of [Turns].Advance for a turn that another process is to
-// continue. [Outcome].Err wraps it and [session.ErrUnavailable] for a turn that was left because the
-// store could not be reached: it goes on later, here or elsewhere.
+// continue. [Outcome].Err wraps it and [session.ErrUnavailable] for a turn that was left because
+// the store could not be reached: it goes on later, here or elsewhere.
 var ErrMoved = errors.New("host: the turn continues in another process")
 
 // Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
@@ -52,10 +52,10 @@ var ErrMoved = errors.New("host: the turn continues in another process")
 // prompts that wait in an inbox are run, without anybody typing. Calls of tools that may have run
 // are made again, with the same idempotency keys, if the tool is idempotent or only reads;
 // otherwise a person is asked. Turns that Serve runs move when ctx ends: they have no end then, and
-// the next process that serves the store goes on with them, as if this one had been killed. Of the sessions, it serves those for which each keep returns true,
-// such as those of the program's directories. Run it once in each process that serves the store.
-// Sessions are opened at the place [Local], so a host whose sessions need an editor's files must
-// not call it.
+// the next process that serves the store goes on with them, as if this one had been killed. Of the
+// sessions, it serves those for which each keep returns true, such as those of the program's
+// directories. Run it once in each process that serves the store. Sessions are opened at the place
+// [Local], so a host whose sessions need an editor's files must not call it.
 func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) error {
 	h.mu.Lock()
 	if h.serving {
@@ -76,9 +76,10 @@ func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) erro
 	return h.runner.Serve(ctx, turns{h})
 }
 
-// WillServe says that [Host.Serve] is about to be called, with the same arguments. From now on a turn
-// that was cut off is left to Serve when its session is opened; before, it is settled as interrupted.
-// Call it before sessions can be opened if Serve runs on another goroutine, which may be late.
+// WillServe says that [Host.Serve] is about to be called, with the same arguments. From now on a
+// turn that was cut off is left to Serve when its session is opened; before, it is settled as
+// interrupted. Call it before sessions can be opened if Serve runs on another goroutine, which may
+// be late.
 func (h *Host) WillServe(keep ...func(*session.Info) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +100,8 @@ func (h *Host) keeps(i *session.Info) bool {
 	return h.kept && !slices.ContainsFunc(h.keep, func(k func(*session.Info) bool) bool { return !k(i) })
 }
 
-// takesUp reports whether Serve goes on with a turn of a session that was cut off, also if it is only
-// about to be called.
+// takesUp reports whether Serve goes on with a turn of a session that was cut off, also if it is
+// only about to be called.
 func (h *Host) takesUp(i *session.Info) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,19 +14,21 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Claim is a part of an earlier conversation, as a client tells it. Nothing proves that it was said.
+// Claim is a part of an earlier conversation, as a client tells it. Nothing proves that it was
+// said.
 type Claim struct {
 	// Role is the alleged speaker.
 	Role view.Role
-	// Parts are what was said: texts, and for the user also media with Data. Of each part, only the text, or the data
-	// with its type and name, is used.
+	// Parts are what was said: texts, and for the user also media with Data. Of each part, only the
+	// text, or the data with its type and name, is used.
 	Parts []model.Part
 }
 
-// Seed gives a session that has no history one that a client claims, oldest first. It is the only way in which a client's account of a
-// conversation becomes history, and it takes texts and media only: no tool calls and results, no thoughts, and no system prompts. The
-// messages are marked with [transcript.Claimed], and what is shown of them too. Claims that are anything else, and a session that has a history,
-// are errors that wrap [session.ErrInvalid]. No turn may be running.
+// Seed gives a session that has no history one that a client claims, oldest first. It is the only
+// way in which a client's account of a conversation becomes history, and it takes texts and media
+// only: no tool calls and results, no thoughts, and no system prompts. The messages are marked with
+// [transcript.Claimed], and what is shown of them too. Claims that are anything else, and a session
+// that has a history, are errors that wrap [session.ErrInvalid]. No turn may be running.
 func (s *Session) Seed(ctx context.Context, claims ...Claim) error {
 	messages, err := claimedMessages(s.id, claims)
 	if err != nil || len(messages) == 0 {
@@ -64,7 +66,10 @@ func claimedMessages(id string, claims []Claim) ([]*model.Message, error) {
 		case view.Assistant:
 			kind, text = model.KindResponse, model.PartText
 		default:
-			return nil, fmt.Errorf("host: seed session %s: %w: claim %d has the role %q", id, session.ErrInvalid, i, claims[i].Role)
+			return nil, fmt.Errorf(
+				"host: seed session %s: %w: claim %d has the role %q", id, session.ErrInvalid, i,
+				claims[i].Role,
+			)
 		}
 		var parts []model.Part
 		for k := range claims[i].Parts {
@@ -72,9 +77,14 @@ func claimedMessages(id string, claims []Claim) ([]*model.Message, error) {
 			case p.Kind == text:
 				parts = append(parts, model.Part{Kind: text, Text: p.Text})
 			case p.Kind == model.PartMedia && kind == model.KindRequest && len(p.Data) > 0:
-				parts = append(parts, model.Part{Kind: model.PartMedia, Data: p.Data, MediaType: p.MediaType, Name: p.Name})
+				parts = append(parts, model.Part{
+					Kind: model.PartMedia, Data: p.Data, MediaType: p.MediaType, Name: p.Name,
+				})
 			default:
-				return nil, fmt.Errorf("host: seed session %s: %w: part %d of claim %d by the %s is of the kind %q", id, session.ErrInvalid, k, i, claims[i].Role, p.Kind)
+				return nil, fmt.Errorf(
+					"host: seed session %s: %w: part %d of claim %d by the %s is of the kind %q",
+					id, session.ErrInvalid, k, i, claims[i].Role, p.Kind,
+				)
 			}
 		}
 		if len(parts) == 0 {

@@ -25,8 +25,8 @@ type Session struct {
 	place  Place // guarded by changing, and by mu
 	policy approval.Policy
 
-	// changing is a lock with a context: it has an element while the session wakes, falls asleep or closes. It guards
-	// opened, w, instance and conversation.
+	// changing is a lock with a context: it has an element while the session wakes, falls asleep or
+	// closes. It guards opened, w, instance and conversation.
 	changing     chan struct{}
 	tied         []Tied        // to the dependencies of instance
 	gone         chan struct{} // closed when the host has forgotten the session
@@ -88,7 +88,8 @@ func (s *Session) Host() *Host { return s.host }
 // Policy returns what the session remembers about approvals. It is kept with the session.
 func (s *Session) Policy() *approval.Policy { return &s.policy }
 
-// Info describes the session as this process knows it. Other processes may have changed its title and values.
+// Info describes the session as this process knows it. Other processes may have changed its title
+// and values.
 func (s *Session) Info() session.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +100,8 @@ func (s *Session) Info() session.Info {
 // absolute paths.
 const DirectoriesValue = "directories"
 
-// Dirs returns the directories of the session: the one that it works in, and further ones. There are
-// none if it works in none, or is nil.
+// Dirs returns the directories of the session: the one that it works in, and further ones. There
+// are none if it works in none, or is nil.
 func (s *Session) Dirs() []string {
 	if s == nil {
 		return nil
@@ -117,7 +118,8 @@ func (s *Session) Dirs() []string {
 // rulesValue is the name of the session's value with the rules of the policy.
 const rulesValue = "approvals"
 
-// own returns what is shown of the session itself: its title, and settings and commands if there are any.
+// own returns what is shown of the session itself: its title, and settings and commands if there
+// are any.
 func (s *Session) own() []*view.Entity {
 	all := []*view.Entity{s.infoEntity()}
 	if len(s.host.settings) > 0 {
@@ -243,10 +245,11 @@ func (s *Session) End(cause error) {
 	}
 }
 
-// Close cancels the turns and waits for them, releases the dependencies, and lets other processes open the session. It does not matter
-// how often it is open here: see [Session.Leave]. A session
-// that is kept in memory is removed, and so is one without entries, unless it is archived or the user has named it.
-// If ctx ends before the turns do, Close returns its cause and can be called again.
+// Close cancels the turns and waits for them, releases the dependencies, and lets other processes
+// open the session. It does not matter how often it is open here: see [Session.Leave]. A session
+// that is kept in memory is removed, and so is one without entries, unless it is archived or the
+// user has named it. If ctx ends before the turns do, Close returns its cause and can be called
+// again.
 func (s *Session) Close(ctx context.Context) error {
 	s.End(ErrClosed)
 	for _, t := range s.running() {
@@ -330,7 +333,8 @@ func (s *Session) update(ctx context.Context, c session.Change) error {
 	return nil
 }
 
-// logError logs the type of an error, because its text may quote users and files. Of an error of the store it also logs what was done and the cause.
+// logError logs the type of an error, because its text may quote users and files. Of an error of
+// the store it also logs what was done and the cause.
 func (s *Session) logError(what string, err error) {
 	attrs := []any{"session", s.id, "error", fmt.Sprintf("%T", err)}
 	if failed, ok := errors.AsType[*session.Error](err); ok {

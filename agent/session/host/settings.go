@@ -22,10 +22,12 @@ const (
 	SettingThinking = "thinking"
 )
 
-// ThinkingDefault is the level of thinking that leaves it to the model's provider how much there is.
+// ThinkingDefault is the level of thinking that leaves it to the model's provider how much there
+// is.
 const ThinkingDefault = "default"
 
-// Setting is something of the program's own that a user can set for a session. Its Value is the default; for a switch "true" or "false".
+// Setting is something of the program's own that a user can set for a session. Its Value is the
+// default; for a switch "true" or "false".
 type Setting struct {
 	view.Setting
 	// Options returns options for the runs of a session that has the value, if not nil.
@@ -45,7 +47,9 @@ func makeSettings(modes []Mode, models []Model, thinking []string, own []Setting
 	var all []Setting
 	add := func(id, title, category string, choices []view.Choice) {
 		if len(choices) > 0 {
-			all = append(all, Setting{Setting: view.Setting{ID: id, Title: title, Category: category, Value: choices[0].ID, Choices: choices}})
+			all = append(all, Setting{Setting: view.Setting{
+				ID: id, Title: title, Category: category, Value: choices[0].ID, Choices: choices,
+			}})
 		}
 	}
 	var choices []view.Choice
@@ -99,7 +103,10 @@ func checkSettings(all []Setting) error {
 		case s.Switch && len(s.Choices) > 0:
 			errs = append(errs, fmt.Errorf("host: config: the setting %q: a switch has no choices", s.ID))
 		case !s.has(s.Value):
-			errs = append(errs, fmt.Errorf("host: config: the setting %q: its value %q is not one of its choices", s.ID, s.Value))
+			errs = append(errs, fmt.Errorf(
+				"host: config: the setting %q: its value %q is not one of its choices", s.ID,
+				s.Value,
+			))
 		}
 		for n, c := range s.Choices {
 			if c.ID == "" || slices.ContainsFunc(s.Choices[:n], func(other view.Choice) bool { return other.ID == c.ID }) {
@@ -121,7 +128,8 @@ func (s *Setting) has(value string) bool {
 
 func settingValue(id string) string { return "setting:" + id }
 
-// setting returns a setting as the session has it: the model decides which levels of thinking there are. It is nil if there is none.
+// setting returns a setting as the session has it: the model decides which levels of thinking there
+// are. It is nil if there is none.
 func (s *Session) setting(id string) *Setting {
 	i := slices.IndexFunc(s.host.settings, func(one Setting) bool { return one.ID == id })
 	if i < 0 {
@@ -143,7 +151,8 @@ func (s *Session) setting(id string) *Setting {
 	return &own
 }
 
-// Setting returns the value of a setting, or the empty string if there is none. A value that does not exist any more counts as the default.
+// Setting returns the value of a setting, or the empty string if there is none. A value that does
+// not exist any more counts as the default.
 func (s *Session) Setting(id string) string {
 	one := s.setting(id)
 	if one == nil {
@@ -171,8 +180,8 @@ func (s *Session) Settings() []view.Setting {
 	return all
 }
 
-// Set sets a setting of the session, and returns all of them. The value is kept with the session. It holds for the next turn; a mode
-// holds at once for tools and questions.
+// Set sets a setting of the session, and returns all of them. The value is kept with the session.
+// It holds for the next turn; a mode holds at once for tools and questions.
 func (s *Session) Set(ctx context.Context, id, value string) ([]view.Setting, error) {
 	one := s.setting(id)
 	switch {

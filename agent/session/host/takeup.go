@@ -48,14 +48,18 @@ func (s *Session) admitFirst(ctx context.Context) (*Turn, error) {
 	if slices.ContainsFunc(s.turns, func(t *Turn) bool { return t.isGoing() && (!t.begins || t.live.Load() != nil) }) {
 		return nil, ErrBusy
 	}
-	t := &Turn{session: s, first: true, ended: make(chan struct{}), passed: make(chan struct{}), inbox: new(agent.Inbox)}
+	t := &Turn{
+		session: s, first: true, ended: make(chan struct{}), passed: make(chan struct{}),
+		inbox: new(agent.Inbox),
+	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	s.turns = slices.Insert(s.turns, 0, t)
 	s.stirred()
 	return t, nil
 }
 
-// ahead returns the turn that resumes one that was cut off, unless it is t. It is nil if there is none.
+// ahead returns the turn that resumes one that was cut off, unless it is t. It is nil if there is
+// none.
 func (s *Session) ahead(t *Turn) *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +181,9 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		return err
 	}
 	t.id = now.ID()
-	t.Notice("info", fmt.Sprintf("The program ended. The turn goes on (attempt %d of %d).", attempts+1, s.host.attempts))
+	t.Notice("info", fmt.Sprintf(
+		"The program ended. The turn goes on (attempt %d of %d).", attempts+1, s.host.attempts,
+	))
 	in, err := t.input(p)
 	var checked *agent.Input
 	if err == nil {

@@ -22,12 +22,13 @@ const (
 	maxTemplates = 200
 )
 
-// Templates makes a command of each Markdown file of a directory: review.md is /review. The text of the file is the prompt. $ARGUMENTS in
-// it is replaced by what was typed after the name. Without $ARGUMENTS, that is appended after a blank line. Front matter between two
-// lines "---" may have "description:" and "argument-hint:". Other lines of it are ignored.
+// Templates makes a command of each Markdown file of a directory: review.md is /review. The text of
+// the file is the prompt. $ARGUMENTS in it is replaced by what was typed after the name. Without
+// $ARGUMENTS, that is appended after a blank line. Front matter between two lines "---" may have
+// "description:" and "argument-hint:". Other lines of it are ignored.
 //
-// The error joins the problems of all files that cannot be commands. It is returned together with the commands of the others. A
-// directory that does not exist is not an error.
+// The error joins the problems of all files that cannot be commands. It is returned together with
+// the commands of the others. A directory that does not exist is not an error.
 func Templates(fsys fs.FS, dir string) ([]Command, error) {
 	files, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +57,9 @@ func Templates(fsys fs.FS, dir string) ([]Command, error) {
 
 func template(fsys fs.FS, file, name string) (Command, error) {
 	if !isName(name) {
-		return Command{}, errors.New("the name cannot be a command: use 1 to 64 letters, digits, and characters of \"_-.:\"")
+		return Command{}, errors.New(
+			"the name cannot be a command: use 1 to 64 letters, digits, and characters of \"_-.:\"",
+		)
 	}
 	if info, err := fs.Stat(fsys, file); err != nil {
 		return Command{}, err

@@ -21,7 +21,8 @@ const titledValue = "titled"
 // maxTitle bounds titles that are made of a prompt, in characters.
 const maxTitle = 80
 
-// SetTitle sets the title, which prompts then no longer change. After an empty title, the next prompt makes one.
+// SetTitle sets the title, which prompts then no longer change. After an empty title, the next
+// prompt makes one.
 func (s *Session) SetTitle(ctx context.Context, title string) error {
 	c, done, err := s.look(ctx)
 	if err != nil {

@@ -94,7 +94,9 @@ func prompts(items []session.Item) (all []*Waiting) {
 // EditWaiting replaces the parts of a prompt that waits, in the version that the user has seen. If
 // it has another one by now, the error wraps [session.ErrChanged]; if its turn has begun, or it was
 // removed, [session.ErrConsumed]. It needs no lease.
-func (s *Session) EditWaiting(ctx context.Context, id string, version int64, parts []model.Part, shown []view.Content) error {
+func (s *Session) EditWaiting(
+	ctx context.Context, id string, version int64, parts []model.Part, shown []view.Content,
+) error {
 	if len(parts) == 0 {
 		return fmt.Errorf("host: edit a prompt that waits: %w: it has no parts", session.ErrInvalid)
 	}
@@ -186,7 +188,9 @@ func (t *Turn) put(p *Prompt) error {
 	if err != nil {
 		return err
 	}
-	i, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data})
+	i, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{
+		ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data,
+	})
 	if err != nil {
 		return err
 	}

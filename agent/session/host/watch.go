@@ -21,12 +21,13 @@ type Update struct {
 	Reset bool
 }
 
-// Watch yields what the session shows, and then each change, until ctx ends or the session is closed, which yields the cause or
-// [ErrClosed]. With the position of an earlier update, it begins with what has changed since. A position that this process does not know,
-// such as one of an earlier process, begins with a Reset.
+// Watch yields what the session shows, and then each change, until ctx ends or the session is
+// closed, which yields the cause or [ErrClosed]. With the position of an earlier update, it begins
+// with what has changed since. A position that this process does not know, such as one of an
+// earlier process, begins with a Reset.
 //
-// A watcher never holds up a turn. Of one that is slow, several changes become one, and none is lost. A session does not fall asleep
-// while it is watched.
+// A watcher never holds up a turn. Of one that is slow, several changes become one, and none is
+// lost. A session does not fall asleep while it is watched.
 func (s *Session) Watch(ctx context.Context, from string) iter.Seq2[*Update, error] {
 	return func(yield func(*Update, error) bool) {
 		f, err := s.Follow(ctx, from)
@@ -51,12 +52,12 @@ func (s *Session) Watch(ctx context.Context, from string) iter.Seq2[*Update, err
 	}
 }
 
-// Follower is a client of a session: a cursor in what the session shows. The session does not fall asleep before Close. It is
-// not safe for concurrent use.
+// Follower is a client of a session: a cursor in what the session shows. The session does not fall
+// asleep before Close. It is not safe for concurrent use.
 type Follower struct {
 	*view.Cursor
-	// Reset is set as long as what the client has of the session is void, because its position is not known. Whoever has told
-	// the client unsets it.
+	// Reset is set as long as what the client has of the session is void, because its position is
+	// not known. Whoever has told the client unsets it.
 	Reset bool
 
 	session *Session
@@ -64,8 +65,8 @@ type Follower struct {
 	close   func()
 }
 
-// Follow begins to follow the session. With the position of an earlier follower, it begins with what has changed since: see
-// [Session.Watch]. Close must be called.
+// Follow begins to follow the session. With the position of an earlier follower, it begins with
+// what has changed since: see [Session.Watch]. Close must be called.
 func (s *Session) Follow(ctx context.Context, from string) (*Follower, error) {
 	c, done, err := s.look(ctx)
 	if err != nil {
@@ -99,8 +100,8 @@ func (f *Follower) Again(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// View calls f with what the session shows. The session does not fall asleep meanwhile. f must not change the fold, and not
-// use it later.
+// View calls f with what the session shows. The session does not fall asleep meanwhile. f must not
+// change the fold, and not use it later.
 func (s *Session) View(ctx context.Context, f func(*view.Fold)) error {
 	c, done, err := s.look(ctx)
 	if err != nil {

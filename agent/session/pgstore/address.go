@@ -12,15 +12,19 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// connectTimeout bounds an attempt to connect if the address has no connect_timeout. The driver would wait for ever for a server that accepts connections
-// and says nothing.
+// connectTimeout bounds an attempt to connect if the address has no connect_timeout. The driver
+// would wait for ever for a server that accepts connections and says nothing.
 const connectTimeout = 10 * time.Second
 
-// parse reads an address. Its errors have nothing of the address in them: where it is malformed, any part of it may be one of the password. For the same
-// reason a URL that is ambiguous is refused: the driver would take "ss@host" of "postgres://user:pa@ss@host" for the host, and name it.
+// parse reads an address. Its errors have nothing of the address in them: where it is malformed,
+// any part of it may be one of the password. For the same reason a URL that is ambiguous is
+// refused: the driver would take "ss@host" of "postgres://user:pa@ss@host" for the host, and name
+// it.
 func parse(database string) (*pgxpool.Config, error) {
 	wrong := func(what string) (*pgxpool.Config, error) {
-		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%w: the address of the database: %s", session.ErrInvalid, what)}
+		return nil, &session.Error{Op: "open", Err: fmt.Errorf(
+			"%w: the address of the database: %s", session.ErrInvalid, what,
+		)}
 	}
 	rest, ok := strings.CutPrefix(database, "postgres://")
 	if !ok {

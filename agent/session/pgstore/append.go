@@ -73,7 +73,9 @@ func (s *Store) acquire(ctx context.Context, id string, c session.Claim, at int6
 		var token, since *int64
 		var head int64
 		var holder string
-		err := s.pool.QueryRow(ctx, s.sql.acquire, toText(id), c.Force, toText(c.Holder), s.presence.lock, at).Scan(&token, &head, &holder, &since)
+		err := s.pool.QueryRow(
+			ctx, s.sql.acquire, toText(id), c.Force, toText(c.Holder), s.presence.lock, at,
+		).Scan(&token, &head, &holder, &since)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &session.Error{Err: session.ErrNotFound}
 		}
@@ -99,8 +101,8 @@ func (s *Store) moment() int64 {
 	}
 }
 
-// Release implements [session.Store]. If the server cannot be reached, or ctx ends meanwhile, the session is given back as soon as the server can be
-// reached.
+// Release implements [session.Store]. If the server cannot be reached, or ctx ends meanwhile, the
+// session is given back as soon as the server can be reached.
 func (s *Store) Release(ctx context.Context, l session.Lease) error {
 	if err := s.open(ctx); err != nil {
 		return fail("release", l.Session, err)
@@ -193,10 +195,14 @@ func newAddition(l session.Lease, head int64, entries []session.Entry, consumed 
 
 // args are the arguments of the function that appends.
 func (a *addition) args(soft bool) []any {
-	return []any{a.session, a.token, a.head, soft, a.seqs, a.times, a.kinds, a.runs, a.keys, a.places, a.clearKeys, a.clearRuns, a.data, a.items, a.versions}
+	return []any{
+		a.session, a.token, a.head, soft, a.seqs, a.times, a.kinds, a.runs, a.keys, a.places,
+		a.clearKeys, a.clearRuns, a.data, a.items, a.versions,
+	}
 }
 
-// scan reads what the function returns. An error of the session's leaves other appends in the transaction alone.
+// scan reads what the function returns. An error of the session's leaves other appends in the
+// transaction alone.
 func (a *addition) scan(from pgx.Row) (int64, error) {
 	var outcome string
 	var last int64

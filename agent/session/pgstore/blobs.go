@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Blobs returns the blobs of the store's database. They belong to no session, and stay until [Blobs.RemoveBefore] removes them. They can be used
-// until the store is closed.
+// Blobs returns the blobs of the store's database. They belong to no session, and stay until
+// [Blobs.RemoveBefore] removes them. They can be used until the store is closed.
 func (s *Store) Blobs() *Blobs { return &Blobs{s} }
 
 // Blobs are data by its hash, in the database of a store.

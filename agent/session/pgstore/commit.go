@@ -61,7 +61,8 @@ func (s *Store) commit(ctx context.Context, a *addition) (int64, error) {
 	}
 }
 
-// next returns how many of the appends that wait share the next transaction. The commits must be locked.
+// next returns how many of the appends that wait share the next transaction. The commits must be
+// locked.
 func (c *commits) next() (n int) {
 	size := 0
 	for ; n < min(len(c.waiting), maxBatch); n++ {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// debts are sessions that could not be given back, because the server could not be reached. The lock of the store would hold them until its end.
+// debts are sessions that could not be given back, because the server could not be reached. The
+// lock of the store would hold them until its end.
 type debts struct {
 	mu     sync.Mutex
 	all    []func() error
@@ -27,8 +28,8 @@ func (d *debts) owe(do func() error) {
 	}
 }
 
-// isOwed reports whether a call before has begun to give a lease back, of which err is the outcome now.
-// Once the server has answered, it is not owed any more.
+// isOwed reports whether a call before has begun to give a lease back, of which err is the outcome
+// now. Once the server has answered, it is not owed any more.
 func (d *debts) isOwed(token int64, err error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

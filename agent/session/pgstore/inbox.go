@@ -23,7 +23,10 @@ var itemErrors = map[string]error{
 
 // itemColumns are what itemRow scans. prefix comes before each.
 func itemColumns(prefix string) string {
-	return prefix + strings.Join([]string{"id", "pos", "version", "rev", "kind", "state", "time", "by", "digest", "data"}, ", "+prefix)
+	return prefix + strings.Join(
+		[]string{"id", "pos", "version", "rev", "kind", "state", "time", "by", "digest", "data"},
+		", "+prefix,
+	)
 }
 
 // itemRow is a row of the table of items. All of it is nil where there is no item.
@@ -74,7 +77,9 @@ func (s *Store) Put(ctx context.Context, id string, i session.Item) (session.Ite
 }
 
 // Change implements [session.Inbox].
-func (s *Store) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (session.Item, error) {
+func (s *Store) Change(
+	ctx context.Context, id, item string, version int64, data json.RawMessage,
+) (session.Item, error) {
 	if err := session.CheckItemData(data); err != nil {
 		return session.Item{}, fail("change", id, err)
 	}
@@ -82,7 +87,9 @@ func (s *Store) Change(ctx context.Context, id, item string, version int64, data
 	var outcome string
 	err := s.try(ctx, func(ctx context.Context) error {
 		row = itemRow{}
-		err := s.pool.QueryRow(ctx, s.sql.change, toText(id), toText(item), version, data == nil, []byte(data)).Scan(row.fields(&outcome)...)
+		err := s.pool.QueryRow(
+			ctx, s.sql.change, toText(id), toText(item), version, data == nil, []byte(data),
+		).Scan(row.fields(&outcome)...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return session.ErrNotFound
 		}
@@ -99,7 +106,9 @@ func (s *Store) Change(ctx context.Context, id, item string, version int64, data
 }
 
 // Items implements [session.Inbox].
-func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...session.ItemKind) iter.Seq2[session.Item, error] {
+func (s *Store) Items(
+	ctx context.Context, id string, after int64, kinds ...session.ItemKind,
+) iter.Seq2[session.Item, error] {
 	return func(yield func(session.Item, error) bool) {
 		var num, last int64
 		err := s.read(ctx, func(ctx context.Context) error {

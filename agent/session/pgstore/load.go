@@ -23,7 +23,8 @@ const (
 // and at most to.
 type segment struct{ num, after, to int64 }
 
-// find returns the number of a session's row, its head, and where its entries are after a position, the oldest first.
+// find returns the number of a session's row, its head, and where its entries are after a position,
+// the oldest first.
 func (s *Store) find(ctx context.Context, id string, after int64) (num, head int64, all []segment, err error) {
 	var forkedAt int64
 	var parent *int64

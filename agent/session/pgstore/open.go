@@ -19,19 +19,23 @@ import (
 
 // Options are the options of [Open]. The zero value is useful.
 type Options struct {
-	// Schema is the schema of the tables. It is made if it does not exist, and cannot be renamed. Empty means "ponte".
+	// Schema is the schema of the tables. It is made if it does not exist, and cannot be renamed.
+	// Empty means "ponte".
 	Schema string
-	// Lost is after how long the server takes a store for dead whose machine or network is gone. It is a number of whole seconds, and at
-	// least 3. Zero means 30 seconds.
+	// Lost is after how long the server takes a store for dead whose machine or network is gone. It
+	// is a number of whole seconds, and at least 3. Zero means 30 seconds.
 	Lost time.Duration
-	// Poll is how often a watch looks for entries in case a notification was lost. Zero means 10 seconds.
+	// Poll is how often a watch looks for entries in case a notification was lost. Zero means 10
+	// seconds.
 	Poll time.Duration
-	// Timeout is how long the server may take to answer a statement, and a second for each MiB that is sent. Then the method fails with
-	// [session.ErrUnavailable], whatever its context. Zero means 20 seconds.
+	// Timeout is how long the server may take to answer a statement, and a second for each MiB that
+	// is sent. Then the method fails with [session.ErrUnavailable], whatever its context. Zero
+	// means 20 seconds.
 	Timeout time.Duration
 }
 
-// Store keeps sessions in Postgres. It implements [session.Store] and [session.Watcher]. It must be closed.
+// Store keeps sessions in Postgres. It implements [session.Store] and [session.Watcher]. It must be
+// closed.
 type Store struct {
 	pool    *pgxpool.Pool
 	own     bool // whether the pool is closed with the store
@@ -48,7 +52,8 @@ type Store struct {
 
 	once   sync.Once
 	closed chan struct{}
-	// background is the context of what the store does by itself. stop ends it, and ended waits for that.
+	// background is the context of what the store does by itself. stop ends it, and ended waits for
+	// that.
 	background context.Context
 	stop       func()
 	ended      sync.WaitGroup
@@ -59,11 +64,13 @@ var (
 	_ session.Watcher = (*Store)(nil)
 )
 
-// Open connects to a database, given as a URL or as keywords and values in the form of libpq, and makes or migrates the tables. Passwords
-// may come from PGPASSWORD or a pgpass file; special characters of one in a URL are percent-encoded. Errors never have the password in them.
+// Open connects to a database, given as a URL or as keywords and values in the form of libpq, and
+// makes or migrates the tables. Passwords may come from PGPASSWORD or a pgpass file; special
+// characters of one in a URL are percent-encoded. Errors never have the password in them.
 //
-// The pool has as many connections as pool_max_conns says; without it, four for each processor, but at least eight. An attempt to connect takes as many
-// seconds as connect_timeout says; without it, at most ten.
+// The pool has as many connections as pool_max_conns says; without it, four for each processor, but
+// at least eight. An attempt to connect takes as many seconds as connect_timeout says; without it,
+// at most ten.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	config, err := parse(database)
 	if err != nil {
@@ -87,8 +94,8 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// New makes a store of a pool of the program, which stays open when the store is closed. The connection of the store itself is made with the pool's
-// configuration, and is none of the pool's.
+// New makes a store of a pool of the program, which stays open when the store is closed. The
+// connection of the store itself is made with the pool's configuration, and is none of the pool's.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	fail := func(err error) (*Store, error) { return nil, &session.Error{Op: "open", Err: translate(err)} }
 	if o.Schema == "" {
@@ -105,7 +112,10 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	}
 	switch {
 	case len(o.Schema) > 63:
-		return fail(fmt.Errorf("%w: the name of the schema has %d bytes, at most 63 are allowed", session.ErrInvalid, len(o.Schema)))
+		return fail(fmt.Errorf(
+			"%w: the name of the schema has %d bytes, at most 63 are allowed", session.ErrInvalid,
+			len(o.Schema),
+		))
 	case o.Lost < 3*time.Second || o.Lost%time.Second != 0:
 		return fail(fmt.Errorf("%w: Lost is %v, must be whole seconds and at least 3", session.ErrInvalid, o.Lost))
 	case o.Timeout < 0:
@@ -116,7 +126,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	here := newPresence(pool.Config(), o)
 	err := here.connect(ctx)
 	for tries := 0; errors.Is(err, pgx.ErrNoRows) && tries < 3; tries++ {
-		// The connection is out of step: it has answered with the result of another statement. PgBouncer 1.18 hands out such a connection at times.
+		// The connection is out of step: it has answered with the result of another statement.
+		// PgBouncer 1.18 hands out such a connection at times.
 		err = here.connect(ctx)
 	}
 	if err == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// presence is a connection with an advisory lock. While the lock is held, the sessions of its store are held. The connection listens to
-// changes of sessions, too.
+// presence is a connection with an advisory lock. While the lock is held, the sessions of its store
+// are held. The connection listens to changes of sessions, too.
 type presence struct {
 	config  *pgxpool.Config
 	lost    time.Duration
@@ -75,10 +75,13 @@ func (p *presence) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// The server asks three times in the time after which a silent machine counts as lost. Sockets of the same machine need none of it.
+	// The server asks three times in the time after which a silent machine counts as lost. Sockets
+	// of the same machine need none of it.
 	every := strconv.Itoa(max(1, int(p.lost/time.Second)/3))
 	for _, setting := range [][2]string{
-		{"tcp_keepalives_idle", every}, {"tcp_keepalives_interval", every}, {"tcp_keepalives_count", "2"}, {"tcp_user_timeout", strconv.FormatInt(p.lost.Milliseconds(), 10)},
+		{"tcp_keepalives_idle", every}, {"tcp_keepalives_interval", every}, {
+			"tcp_keepalives_count", "2",
+		}, {"tcp_user_timeout", strconv.FormatInt(p.lost.Milliseconds(), 10)},
 		{"idle_session_timeout", "0"}, // since Postgres 14
 		{"application_name", "ponte sessions"},
 	} {
@@ -130,7 +133,8 @@ func (p *presence) alone(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// keep tells of changes, and connects again whenever the connection is lost, until ctx ends. Then it closes the connection.
+// keep tells of changes, and connects again whenever the connection is lost, until ctx ends. Then
+// it closes the connection.
 func (p *presence) keep(ctx context.Context, wake func(id string), wakeAll func()) {
 	defer func() {
 		if p.conn == nil {

@@ -21,11 +21,12 @@ import (
 //go:embed schema.sql
 var schemaSQL string
 
-// steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
+// steps change a database from each version to the next. A new version is a new step; steps of a
+// released version never change.
 //
-// While a fleet is updated, programs of the version before and of this one use the same tables. So a step only adds: columns
-// with a default, tables, functions. What the version before calls keeps its name, arguments and results. The step after that may
-// remove it.
+// While a fleet is updated, programs of the version before and of this one use the same tables. So
+// a step only adds: columns with a default, tables, functions. What the version before calls keeps
+// its name, arguments and results. The step after that may remove it.
 var steps = []step{{sql: schemaSQL, serves: 1}}
 
 // step is a version of the tables. serves is the oldest version of programs that can use them.
@@ -75,7 +76,10 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
 				return fmt.Errorf("migration to version %d: %w", version+1, err)
 			}
 		}
-		_, err = tx.Exec(ctx, "UPDATE "+schema+".version SET version = $1, serves = $2", version, steps[version-1].serves)
+		_, err = tx.Exec(
+			ctx, "UPDATE "+schema+".version SET version = $1, serves = $2", version,
+			steps[version-1].serves,
+		)
 		return err
 	})
 }
@@ -107,7 +111,8 @@ func makeSchema(ctx context.Context, tx pgx.Tx, name string) error {
 // isOwn reports whether the functions of a schema use what is in it, which they name.
 const isOwn = `EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = 'acquire' AND strpos(p.prosrc, $2) > 0)`
 
-// versionOf returns the version of the tables, 0 if there are none. Newer tables that serve this program count as its own.
+// versionOf returns the version of the tables, 0 if there are none. Newer tables that serve this
+// program count as its own.
 func versionOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, name string) (int, error) {

@@ -75,7 +75,10 @@ func prepared(schema string) statements {
 func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 	var values string
 	var created, updated int64
-	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &info.Tenant, &info.Owner, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Waiting, &info.Holder)
+	err = from.Scan(
+		&num, &info.ID, &info.Title, &info.Dir, &info.Tenant, &info.Owner, &values, &created,
+		&updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Waiting, &info.Holder,
+	)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = session.ErrNotFound
 	}
@@ -205,7 +208,10 @@ func (s *Store) listQuery(q *session.Query) (query string, args []any, err error
 	case q.Conversations:
 		query = part(conversations)
 	case whose || q.Dir == "" && q.Parent == "": // the indexes have them apart
-		query = fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(conversations), part(internals), order, q.PageSize()+1)
+		query = fmt.Sprintf(
+			"SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(conversations),
+			part(internals), order, q.PageSize()+1,
+		)
 	default:
 		query = part("")
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Postgres has no NUL in texts, and nothing that is not UTF-8. NUL becomes the two characters U+E000 and 0, a byte that is not UTF-8 becomes U+E000, 2
-// and the byte in two hexadecimal digits, and U+E000, which is for private use, the two characters U+E000 and 1.
+// Postgres has no NUL in texts, and nothing that is not UTF-8. NUL becomes the two characters
+// U+E000 and 0, a byte that is not UTF-8 becomes U+E000, 2 and the byte in two hexadecimal digits,
+// and U+E000, which is for private use, the two characters U+E000 and 1.
 var (
 	escape   = strings.NewReplacer("\x00", "\ue0000", "\ue000", "\ue0001")
 	unescape = strings.NewReplacer("\ue0000", "\x00", "\ue0001", "\ue000")

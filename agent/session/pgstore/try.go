@@ -15,14 +15,17 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// maxConflicts is how often a transaction is made again that the server has ended because of others.
+// maxConflicts is how often a transaction is made again that the server has ended because of
+// others.
 const maxConflicts = 20
 
 // errSilent means that the server does not answer. The statement may have been executed.
 var errSilent = errors.New("the server does not answer")
 
-// try does something with the database. It is done again if nothing has come of it: if the connection was lost before anything was sent, or ended by the
-// server, as it is with connections of the pool after a restart of the server, and if the server has ended the transaction because of others.
+// try does something with the database. It is done again if nothing has come of it: if the
+// connection was lost before anything was sent, or ended by the server, as it is with connections
+// of the pool after a restart of the server, and if the server has ended the transaction because of
+// others.
 //
 // An attempt, with its wait for a connection, takes as long as Options.Timeout at most.
 func (s *Store) try(ctx context.Context, do func(ctx context.Context) error) error {
@@ -73,7 +76,8 @@ func (s *Store) tryWithin(ctx context.Context, most time.Duration, do func(ctx c
 	return err
 }
 
-// read is like try, for what changes nothing: it is done again also if the connection was lost in the middle.
+// read is like try, for what changes nothing: it is done again also if the connection was lost in
+// the middle.
 func (s *Store) read(ctx context.Context, do func(ctx context.Context) error) error {
 	err := s.try(ctx, do)
 	for range s.connections() { // each of the pool may be a lost one
@@ -89,12 +93,14 @@ func (s *Store) read(ctx context.Context, do func(ctx context.Context) error) er
 // connections returns how many connections the pool has at most.
 func (s *Store) connections() int32 { return s.pool.Config().MaxConns }
 
-// unsent reports whether there was no connection for a statement because the pool, or an attempt to connect, was ended.
+// unsent reports whether there was no connection for a statement because the pool, or an attempt to
+// connect, was ended.
 func unsent(err error) bool {
 	return errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, context.Canceled)
 }
 
-// isConflict reports whether the server has ended a transaction that may succeed when it is made again.
+// isConflict reports whether the server has ended a transaction that may succeed when it is made
+// again.
 func isConflict(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01") // serialization_failure, deadlock_detected

@@ -54,7 +54,8 @@ func (w *watchers) join(id string) (leave func()) {
 	}
 }
 
-// wait returns a channel that is closed with the next change of a session that this process hears of. The caller has joined.
+// wait returns a channel that is closed with the next change of a session that this process hears
+// of. The caller has joined.
 func (w *watchers) wait(id string) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +125,8 @@ const (
 	again = 100 * time.Millisecond
 )
 
-// notify tells other processes of changes until ctx ends, those before that included. Many changes share a transaction.
+// notify tells other processes of changes until ctx ends, those before that included. Many changes
+// share a transaction.
 func (s *Store) notify(ctx context.Context) {
 	for wait := quiet; ; {
 		select {

@@ -13,11 +13,16 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Benchmark measures a store: durable appends of a message of 12.6 kB to 1, 8 and 64 sessions, loading 2,000 such messages, and listing a page
-// of 10,000 conversations that have 10,000 internal sessions beside them. newStore returns a store without sessions.
+// Benchmark measures a store: durable appends of a message of 12.6 kB to 1, 8 and 64 sessions,
+// loading 2,000 such messages, and listing a page of 10,000 conversations that have 10,000 internal
+// sessions beside them. newStore returns a store without sessions.
 func Benchmark(b *testing.B, newStore func(b *testing.B) session.Store) {
 	for _, sessions := range []int{1, 8, 64} {
-		b.Run(fmt.Sprint("Append/", sessions, "Sessions"), func(b *testing.B) { benchmarkAppend(b, newStore(b), sessions) })
+		b.Run(fmt.Sprint("Append/", sessions, "Sessions"), func(b *testing.B) {
+			benchmarkAppend(
+				b, newStore(b), sessions,
+			)
+		})
 	}
 	b.Run("Load2000Messages", func(b *testing.B) { benchmarkLoad(b, newStore(b)) })
 	b.Run("ListPageOf10000Sessions", func(b *testing.B) { benchmarkList(b, newStore(b)) })

@@ -29,7 +29,9 @@ func entryRules() []rule {
 			var want []session.Entry
 			size := 0
 			for i, d := range documents {
-				e := session.Entry{Time: date(i), Kind: session.Kind([]string{"message", "step", "view", "decision", "value", "new kind"}[i%6]), Run: fmt.Sprint("run/", i%2), Data: json.RawMessage(d)}
+				e := session.Entry{Time: date(i), Kind: session.Kind(
+					[]string{"message", "step", "view", "decision", "value", "new kind"}[i%6],
+				), Run: fmt.Sprint("run/", i%2), Data: json.RawMessage(d)}
 				if i%3 == 0 {
 					e.Key = fmt.Sprint("Schlüssel ", i)
 				}
@@ -71,7 +73,9 @@ func entryRules() []rule {
 			l := p.acquire("a", "me")
 			equal(p, p.get("a").Updated, made.Updated, "Updated after Acquire")
 			before := time.Now().Add(-time.Minute)
-			head, err := p.Append(p.ctx, l, 0, batch(text("1"), session.Entry{Seq: 7, Time: date(2).In(time.FixedZone("x", 3600)), Kind: "view"}, text("8")))
+			head, err := p.Append(p.ctx, l, 0, batch(text("1"), session.Entry{
+				Seq: 7, Time: date(2).In(time.FixedZone("x", 3600)), Kind: "view",
+			}, text("8")))
 			p.ok(err, "Append")
 			equal(p, head, int64(8), "the head")
 			got := p.load(p.Store, "a", 0)
@@ -94,7 +98,9 @@ func entryRules() []rule {
 			p.create(session.New{ID: "a"})
 			l := p.acquire("a", "me")
 			p.append(l, text("1"))
-			_, err := p.Append(p.ctx, l, 1, batch(text("2"), text("3"), session.Entry{Kind: "view", Data: json.RawMessage(`{`)}))
+			_, err := p.Append(p.ctx, l, 1, batch(
+				text("2"), text("3"), session.Entry{Kind: "view", Data: json.RawMessage(`{`)},
+			))
 			p.is(err, session.ErrInvalid, "Append of two entries and an invalid one")
 			p.holds("a", "1")
 			equal(p, p.get("a").Head, int64(1), "the head")
@@ -132,8 +138,12 @@ func entryRules() []rule {
 				e.Kind, e.Run, e.Key = kind, run, key
 				return e
 			}
-			p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "gone"), entry("view", "r", "other", "key"), entry("view", "r2", "k", "run"),
-				entry("step", "r", "k", "step"), entry("decision", "r", "k", "decision"), entry("value", "r", "k", "value"), entry("view", "r", "", "no key"), entry("message", "r", "", "no key"))
+			p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "gone"), entry(
+				"view", "r", "other", "key",
+			), entry("view", "r2", "k", "run"),
+				entry("step", "r", "k", "step"), entry("decision", "r", "k", "decision"), entry(
+					"value", "r", "k", "value",
+				), entry("view", "r", "", "no key"), entry("message", "r", "", "no key"))
 			p.append(l, entry("view", "r", "k", "gone"))
 			head := p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "message"))
 			p.holds("a", "key", "run", "step", "decision", "value", "no key", "no key", "message")
@@ -156,7 +166,9 @@ func entryRules() []rule {
 				e.Kind, e.Run, e.Key = kind, run, s
 				return e
 			}
-			p.append(l, entry("message", "r", "message"), entry("step", "r", "gone"), entry("step", "r/1/c1", "inner"), entry("step", "r0", "r0"), entry("step", "r%", "r%"),
+			p.append(l, entry("message", "r", "message"), entry("step", "r", "gone"), entry(
+				"step", "r/1/c1", "inner",
+			), entry("step", "r0", "r0"), entry("step", "r%", "r%"),
 				entry("step", "R", "R"), entry("step", "", "none"), entry("view", "r", "view"), entry("decision", "r", "decision"))
 			p.append(l, entry("end", "r", "end"))
 			p.holds("a", "message", "r0", "r%", "R", "none", "view", "decision", "end")

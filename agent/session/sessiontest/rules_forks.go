@@ -24,7 +24,10 @@ func forkRules() []rule {
 			l := p.acquire("a", "me")
 			p.append(l, text("1"), text("2"), text("3"))
 			b := p.fork("a", 2, session.New{ID: "b", Created: date(1), Values: values("w", `3`)})
-			p.described(b, session.Info{ID: "b", Title: "title", Dir: "/repo", Values: values("v", `1`, "w", `3`), Created: date(1), Updated: date(1), Head: 2, Parent: "a", ForkedAt: 2}, "a fork")
+			p.described(b, session.Info{
+				ID: "b", Title: "title", Dir: "/repo", Values: values("v", `1`, "w", `3`),
+				Created: date(1), Updated: date(1), Head: 2, Parent: "a", ForkedAt: 2,
+			}, "a fork")
 			p.described(p.get("b"), b, "Get of a fork")
 			named := p.fork("a", 3, session.New{ID: "named", Title: "other", Dir: "/other"})
 			less := p.fork("a", 3, session.New{ID: "less", Values: map[string]json.RawMessage{"v": nil, "x": nil}})
@@ -65,7 +68,10 @@ func forkRules() []rule {
 			p.fork("c", 4, session.New{ID: "e"})
 			p.holds("e", "a1", "a2", "b3", "c4")
 			for after, want := range []int{4, 3, 2, 1, 0} {
-				equal(p, len(p.load(p.another(), "e", int64(after))), want, "how many entries of a fork come after %d", after)
+				equal(
+					p, len(p.load(p.another(), "e", int64(after))), want,
+					"how many entries of a fork come after %d", after,
+				)
 			}
 		}},
 		{"forks outlive their parents", func(p *probe) {

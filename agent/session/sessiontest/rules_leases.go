@@ -65,7 +65,10 @@ func leaseRules() []rule {
 				for _, old := range ended {
 					for _, s := range []session.Store{p.Store, other} {
 						_, err := s.Append(p.ctx, old, head, batch(text("old")))
-						equal(p, p.is(err, session.ErrLeaseLost, "Append with an old lease").Holder, l.Holder, "the holder that the error names")
+						equal(
+							p, p.is(err, session.ErrLeaseLost, "Append with an old lease").Holder,
+							l.Holder, "the holder that the error names",
+						)
 						p.is(s.Release(p.ctx, old), session.ErrLeaseLost, "Release of an old lease")
 					}
 				}
@@ -87,7 +90,10 @@ func leaseRules() []rule {
 			p.append(l, text("1"), text("2"))
 			for _, head := range []int64{0, 1, 3, -1} {
 				_, err := p.Append(p.ctx, l, head, batch(text("x")))
-				equal(p, p.is(err, session.ErrHeadMoved, "Append at head %d", head).Head, int64(2), "the head that the error says")
+				equal(
+					p, p.is(err, session.ErrHeadMoved, "Append at head %d", head).Head, int64(2),
+					"the head that the error says",
+				)
 			}
 			p.holds("a", "1", "2")
 		}},
@@ -139,7 +145,10 @@ func leaseRules() []rule {
 			l := p.acquire("a", "the editor")
 			p.append(l, text("1"))
 			for _, s := range []session.Store{p.Store, p.another()} {
-				equal(p, p.is(s.Delete(p.ctx, "a"), session.ErrHeld, "Delete").Holder, "the editor", "the holder that the error names")
+				equal(
+					p, p.is(s.Delete(p.ctx, "a"), session.ErrHeld, "Delete").Holder, "the editor",
+					"the holder that the error names",
+				)
 			}
 			p.holds("a", "1")
 			p.append(l, text("2"))

@@ -43,7 +43,10 @@ func listRules() []rule {
 			var created []string
 			for i := range n {
 				id := fmt.Sprintf("s%02d", i)
-				p.create(session.New{ID: id, Title: "title " + id, Dir: []string{"/repo", "/other", ""}[i%3], Created: date(i / 2)})
+				p.create(session.New{
+					ID: id, Title: "title " + id, Dir: []string{"/repo", "/other", ""}[i%3],
+					Created: date(i / 2),
+				})
 				created = append([]string{id}, created...)
 			}
 			// Every fourth session has a later entry, so the orders differ.

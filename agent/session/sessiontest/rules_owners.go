@@ -34,11 +34,18 @@ func ownerRules() []rule {
 			equal(p, got.Owner, n.Owner, "the owner after an update")
 			for _, bad := range []session.New{{Owner: strings.Repeat("x", 257)}, {Owner: "a\nb"}, {Owner: "\xff"}, {Tenant: strings.Repeat("x", 257)}, {Tenant: "a\x00"}, {Limit: -1}} {
 				_, err := p.Create(p.ctx, bad)
-				p.is(err, session.ErrInvalid, "Create of a session with the owner %.20q of the tenant %.20q and the limit %d", bad.Owner, bad.Tenant, bad.Limit)
+				p.is(
+					err, session.ErrInvalid,
+					"Create of a session with the owner %.20q of the tenant %.20q and the limit %d",
+					bad.Owner, bad.Tenant, bad.Limit,
+				)
 			}
 		}},
 		{"a list has the sessions of one owner", func(p *probe) {
-			owners := []session.New{{}, {Owner: "ada"}, {Owner: "Ada"}, {Tenant: "t", Owner: "ada"}, {Tenant: "t"}, {Tenant: "t", Owner: "grace"}, {Tenant: "ada"}}
+			owners := []session.New{
+				{}, {Owner: "ada"}, {Owner: "Ada"}, {Tenant: "t", Owner: "ada"}, {Tenant: "t"},
+				{Tenant: "t", Owner: "grace"}, {Tenant: "ada"},
+			}
 			dirs := []string{"", "/repo", session.InternalDir + "x"}
 			var all []session.Info
 			for i := range 63 {
@@ -46,7 +53,10 @@ func ownerRules() []rule {
 				n.ID, n.Dir, n.Created = fmt.Sprintf("s%02d", i), dirs[i/len(owners)%len(dirs)], date(i%30)
 				all = append(all, p.create(n))
 			}
-			queries := []session.Query{{Tenant: "t"}, {Tenant: "none"}, {Owner: new("nobody")}, {Owner: new("\xff")}, {Owner: new("a\x00")}, {Tenant: "\xff"}}
+			queries := []session.Query{
+				{Tenant: "t"}, {Tenant: "none"}, {Owner: new("nobody")}, {Owner: new("\xff")},
+				{Owner: new("a\x00")}, {Tenant: "\xff"},
+			}
 			for _, o := range owners {
 				queries = append(queries, session.Query{Tenant: o.Tenant, Owner: &o.Owner})
 			}
@@ -135,8 +145,14 @@ func ownerRules() []rule {
 			same := strings.Repeat("\ue000ä", 600)
 			dirs := []string{long("/"), long(same), long(same), same}
 			for i, dir := range dirs {
-				n := session.New{ID: fmt.Sprint(i), Dir: dir, Title: long(""), Values: values(long(""), `"`+long("")+`"`), Created: date(i)}
-				p.described(p.create(n), session.Info{ID: n.ID, Dir: dir, Title: n.Title, Values: n.Values, Created: date(i), Updated: date(i)}, "Create")
+				n := session.New{
+					ID: fmt.Sprint(i), Dir: dir, Title: long(""),
+					Values: values(long(""), `"`+long("")+`"`), Created: date(i),
+				}
+				p.described(p.create(n), session.Info{
+					ID: n.ID, Dir: dir, Title: n.Title, Values: n.Values, Created: date(i),
+					Updated: date(i),
+				}, "Create")
 			}
 			for i, dir := range dirs {
 				for _, q := range []session.Query{{Dir: dir}, {Dir: dir, Conversations: true, Order: session.OrderCreated}} {
@@ -153,8 +169,12 @@ func ownerRules() []rule {
 			e := func(k session.Kind, run, key string, data string) session.Entry {
 				return session.Entry{Kind: k, Run: run, Key: key, Data: []byte(`"` + data + `"`)}
 			}
-			p.append(l, e(session.KindView, run, key, "gone"), e(session.KindView, other, key, "other run"), e(session.KindView, run, long(same), "other key"),
-				e(session.KindStep, run, "", "gone"), e(session.KindStep, run+"/inner", "", "gone"), e(session.KindStep, other, "", "other's step"))
+			p.append(l, e(session.KindView, run, key, "gone"), e(
+				session.KindView, other, key, "other run",
+			), e(session.KindView, run, long(same), "other key"),
+				e(session.KindStep, run, "", "gone"), e(
+					session.KindStep, run+"/inner", "", "gone",
+				), e(session.KindStep, other, "", "other's step"))
 			p.append(l, e(session.KindMessage, run, key, "message"), e(session.KindEnd, run, "", "end"))
 			var got []string
 			for e, err := range p.Load(p.ctx, "e", 0) {
@@ -164,7 +184,10 @@ func ownerRules() []rule {
 			if want := []string{`"other run"`, `"other key"`, `"other's step"`, `"message"`, `"end"`}; !slices.Equal(got, want) {
 				p.report("entries with long runs and keys are %q, want %q", got, want)
 			}
-			i, err := p.Put(p.ctx, "e", session.Item{ID: "i", Kind: session.ItemKind(long("")), By: long(""), Digest: long(""), Data: []byte("1")})
+			i, err := p.Put(p.ctx, "e", session.Item{
+				ID: "i", Kind: session.ItemKind(long("")), By: long(""), Digest: long(""),
+				Data: []byte("1"),
+			})
 			p.ok(err, "Put")
 			equal(p, len(i.By) >= 6000, true, "that a long sender is kept")
 			_, err = p.Get(p.ctx, long(""))

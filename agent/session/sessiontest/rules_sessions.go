@@ -27,8 +27,14 @@ func values(pairs ...string) map[string]json.RawMessage {
 func sessionRules() []rule {
 	return []rule{
 		{"a new session is described as it was made", func(p *probe) {
-			n := session.New{ID: "ä b/c", Title: "Über", Dir: "/repo", Values: values("mode", `{"a": 1}`, "model", `"x"`), Created: date(1)}
-			want := session.Info{ID: n.ID, Title: n.Title, Dir: n.Dir, Values: n.Values, Created: n.Created, Updated: n.Created}
+			n := session.New{
+				ID: "ä b/c", Title: "Über", Dir: "/repo",
+				Values: values("mode", `{"a": 1}`, "model", `"x"`), Created: date(1),
+			}
+			want := session.Info{
+				ID: n.ID, Title: n.Title, Dir: n.Dir, Values: n.Values, Created: n.Created,
+				Updated: n.Created,
+			}
 			p.described(p.create(n), want, "Create")
 			p.described(p.get(n.ID), want, "Get")
 			other, err := p.another().Get(p.ctx, n.ID)
@@ -38,7 +44,10 @@ func sessionRules() []rule {
 			if age := time.Since(bare.Created); age < -time.Minute || age > time.Hour || bare.Created.Location() != time.UTC {
 				p.report("a session that is made now was created %v", bare.Created)
 			}
-			p.described(bare, session.Info{ID: "bare", Created: bare.Created, Updated: bare.Created}, "a session with an id only")
+			p.described(
+				bare, session.Info{ID: "bare", Created: bare.Created, Updated: bare.Created},
+				"a session with an id only",
+			)
 			p.holds("bare")
 		}},
 		{"a session without an id gets one of its own", func(p *probe) {
@@ -55,7 +64,10 @@ func sessionRules() []rule {
 		{"an id is used once", func(p *probe) {
 			p.create(session.New{ID: "a", Title: "first"})
 			_, err := p.Create(p.ctx, session.New{ID: "a", Title: "second"})
-			equal(p, p.is(err, session.ErrExists, "Create of a session that exists").Session, "a", "the session of the error")
+			equal(
+				p, p.is(err, session.ErrExists, "Create of a session that exists").Session, "a",
+				"the session of the error",
+			)
 			p.create(session.New{ID: "A"})
 			_, err = p.Fork(p.ctx, "a", 0, session.New{ID: "A"})
 			p.is(err, session.ErrExists, "Fork with the id of a session that exists")
@@ -85,8 +97,12 @@ func sessionRules() []rule {
 		}},
 		{"invalid arguments are refused", func(p *probe) {
 			for _, n := range []session.New{
-				{ID: strings.Repeat("x", 257)}, {ID: "a\nb"}, {ID: "a\x00"}, {ID: "\xff"}, {Title: "\xff"}, {Dir: "\xff"},
-				{Values: values("a", `{`)}, {Values: values("", `1`)}, {Created: time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)},
+				{
+					ID: strings.Repeat("x", 257),
+				}, {ID: "a\nb"}, {ID: "a\x00"}, {ID: "\xff"}, {Title: "\xff"}, {Dir: "\xff"},
+				{Values: values("a", `{`)}, {Values: values("", `1`)}, {
+					Created: time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC),
+				},
 			} {
 				_, err := p.Create(p.ctx, n)
 				p.is(err, session.ErrInvalid, "Create(%.80q)", n.ID)
@@ -100,8 +116,12 @@ func sessionRules() []rule {
 			l := p.acquire("a", "me")
 			head := p.append(l, text("x"), text("y"))
 			for _, e := range []session.Entry{
-				{}, {Kind: "view", Data: json.RawMessage(`{"a"`)}, {Kind: "view", Run: "\xff"}, {Kind: "view", Key: "\xff"}, {Kind: "view", Seq: head},
-				{Kind: "view", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, {Kind: "view", Time: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC)},
+				{}, {Kind: "view", Data: json.RawMessage(`{"a"`)}, {Kind: "view", Run: "\xff"}, {
+					Kind: "view", Key: "\xff",
+				}, {Kind: "view", Seq: head},
+				{Kind: "view", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, {
+					Kind: "view", Time: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC),
+				},
 			} {
 				_, err := p.Append(p.ctx, l, head, batch(e))
 				p.is(err, session.ErrInvalid, "Append(%+v)", e)
@@ -117,14 +137,21 @@ func sessionRules() []rule {
 			p.holds("a", "x", "y")
 		}},
 		{"titles and values are changed", func(p *probe) {
-			made := p.create(session.New{ID: "a", Title: "old", Dir: "/repo", Values: values("one", `1`, "two", `2`), Created: date(1)})
+			made := p.create(session.New{
+				ID: "a", Title: "old", Dir: "/repo", Values: values("one", `1`, "two", `2`),
+				Created: date(1),
+			})
 			title := "new"
-			got, err := p.Update(p.ctx, "a", session.Change{Title: &title, Values: values("two", "", "three", `{"x": [3]}`, "four", "")})
+			got, err := p.Update(p.ctx, "a", session.Change{
+				Title: &title, Values: values("two", "", "three", `{"x": [3]}`, "four", ""),
+			})
 			p.ok(err, "Update")
 			if !got.Updated.After(made.Updated) {
 				p.report("Updated is %v, and was %v before the update", got.Updated, made.Updated)
 			}
-			want := session.Info{ID: "a", Title: "new", Dir: "/repo", Values: values("one", `1`, "three", `{"x": [3]}`), Created: date(1), Updated: got.Updated}
+			want := session.Info{ID: "a", Title: "new", Dir: "/repo", Values: values(
+				"one", `1`, "three", `{"x": [3]}`,
+			), Created: date(1), Updated: got.Updated}
 			p.described(got, want, "Update")
 			p.described(p.get("a"), want, "Get")
 			got, err = p.Update(p.ctx, "a", session.Change{})

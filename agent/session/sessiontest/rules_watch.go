@@ -144,7 +144,12 @@ func watchRules() []rule {
 						l, err = s.Acquire(p.ctx, "a", session.Claim{Holder: "me"})
 						return err
 					}},
-					{"Append", "a", func() (err error) { head, err = s.Append(p.ctx, l, head, batch(text("1"))); return err }},
+					{"Append", "a", func() (err error) {
+						head, err = s.Append(
+							p.ctx, l, head, batch(text("1")),
+						)
+						return err
+					}},
 					{"Put", "a", func() error { _, err := s.Put(p.ctx, "a", prompt(item.ID)); return err }},
 					{"Change", "a", func() error {
 						_, err := s.Change(p.ctx, "a", item.ID, 1, json.RawMessage(`1`))
@@ -153,7 +158,12 @@ func watchRules() []rule {
 					}},
 					{"consumption", "a", func() (err error) { head, err = p.takes(s, l, head, item); return err }},
 					{"Release", "a", func() error { return s.Release(p.ctx, l) }},
-					{"Update", "a", func() error { _, err := s.Update(p.ctx, "a", session.Change{Title: &item.ID}); return err }},
+					{"Update", "a", func() error {
+						_, err := s.Update(
+							p.ctx, "a", session.Change{Title: &item.ID},
+						)
+						return err
+					}},
 					{"Create", "b", func() error { _, err := s.Create(p.ctx, session.New{ID: "b"}); return err }},
 					{"Fork", "c", func() error { _, err := s.Fork(p.ctx, "a", 0, session.New{ID: "c"}); return err }},
 					{"Delete", "b", func() error { return s.Delete(p.ctx, "b") }},

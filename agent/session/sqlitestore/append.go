@@ -29,7 +29,10 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (lease 
 		}
 		q.touched = append(q.touched, id)
 		lease = session.Lease{Session: id, Token: token, Holder: c.Holder, Head: r.Head}
-		return q.exec("UPDATE sessions SET token = ?, holder = ?, instance = ?, since = ? WHERE num = ?", token, c.Holder, s.holders.name, now().UnixNano(), r.num)
+		return q.exec(
+			"UPDATE sessions SET token = ?, holder = ?, instance = ?, since = ? WHERE num = ?",
+			token, c.Holder, s.holders.name, now().UnixNano(), r.num,
+		)
 	})
 	if err != nil {
 		return session.Lease{}, err
@@ -139,7 +142,10 @@ func (q *queries) append(r *leased, entries []session.Entry, cut []cutEntry) err
 			return err
 		}
 	}
-	return q.exec("UPDATE sessions SET head = ?, size = size + ?, updated = ? WHERE num = ?", entries[len(entries)-1].Seq, size, updated, r.num)
+	return q.exec(
+		"UPDATE sessions SET head = ?, size = size + ?, updated = ? WHERE num = ?",
+		entries[len(entries)-1].Seq, size, updated, r.num,
+	)
 }
 
 // place returns the key by which later entries can supersede an entry: a message with the same run
@@ -194,6 +200,9 @@ var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc
 
 // checksum covers all of an entry, and whose it is.
 func checksum(num int64, e *session.Entry) int64 {
-	head := fmt.Appendf(make([]byte, 0, 128), "%d %d %d %q %q %q ", num, e.Seq, e.Time.UnixNano(), e.Kind, e.Run, e.Key)
+	head := fmt.Appendf(
+		make([]byte, 0, 128), "%d %d %d %q %q %q ", num, e.Seq, e.Time.UnixNano(), e.Kind, e.Run,
+		e.Key,
+	)
 	return int64(crc32.Update(crc32.Checksum(head, castagnoli()), castagnoli(), e.Data))
 }

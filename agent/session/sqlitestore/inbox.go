@@ -36,7 +36,10 @@ func scanItem(from scanner, num int64) (session.Item, error) {
 
 // itemSum covers all of an item, and whose it is.
 func itemSum(num int64, i *session.Item) int64 {
-	head := fmt.Appendf(make([]byte, 0, 128), "%d %q %d %d %d %q %q %d %q %q ", num, i.ID, i.Pos, i.Version, i.Rev, i.Kind, i.State, i.Time.UnixNano(), i.By, i.Digest)
+	head := fmt.Appendf(
+		make([]byte, 0, 128), "%d %q %d %d %d %q %q %d %q %q ", num, i.ID, i.Pos, i.Version, i.Rev,
+		i.Kind, i.State, i.Time.UnixNano(), i.By, i.Digest,
+	)
 	return int64(crc32.Update(crc32.Checksum(head, castagnoli()), castagnoli(), i.Data))
 }
 
@@ -51,7 +54,10 @@ func (q *queries) findItem(num int64, id string) (session.Item, error) {
 
 // nextRev counts the changes of a session's inbox one on. more is by how much more items wait.
 func (q *queries) nextRev(num, more int64) (rev int64, err error) {
-	err = q.row("UPDATE sessions SET rev = rev + 1, waiting = waiting + ? WHERE num = ? RETURNING rev", more, num).Scan(&rev)
+	err = q.row(
+		"UPDATE sessions SET rev = rev + 1, waiting = waiting + ? WHERE num = ? RETURNING rev",
+		more, num,
+	).Scan(&rev)
 	return rev, err
 }
 
@@ -146,7 +152,9 @@ func (s *Store) Put(ctx context.Context, id string, i session.Item) (put session
 }
 
 // Change implements [session.Inbox].
-func (s *Store) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (changed session.Item, err error) {
+func (s *Store) Change(
+	ctx context.Context, id, item string, version int64, data json.RawMessage,
+) (changed session.Item, err error) {
 	if err := session.CheckItemData(data); err != nil {
 		return session.Item{}, fail("change", id, s.dir, err)
 	}
@@ -178,7 +186,9 @@ func (s *Store) Change(ctx context.Context, id, item string, version int64, data
 }
 
 // Items implements [session.Inbox].
-func (s *Store) Items(ctx context.Context, id string, after int64, kinds ...session.ItemKind) iter.Seq2[session.Item, error] {
+func (s *Store) Items(
+	ctx context.Context, id string, after int64, kinds ...session.ItemKind,
+) iter.Seq2[session.Item, error] {
 	return func(yield func(session.Item, error) bool) {
 		var num, last int64
 		err := s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&num, &last) }, "SELECT num, rev FROM sessions WHERE id = ?", id)

@@ -200,7 +200,9 @@ func (s *Store) yield(ctx context.Context, id string, e *stored, yield func(sess
 		err = errors.New("the checksum is wrong")
 	}
 	if err != nil {
-		return yield(session.Entry{Seq: e.Seq}, &session.Error{Op: "load", Session: id, Seq: e.Seq, Err: errors.Join(session.ErrCorrupt, err)})
+		return yield(session.Entry{Seq: e.Seq}, &session.Error{
+			Op: "load", Session: id, Seq: e.Seq, Err: errors.Join(session.ErrCorrupt, err),
+		})
 	}
 	return yield(e.Entry, nil)
 }
@@ -240,7 +242,8 @@ func (w *watcher) wake() {
 	w.changed = make(chan struct{})
 }
 
-// Watch implements [session.Watcher]. Entries that other processes append are found when the options' time to poll is over.
+// Watch implements [session.Watcher]. Entries that other processes append are found when the
+// options' time to poll is over.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error] {
 	return func(yield func(session.Entry, error) bool) {
 		r, err := s.find(ctx, id)

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// lockedFiles are the files that this process has locked. The system offers nothing that would tell other processes and end with this
-// one.
+// lockedFiles are the files that this process has locked. The system offers nothing that would tell
+// other processes and end with this one.
 var lockedFiles sync.Map
 
 // lockNew makes a file and locks it, to this process alone, until it is closed.

@@ -23,7 +23,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// lockNew makes a file and locks it until it is closed. The system gives the lock back when the process ends.
+// lockNew makes a file and locks it until it is closed. The system gives the lock back when the
+// process ends.
 func lockNew(path string) (*lockedFile, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -32,7 +33,8 @@ func lockNew(path string) (*lockedFile, error) {
 	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	// A process that is being forked off holds the file, and so the lock, until it becomes another program.
+	// A process that is being forked off holds the file, and so the lock, until it becomes another
+	// program.
 	return &lockedFile{File: f, unlock: func() { _ = flock(f, syscall.LOCK_UN) }}, nil
 }
 

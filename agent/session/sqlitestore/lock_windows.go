@@ -15,7 +15,10 @@ func openFile(path string, share, mode uint32) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, share, nil, mode, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	handle, err := syscall.CreateFile(
+		name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, share, nil, mode,
+		syscall.FILE_ATTRIBUTE_NORMAL, 0,
+	)
 	if errors.Is(err, errorSharingViolation) {
 		return nil, errInUse
 	}
@@ -37,7 +40,10 @@ func lockNew(path string) (*lockedFile, error) {
 
 // locked reports whether a file is locked. In doubt it is.
 func locked(path string) bool {
-	f, err := openFile(path, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE, syscall.OPEN_EXISTING)
+	f, err := openFile(
+		path, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE,
+		syscall.OPEN_EXISTING,
+	)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}

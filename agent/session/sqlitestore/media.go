@@ -102,8 +102,8 @@ func longStrings(data []byte) (found [][2]int) {
 	return found
 }
 
-// writeTemp writes a string to a file and syncs it. If there is a file with the string already, it may be removed any time, so it is
-// looked for again in the transaction.
+// writeTemp writes a string to a file and syncs it. If there is a file with the string already, it
+// may be removed any time, so it is looked for again in the transaction.
 func (s *Store) writeTemp(hash string, text []byte) (mediaFile, error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "media"), "new-*")
 	if err != nil {

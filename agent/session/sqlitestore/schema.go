@@ -17,11 +17,12 @@ import (
 // applicationID identifies our databases. It spells "Pont".
 const applicationID = 0x506f6e74
 
-// steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
+// steps change a database from each version to the next. A new version is a new step; steps of a
+// released version never change.
 //
 // While programs are updated, those of the version before and of this one use the same database. So
-// a step only adds: columns with a default, tables, indexes. The step after that may remove what the
-// version before uses.
+// a step only adds: columns with a default, tables, indexes. The step after that may remove what
+// the version before uses.
 var steps = []step{{serves: 1, sql: `
 CREATE TABLE state (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -182,7 +183,9 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 // backUp copies the database to a file beside it. It reads committed data, through a separate
 // connection.
 func (s *Store) backUp(ctx context.Context, version int) error {
-	path := filepath.Join(s.dir, fmt.Sprintf("sessions.v%d-%s.db", version, time.Now().UTC().Format("20060102T150405.000000000")))
+	path := filepath.Join(s.dir, fmt.Sprintf(
+		"sessions.v%d-%s.db", version, time.Now().UTC().Format("20060102T150405.000000000"),
+	))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err

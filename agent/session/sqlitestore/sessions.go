@@ -31,7 +31,11 @@ func scanInfo(from scanner) (*row, error) {
 	var r row
 	var values string
 	var created, updated int64
-	err := from.Scan(&r.num, &r.ID, &r.Title, &r.Dir, &r.Tenant, &r.Owner, &values, &created, &updated, &r.Head, &r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned, &r.Waiting)
+	err := from.Scan(
+		&r.num, &r.ID, &r.Title, &r.Dir, &r.Tenant, &r.Owner, &values, &created, &updated, &r.Head,
+		&r.Size, &r.Parent, &r.ForkedAt, &r.Holder, &r.instance, &r.since, &r.token, &r.pinned,
+		&r.Waiting,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type op struct {
 	done chan struct{}
 }
 
-// do has an operation done by the writer's goroutine, and returns when what it wrote is as durable as it must be. fn may be called several
-// times, and only the last call counts.
+// do has an operation done by the writer's goroutine, and returns when what it wrote is as durable
+// as it must be. fn may be called several times, and only the last call counts.
 func (s *Store) do(ctx context.Context, name, id string, soft bool, fn func(q *queries) error) error {
 	return s.submit(name, id, &op{ctx: ctx, soft: soft, do: fn, done: make(chan struct{})})
 }
@@ -71,7 +71,8 @@ func (s *Store) submit(name, id string, o *op) error {
 	return fail(name, id, s.dir, o.err)
 }
 
-// write executes operations until the store is closed. Those that come while a transaction is made share the next one.
+// write executes operations until the store is closed. Those that come while a transaction is made
+// share the next one.
 func (s *Store) write() {
 	defer close(s.ended)
 	w := &batcher{store: s}
@@ -358,7 +359,8 @@ type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
 
-// problem returns an error of an operation that leaves the others in its transaction alone. The operation must not have written anything.
+// problem returns an error of an operation that leaves the others in its transaction alone. The
+// operation must not have written anything.
 func problem(err error) *session.Error { return &session.Error{Err: err} }
 
 func invalid(format string, args ...any) *session.Error {

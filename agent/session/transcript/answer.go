@@ -23,8 +23,9 @@ func isAnswer(e *session.Entry) bool {
 	return e.Kind == session.KindDecision && strings.HasPrefix(e.Key, answerPrefix)
 }
 
-// Answer records the answer to a call that the history leaves pending: what answers say of it. When it returns, the answer survives the end of
-// the process. Pass it to the turn that resumes the run, too: see [agent.WithResults].
+// Answer records the answer to a call that the history leaves pending: what answers say of it. When
+// it returns, the answer survives the end of the process. Pass it to the turn that resumes the run,
+// too: see [agent.WithResults].
 func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answers agent.DeferredResults) error {
 	run := ""
 	if n := len(c.h.Messages); n > 0 {
@@ -39,7 +40,9 @@ func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answ
 }
 
 // answerEntry returns the entry for the answer to a call that a run has left pending.
-func answerEntry(conversation, run string, call *agent.PendingCall, answers agent.DeferredResults) (session.Entry, error) {
+func answerEntry(
+	conversation, run string, call *agent.PendingCall, answers agent.DeferredResults,
+) (session.Entry, error) {
 	var b body
 	if r, ok := answers.Results[call.Key()]; ok {
 		b.Result = encoded(r)
@@ -56,11 +59,14 @@ func answerEntry(conversation, run string, call *agent.PendingCall, answers agen
 	if err != nil {
 		return session.Entry{}, fmt.Errorf("transcript: answer: %w", err)
 	}
-	return session.Entry{Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data}, nil
+	return session.Entry{
+		Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data,
+	}, nil
 }
 
-// Answers returns the answers to pending calls that have been recorded and that no run has carried out. If the process ended after the last one, calls
-// that were allowed are not among them: they are pending again, with [agent.PendingCall].MayHaveRun.
+// Answers returns the answers to pending calls that have been recorded and that no run has carried
+// out. If the process ended after the last one, calls that were allowed are not among them: they
+// are pending again, with [agent.PendingCall].MayHaveRun.
 func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
 
 // Decided records a decision about a call of a tool while a run waits for it: the turn's run, or

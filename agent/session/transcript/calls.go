@@ -31,8 +31,8 @@ type call struct {
 	// ending is the tool's report of its end, which is not recorded yet. It is nil if there was
 	// none.
 	ending *view.Entity
-	// asking reports that a question about the call is open. asked is the content that it shows because of that: see
-	// [call.answered].
+	// asking reports that a question about the call is open. asked is the content that it shows
+	// because of that: see [call.answered].
 	asking bool
 	asked  []view.Content
 }
@@ -46,7 +46,8 @@ type edit struct {
 	own bool
 }
 
-// callID returns the entity of a call of the turn's run. A run that resumes calls numbers them with the step before its first request.
+// callID returns the entity of a call of the turn's run. A run that resumes calls numbers them with
+// the step before its first request.
 func (p *Transcript) callID(step int, id string) string {
 	if p.first == 0 || step < p.first {
 		p.mu.Lock()
@@ -59,7 +60,8 @@ func (p *Transcript) callID(step int, id string) string {
 	return CallID(p.run, step, id)
 }
 
-// longCall is how many bytes of arguments the model writes before a call is shown that it has not finished writing.
+// longCall is how many bytes of arguments the model writes before a call is shown that it has not
+// finished writing.
 const longCall = 1 << 10
 
 // written is a call that the model writes.
@@ -93,7 +95,8 @@ func (p *Transcript) write(e *agent.Event) {
 	}
 }
 
-// settle is called with the complete response: a call that was shown and is not in it will not be made.
+// settle is called with the complete response: a call that was shown and is not in it will not be
+// made.
 func (p *Transcript) settle(e *agent.Event) {
 	p.mu.Lock()
 	clear(p.latest)
@@ -289,8 +292,8 @@ func (p *Transcript) Waiting(pending *agent.PendingCall) string {
 	return id
 }
 
-// openCalls returns the ids of the open calls of an agent, sorted. parent is the agent's entity. It is empty for
-// calls of the turn itself and of earlier turns.
+// openCalls returns the ids of the open calls of an agent, sorted. parent is the agent's entity. It
+// is empty for calls of the turn itself and of earlier turns.
 func (p *Transcript) openCalls(parent string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -366,8 +369,8 @@ func (p *Transcript) put(c *call, before *view.Entity) {
 	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
 }
 
-// apply applies the edit to e. New content replaces content that was shown for a question (asked), and is dropped if
-// there is other content.
+// apply applies the edit to e. New content replaces content that was shown for a question (asked),
+// and is dropped if there is other content.
 func (ed *edit) apply(e *view.Entity, asked []view.Content) {
 	more := ed.Entity
 	more.Content = nil

@@ -41,7 +41,10 @@ func mediaContent(p *model.Part) view.Content {
 	case kind == "audio":
 		c.Kind = view.Audio
 	case kind == "text" && utf8.Valid(p.Data):
-		return view.Content{Kind: view.Resource, URI: cmp.Or(p.URL, name), MIMEType: p.MediaType, Text: string(p.Data)}
+		return view.Content{
+			Kind: view.Resource, URI: cmp.Or(p.URL, name), MIMEType: p.MediaType,
+			Text: string(p.Data),
+		}
 	default:
 		c.Kind, c.URI = view.Resource, cmp.Or(p.URL, name)
 	}
@@ -49,7 +52,8 @@ func mediaContent(p *model.Part) view.Content {
 	return c
 }
 
-// Input returns arguments as JSON: verbatim if they are, and as a string if the model did not get that right.
+// Input returns arguments as JSON: verbatim if they are, and as a string if the model did not get
+// that right.
 func Input(args model.RawArgs) json.RawMessage {
 	switch {
 	case len(args) == 0:
@@ -61,8 +65,8 @@ func Input(args model.RawArgs) json.RawMessage {
 	return quoted
 }
 
-// maxText bounds the text of a result that is shown with its tool call, in bytes. The model gets all
-// of it.
+// maxText bounds the text of a result that is shown with its tool call, in bytes. The model gets
+// all of it.
 const maxText = 64 << 10
 
 // Clip cuts the middle out of a text that is too long to be shown, and notes the length of the cut:
@@ -79,7 +83,9 @@ func Clip(text string) string {
 		tail++
 	}
 	left := text[head:tail]
-	return text[:head] + "\n[" + strconv.Itoa(len(left)) + " bytes (" + strconv.Itoa(strings.Count(left, "\n")) + " lines) are not shown]\n" + text[tail:]
+	return text[:head] + "\n[" + strconv.Itoa(len(left)) + " bytes (" + strconv.Itoa(
+		strings.Count(left, "\n"),
+	) + " lines) are not shown]\n" + text[tail:]
 }
 
 func textContent(text string) view.Content { return view.Content{Kind: view.Text, Text: text} }

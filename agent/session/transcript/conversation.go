@@ -41,7 +41,8 @@ func Open(ctx context.Context, w *session.Writer, o Options) (*Conversation, err
 	return c, nil
 }
 
-// Keep records what was shown outside of a run, such as the answer to a command. It belongs to the turn that was shown last.
+// Keep records what was shown outside of a run, such as the answer to a command. It belongs to the
+// turn that was shown last.
 func (c *Conversation) Keep(ctx context.Context) error {
 	var entries []session.Entry
 	for _, data := range c.unrecorded() {
@@ -70,7 +71,8 @@ func (c *Conversation) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Settle ends the turn that was cut off, if there is one, with what is known of it. [Conversation.Begin] calls it.
+// Settle ends the turn that was cut off, if there is one, with what is known of it.
+// [Conversation.Begin] calls it.
 func (c *Conversation) Settle(ctx context.Context) error {
 	if err := c.refresh(ctx); err != nil {
 		return err
@@ -95,9 +97,11 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	return err
 }
 
-// Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay in the session. If the turn has settled calls that
-// the one before it left pending, their results stay, because they cannot be taken back. It returns the ids of the removed turns, the first one first. If the history does not have the turn, because a processor or an earlier Rewind has removed
-// it, the error wraps [session.ErrInvalid]. No turn may be running.
+// Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay
+// in the session. If the turn has settled calls that the one before it left pending, their results
+// stay, because they cannot be taken back. It returns the ids of the removed turns, the first one
+// first. If the history does not have the turn, because a processor or an earlier Rewind has
+// removed it, the error wraps [session.ErrInvalid]. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
@@ -105,14 +109,19 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 	h := c.h
 	keep := slices.IndexFunc(h.Messages, func(m *model.Message) bool { return m.RunID == to })
 	if to == "" || keep < 0 {
-		return nil, &session.Error{Op: "rewind", Session: c.w.Session(), Err: fmt.Errorf("%w: the history has no turn %q", session.ErrInvalid, to)}
+		return nil, &session.Error{Op: "rewind", Session: c.w.Session(), Err: fmt.Errorf(
+			"%w: the history has no turn %q", session.ErrInvalid, to,
+		)}
 	}
 	for _, m := range h.Messages[keep:] {
 		if root := rootOf(m.RunID); root != "" && !slices.Contains(gone, root) {
 			gone = append(gone, root)
 		}
 	}
-	end := ended{Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to, Settled: h.settledBy(keep)}
+	end := ended{
+		Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to,
+		Settled: h.settledBy(keep),
+	}
 	data, err := json.Marshal(end)
 	if err != nil {
 		return nil, fmt.Errorf("transcript: rewind: %w", err)

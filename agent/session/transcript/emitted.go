@@ -17,9 +17,9 @@ func (p *Transcript) emitted(e *agent.Event, c *view.Change) {
 	}
 }
 
-// Emit shows a change that a tool has emitted in the words of a surface, with its event: of plans, compactions,
-// notices, messages, and, without an id, of its call. It reports false for everything else, which is shown as the run
-// reports it.
+// Emit shows a change that a tool has emitted in the words of a surface, with its event: of plans,
+// compactions, notices, messages, and, without an id, of its call. It reports false for everything
+// else, which is shown as the run reports it.
 func (p *Transcript) Emit(e *agent.Event, c *view.Change) bool {
 	if c.Op == view.Append {
 		return p.emittedMore(c)

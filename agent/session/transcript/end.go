@@ -15,13 +15,16 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// end records the resulting history: entries for the messages that have none, and then the end, which names the entries of all messages.
+// end records the resulting history: entries for the messages that have none, and then the end,
+// which names the entries of all messages.
 func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
 	return t.endWith(ctx, messages, reason, agent.DeferredResults{})
 }
 
 // endWith is like end, and records with it the answers to pending calls that are known already.
-func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults) error {
+func (t *Turn) endWith(
+	ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults,
+) error {
 	if t.c.recording.CompareAndSwap(t, nil) && t.c.run == t.id {
 		t.c.Said(messages)
 		t.c.Stop(reason)
@@ -58,8 +61,9 @@ func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason st
 	return nil
 }
 
-// lookUp reads which messages of the turn have entries if an append has failed. Its entries may be there, and a message that is recorded
-// again would be shown twice, or take the place of one that an end names.
+// lookUp reads which messages of the turn have entries if an append has failed. Its entries may be
+// there, and a message that is recorded again would be shown twice, or take the place of one that
+// an end names.
 func (t *Turn) lookUp(ctx context.Context) error {
 	t.mu.Lock()
 	unsure := t.unsure
@@ -117,7 +121,8 @@ type ending struct {
 	answers agent.DeferredResults
 }
 
-// find looks for the entries of the messages: in the history before the turn, and among those that the turn has recorded.
+// find looks for the entries of the messages: in the history before the turn, and among those that
+// the turn has recorded.
 func (e *ending) find(h *history) error {
 	known := map[*model.Message]int64{}
 	for i, m := range h.Messages[e.keep:] {
@@ -174,7 +179,8 @@ func (e *ending) appendMissing(ctx context.Context) error {
 	return nil
 }
 
-// steps returns the step of the run that each message belongs to. A run that resumes calls begins with their step.
+// steps returns the step of the run that each message belongs to. A run that resumes calls begins
+// with their step.
 func (e *ending) steps() []int {
 	steps, step := make([]int, len(e.messages)), 0
 	for i, m := range e.messages {
@@ -189,7 +195,8 @@ func (e *ending) steps() []int {
 // endPrefix begins the keys of messages that are first recorded with the end of their turn.
 const endPrefix = "end/"
 
-// key returns the key of the entry for a message that has none. The entry takes the place of another one with its key.
+// key returns the key of the entry for a message that has none. The entry takes the place of
+// another one with its key.
 func (e *ending) key(i, step int) string {
 	t, m := e.turn, e.messages[i]
 	key := fmt.Sprint(endPrefix, i)

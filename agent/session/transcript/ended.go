@@ -10,11 +10,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// How a turn ended that has not given a whole answer is the status of its answer: of the message that the model was
-// writing, or of one without content if it was not writing any. It follows from the reason of the end and from the
-// messages, so it is not recorded.
+// How a turn ended that has not given a whole answer is the status of its answer: of the message
+// that the model was writing, or of one without content if it was not writing any. It follows from
+// the reason of the end and from the messages, so it is not recorded.
 
-// endingOf returns the status of the answer of a turn, which is empty for a whole answer and for a turn that waits.
+// endingOf returns the status of the answer of a turn, which is empty for a whole answer and for a
+// turn that waits.
 func endingOf(reason string, finish model.FinishReason) view.Status {
 	switch reason {
 	case Cancelled:
@@ -54,8 +55,8 @@ func (p *Transcript) ended(reason string) {
 	p.upsert(answer)
 }
 
-// Said shows what the messages that a turn ends with have of an answer that was cut off: the run may have ended before it
-// told of all of it. Call it before Stop. [Turn.Finish] calls both.
+// Said shows what the messages that a turn ends with have of an answer that was cut off: the run
+// may have ended before it told of all of it. Call it before Stop. [Turn.Finish] calls both.
 func (p *Transcript) Said(messages []*model.Message) {
 	n := len(messages)
 	if n == 0 || messages[n-1].Kind != model.KindResponse || !messages[n-1].Interrupted || messages[n-1].RunID != p.run {
@@ -111,8 +112,8 @@ func (p *Transcript) withoutResults(messages []*model.Message, reason string) {
 	}
 }
 
-// answer returns the text that the model was writing when the turn ended, nil if it was not writing any: then it was
-// thinking, or its calls were running.
+// answer returns the text that the model was writing when the turn ended, nil if it was not writing
+// any: then it was thinking, or its calls were running.
 func (p *Transcript) answer() *view.Entity {
 	var last *view.Entity
 	for e := range p.fold.Snapshot().All() {

@@ -31,7 +31,8 @@ type body struct {
 	Record json.RawMessage `json:"record,omitempty"`
 }
 
-// piece is a piece of text that was streamed: pieces are the data of entries with the key of the response.
+// piece is a piece of text that was streamed: pieces are the data of entries with the key of the
+// response.
 type piece struct {
 	Part int            `json:"part"`
 	Kind model.PartKind `json:"kind"`
@@ -43,12 +44,14 @@ type ended struct {
 	Version int `json:"v"`
 	// Reason is why the turn has ended: see the constants.
 	Reason string `json:"reason"`
-	// Keep is how many messages of the history before the turn stay, and Messages are the numbers of the entries with those that follow.
+	// Keep is how many messages of the history before the turn stay, and Messages are the numbers
+	// of the entries with those that follow.
 	Keep     int     `json:"keep"`
 	Messages []int64 `json:"messages"`
 	// To is the run of the turn that the conversation went back to the beginning of.
 	To string `json:"to,omitempty"`
-	// Settled is a message without an entry that follows them: the results of the calls before a turn that went.
+	// Settled is a message without an entry that follows them: the results of the calls before a
+	// turn that went.
 	Settled *model.Message `json:"settled,omitempty"`
 }
 
@@ -69,7 +72,8 @@ const (
 	Interrupted = "interrupted"
 	// Refused means that the provider withheld the answer. The history is the one before the turn.
 	Refused = "refused"
-	// Rewound is the reason of an end that is of no turn: the conversation went back. See [Conversation.Rewind].
+	// Rewound is the reason of an end that is of no turn: the conversation went back. See
+	// [Conversation.Rewind].
 	Rewound = "rewound"
 )
 
@@ -80,7 +84,9 @@ const Claimed = "claimed"
 func responseKey(step int) string { return fmt.Sprintf("%d/response", step) }
 
 // entryOf returns the entry for a record. shown has what was last shown of each call.
-func entryOf(conversation, run string, line []byte, top bool, shown map[string]*model.Approval) (session.Entry, *engine.Record) {
+func entryOf(
+	conversation, run string, line []byte, top bool, shown map[string]*model.Approval,
+) (session.Entry, *engine.Record) {
 	step := session.Entry{Kind: session.KindStep, Run: run, Data: bytes.Clone(line)}
 	r := engine.ReadRecord(line)
 	if r == nil {

@@ -101,7 +101,8 @@ func roleOf(kind view.Kind) view.Role {
 	return ""
 }
 
-// media shows what a response holds beside text: images, sounds, files. They come with the complete response.
+// media shows what a response holds beside text: images, sounds, files. They come with the complete
+// response.
 func (p *Transcript) media(m *model.Message) {
 	for i := range m.Parts {
 		if part := &m.Parts[i]; part.Kind == model.PartMedia && (len(part.Data) > 0 || part.URL != "") && p.message.id != "" {
@@ -133,11 +134,15 @@ func (p *Transcript) output(e *agent.Event) {
 		text = "The output cannot be shown: " + oneLine(err.Error())
 	}
 	if text != "" {
-		p.add(&view.Entity{ID: OutputID(p.run, p.step), Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
+		p.add(&view.Entity{
+			ID: OutputID(p.run, p.step), Kind: view.Message, Role: view.Assistant,
+			Content: []view.Content{{Kind: view.Text, Text: text}},
+		})
 	}
 }
 
-// custom shows what tools and processors emit: the events of agents inside them, and changes of what the conversation shows.
+// custom shows what tools and processors emit: the events of agents inside them, and changes of
+// what the conversation shows.
 func (p *Transcript) custom(e *agent.Event) {
 	switch v := e.Value.(type) {
 	case agent.Nested:

@@ -17,7 +17,9 @@ import (
 func Follow(ctx context.Context, s session.Store, id string, o Options) (*Conversation, error) {
 	c := &Conversation{Transcript: New(id, o)}
 	if s == nil {
-		return c, &session.Error{Op: "follow", Session: id, Err: fmt.Errorf("%w: the store is nil", session.ErrInvalid)}
+		return c, &session.Error{
+			Op: "follow", Session: id, Err: fmt.Errorf("%w: the store is nil", session.ErrInvalid),
+		}
 	}
 	c.reading = newFolding(id)
 	for e, err := range s.Load(ctx, id, 0) {

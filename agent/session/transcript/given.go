@@ -42,7 +42,9 @@ func readGiven(e *session.Entry) *given {
 
 // apply has the history be the one that the turn has begun with.
 func (g *given) apply(h *history) {
-	h.answers = agent.DeferredResults{Decisions: maps.Clone(g.Answers.Decisions), Results: maps.Clone(g.Answers.Results)}
+	h.answers = agent.DeferredResults{
+		Decisions: maps.Clone(g.Answers.Decisions), Results: maps.Clone(g.Answers.Results),
+	}
 	if n := len(h.Messages); n > 0 && g.Pending != nil && h.Messages[n-1].Pending {
 		h.Messages, h.marked = append(h.Messages[:n-1:n-1], g.Pending), g.Pending
 	}

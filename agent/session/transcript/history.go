@@ -17,7 +17,8 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// history is the fold of the entries of a session into messages. [Transcript] has the fold into entities.
+// history is the fold of the entries of a session into messages. [Transcript] has the fold into
+// entities.
 type history struct {
 	// Messages are the messages, as the next run sees them.
 	Messages []*model.Message
@@ -26,11 +27,12 @@ type history struct {
 	// besideCut reports that a call of a run beside the turn may have run: see beside.
 	besideCut bool
 
-	// seqs are the numbers of the entries of the messages, 0 for one that is in none. settled is how many messages come from turns that
-	// have ended.
+	// seqs are the numbers of the entries of the messages, 0 for one that is in none. settled is
+	// how many messages come from turns that have ended.
 	seqs    []int64
 	settled int
-	// before are the messages before the turn that was cut off, if that has begun with the calls that they end with.
+	// before are the messages before the turn that was cut off, if that has begun with the calls
+	// that they end with.
 	before     []*model.Message
 	beforeSeqs []int64
 	// answers are the answers to pending calls that no run has used.
@@ -53,8 +55,9 @@ type folding struct {
 	messages map[int64]*model.Message
 	// open are the entries of turns that have not ended, given the answers to pending calls.
 	open, given []session.Entry
-	// going is how many messages and steps turns have that have not ended, and good the last entry after which no turn went on. After damage
-	// nothing is known for certain: what is missing may have taken the conversation back.
+	// going is how many messages and steps turns have that have not ended, and good the last entry
+	// after which no turn went on. After damage nothing is known for certain: what is missing may
+	// have taken the conversation back.
 	going int
 	good  int64
 }
@@ -122,7 +125,8 @@ func (f *folding) damage(e *session.Entry, err error) error {
 	return salvageable(corrupt(f.id, e, err), f.good)
 }
 
-// cut ends the fold. A turn without an end was cut off; watch is told how calls ended that it was at.
+// cut ends the fold. A turn without an end was cut off; watch is told how calls ended that it was
+// at.
 func (f *folding) cut(watch func(*item)) {
 	h := f.history
 	h.settled = len(h.Messages)
@@ -221,7 +225,10 @@ func (h *history) end(e *session.Entry, d *ended, messages map[int64]*model.Mess
 		return err
 	}
 	if d.Version > endVersion {
-		return fmt.Errorf("%w: the end of a turn has version %d, this program reads versions up to %d", session.ErrVersion, d.Version, endVersion)
+		return fmt.Errorf(
+			"%w: the end of a turn has version %d, this program reads versions up to %d",
+			session.ErrVersion, d.Version, endVersion,
+		)
 	}
 	if d.Keep < 0 || d.Keep > len(h.Messages) {
 		return fmt.Errorf("the turn keeps %d messages of %d", d.Keep, len(h.Messages))
@@ -245,7 +252,8 @@ func (h *history) add(m *model.Message, seq int64) {
 	h.Messages, h.seqs = append(h.Messages, m), append(h.seqs, seq)
 }
 
-// interrupt appends what is known of the turn that was cut off. It returns the request with the results of its last calls, if there are calls.
+// interrupt appends what is known of the turn that was cut off. It returns the request with the
+// results of its last calls, if there are calls.
 func (h *history) interrupt(id string, messages map[int64]*model.Message) (settled *model.Message) {
 	step := 0 // of the last response
 	var response *model.Message
@@ -303,7 +311,10 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 	}
 	for _, r := range left.own {
 		for _, parts := range r.Inbox {
-			h.add(&model.Message{Kind: model.KindRequest, Parts: parts, RunID: h.Interrupted, ConversationID: id, Time: r.At}, 0)
+			h.add(&model.Message{
+				Kind: model.KindRequest, Parts: parts, RunID: h.Interrupted, ConversationID: id,
+				Time: r.At,
+			}, 0)
 		}
 	}
 	if m := streamed(id, h.Interrupted, text); m != nil {
@@ -342,8 +353,9 @@ func streamed(id, run string, pieces []session.Entry) *model.Message {
 	return m
 }
 
-// settledBy returns the results of the calls that the history before a turn ends with, if that turn has settled them. They were carried out or denied,
-// so they stay when the turn goes. It returns nil if there are none.
+// settledBy returns the results of the calls that the history before a turn ends with, if that turn
+// has settled them. They were carried out or denied, so they stay when the turn goes. It returns
+// nil if there are none.
 func (h *history) settledBy(keep int) *model.Message {
 	if keep == 0 || !h.Messages[keep-1].HasToolCalls() {
 		return nil

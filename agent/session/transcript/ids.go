@@ -32,7 +32,8 @@ func ThoughtID(run string, step int) string { return "thought:" + stepOf(run, st
 // OutputID is described at [MessageID].
 func OutputID(run string, step int) string { return "output:" + stepOf(run, step) }
 
-// CallID returns the id of a tool call: of the run and the step whose response has the call, and the model's id of it.
+// CallID returns the id of a tool call: of the run and the step whose response has the call, and
+// the model's id of it.
 func CallID(run string, step int, call string) string {
 	return "call:" + stepOf(run, step) + "/" + call
 }
@@ -42,7 +43,8 @@ func QuestionID(run string, step int, call string) string {
 	return "question:" + stepOf(run, step) + "/" + call
 }
 
-// PendingID returns the id of a question of a run that is pending, by the key of the call: it is made by PendingCall.Key.
+// PendingID returns the id of a question of a run that is pending, by the key of the call: it is
+// made by PendingCall.Key.
 func PendingID(run, key string) string { return "question:" + escape(run) + "/pending/" + key }
 
 // isPending reports whether a question is one of a run that is pending.

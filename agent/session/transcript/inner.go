@@ -20,7 +20,8 @@ type innerRun struct {
 	agent view.Entity
 }
 
-// inside shows an event of the run inside a call. The inner run is known when it has its first response: until then it has no calls.
+// inside shows an event of the run inside a call. The inner run is known when it has its first
+// response: until then it has no calls.
 func (p *Transcript) inside(call, tool string, n *agent.Nested) {
 	e := &n.Event
 	run := p.inner[call]
@@ -92,7 +93,8 @@ func (p *Transcript) idInside(run *innerRun, e *agent.Event) string {
 	return cmp.Or(p.openInside(run, e.CallID), id)
 }
 
-// openInside returns the entity of an open call of an inner run by the model's id of it, or the empty string if there is none.
+// openInside returns the entity of an open call of an inner run by the model's id of it, or the
+// empty string if there is none.
 func (p *Transcript) openInside(run *innerRun, call string) string {
 	for _, id := range p.openCalls(run.agent.ID) {
 		if callOf(id) == call {

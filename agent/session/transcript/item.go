@@ -17,27 +17,32 @@ type item struct {
 	Run  string
 	Key  string
 
-	// Step is the step of a response, of a streamed piece of one, and of a result. It is 0 if the entry does not say.
+	// Step is the step of a response, of a streamed piece of one, and of a result. It is 0 if the
+	// entry does not say.
 	Step int
 	// Message is the message of a [session.KindMessage].
 	Message *model.Message
-	// Piece is a piece of a response that is not complete: its text, or its thoughts if Thinking is set.
+	// Piece is a piece of a response that is not complete: its text, or its thoughts if Thinking is
+	// set.
 	Piece    string
 	Thinking bool
-	// Result is the result of a tool call of a turn that has not ended. The request that has it comes later, if it comes.
+	// Result is the result of a tool call of a turn that has not ended. The request that has it
+	// comes later, if it comes.
 	Result *model.Part
-	// Decision is a decision about Call of a turn that has not ended, which its result does not say.
+	// Decision is a decision about Call of a turn that has not ended, which its result does not
+	// say.
 	Decision *model.Decision
 	Call     string
-	// Reason is why a turn has ended. To is the turn that the conversation went back to the beginning of, for the reason [Rewound].
+	// Reason is why a turn has ended. To is the turn that the conversation went back to the
+	// beginning of, for the reason [Rewound].
 	Reason string
 	To     string
 	// Data is the data of a view.
 	Data json.RawMessage
 }
 
-// itemOf returns the item of an entry, whose message or end has been read. Of an entry that is damaged or of a newer version it has the first
-// fields only.
+// itemOf returns the item of an entry, whose message or end has been read. Of an entry that is
+// damaged or of a newer version it has the first fields only.
 func itemOf(e *session.Entry, m *model.Message, end *ended) *item {
 	i := &item{Kind: e.Kind, Run: e.Run, Key: e.Key}
 	switch e.Kind {

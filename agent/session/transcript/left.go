@@ -135,7 +135,8 @@ func (c *left) take(r *engine.Record) {
 	}
 }
 
-// ask notes that the call is asked about. Before a call runs that was allowed, it is looked at once more.
+// ask notes that the call is asked about. Before a call runs that was allowed, it is looked at once
+// more.
 func (c *left) ask(a *model.Approval) {
 	if a == nil {
 		return

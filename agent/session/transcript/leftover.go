@@ -33,7 +33,8 @@ type leftovers struct {
 // innerRecord is a record of a run inside a call.
 type innerRecord struct {
 	*engine.Record
-	// path are the calls around the run, the outermost first. It is nil if the run is not the first one in each of them.
+	// path are the calls around the run, the outermost first. It is nil if the run is not the first
+	// one in each of them.
 	path []string
 	root string
 }
@@ -53,7 +54,8 @@ func (l *leftovers) add(e *session.Entry) {
 	l.inner = append(l.inner, in)
 }
 
-// callsOf returns the calls around a run from its id, which has a step and a call for each of them. See engine.InsideID.
+// callsOf returns the calls around a run from its id, which has a step and a call for each of them.
+// See engine.InsideID.
 func callsOf(id string) (root string, path []string) {
 	parts := strings.Split(id, "/")
 	first := true
@@ -77,10 +79,12 @@ func isNumber(part string) bool {
 	return len(part) > 1 && part[0] == '~' && part[1] != '0' && (part[1] != '1' || len(part) > 2)
 }
 
-// settle returns the request that follows a response, with the results that were recorded. If calls were allowed and may have run, or
-// others wait that did before, the request is pending. before is the pending request that the turn has begun with, or nil; answers are
-// those to its calls.
-func (l *leftovers) settle(response, before *model.Message, answers *agent.DeferredResults, conversation string) *model.Message {
+// settle returns the request that follows a response, with the results that were recorded. If calls
+// were allowed and may have run, or others wait that did before, the request is pending. before is
+// the pending request that the turn has begun with, or nil; answers are those to its calls.
+func (l *leftovers) settle(
+	response, before *model.Message, answers *agent.DeferredResults, conversation string,
+) *model.Message {
 	m := &model.Message{Kind: model.KindRequest, RunID: l.turn, ConversationID: conversation, Time: response.Time}
 	var content []model.Part
 	var held bool // by a call that waits, so that those behind it have not been started
@@ -100,12 +104,16 @@ func (l *leftovers) settle(response, before *model.Message, answers *agent.Defer
 	if before != nil {
 		content = append(restOf(before), content...)
 	}
-	waits := before != nil && slices.ContainsFunc(open, (*left).waits) || slices.ContainsFunc(open, (*left).mayHaveRun)
+	waits := before != nil && slices.ContainsFunc(open, (*left).waits) || slices.ContainsFunc(
+		open, (*left).mayHaveRun,
+	)
 	results := agent.DeferredResults{}
 	for _, c := range open {
 		switch {
 		case c.suspended != nil && waits:
-			m.SuspendedCalls, m.PendingCalls = append(m.SuspendedCalls, *c.suspended), append(m.PendingCalls, c.inside...)
+			m.SuspendedCalls, m.PendingCalls = append(
+				m.SuspendedCalls, *c.suspended,
+			), append(m.PendingCalls, c.inside...)
 			held = true
 		case waits && c.waits():
 			if c.mayHaveRun() {

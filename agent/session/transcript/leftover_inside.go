@@ -20,10 +20,14 @@ const (
 	textResultLost = "The call has ended. Its result is lost."
 )
 
-// withoutCall returns what is known of the calls of an agent that no call of the model has started: the conversation stays with it, or a text has
-// handed over to it. waited are lines about calls that it has waited for. It returns nil if the agent has made no calls.
+// withoutCall returns what is known of the calls of an agent that no call of the model has started:
+// the conversation stays with it, or a text has handed over to it. waited are lines about calls
+// that it has waited for. It returns nil if the agent has made no calls.
 func (l *leftovers) withoutCall(conversation string, waited ...string) *model.Message {
-	m := &model.Message{Kind: model.KindRequest, Interrupted: true, RunID: l.turn, ConversationID: conversation, HandOver: new(model.HandOver)}
+	m := &model.Message{
+		Kind: model.KindRequest, Interrupted: true, RunID: l.turn, ConversationID: conversation,
+		HandOver: new(model.HandOver),
+	}
 	lines := waited
 	var step *leftovers
 	var response *model.Message

@@ -32,7 +32,10 @@ func (p *Transcript) native(step int, m *model.Message) {
 	}
 	for i := range m.Parts {
 		if summary, ok := model.NativeCompaction(&m.Parts[i]); ok {
-			e := &view.Entity{ID: "compaction:" + stepOf(p.run, step) + "/native", Kind: view.Compaction, Status: view.Completed}
+			e := &view.Entity{
+				ID: "compaction:" + stepOf(p.run, step) + "/native", Kind: view.Compaction,
+				Status: view.Completed,
+			}
 			if summary != "" {
 				e.Content = []view.Content{textContent(Clip(summary))}
 			}
@@ -56,7 +59,10 @@ func (p *Transcript) native(step int, m *model.Message) {
 
 // nativeCall returns a call that the provider made and answered itself.
 func nativeCall(id string, c *model.NativeCall) *view.Entity {
-	e := &view.Entity{ID: id, Kind: view.ToolCall, Name: c.Tool, Title: c.Tool, Class: string(toolset.KindOther), Status: view.Completed}
+	e := &view.Entity{
+		ID: id, Kind: view.ToolCall, Name: c.Tool, Title: c.Tool, Class: string(toolset.KindOther),
+		Status: view.Completed,
+	}
 	if c.Failed {
 		e.Status = view.Failed
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// opMerge is the operation of a record whose entity has the fields that differ from what the messages say.
+// opMerge is the operation of a record whose entity has the fields that differ from what the
+// messages say.
 const opMerge view.Op = "merge"
 
 // record is the data of a view: a change, or what a message does not say of an entity.
@@ -25,7 +26,8 @@ type record struct {
 	Content []view.Content `json:"content,omitempty"`
 	// Without reports that the entity has no content, although the messages have some.
 	Without bool `json:"without_content,omitempty"`
-	// After is the entity that was shown last when this one was first shown. Messages may be recorded later than what was shown after them.
+	// After is the entity that was shown last when this one was first shown. Messages may be
+	// recorded later than what was shown after them.
 	After string `json:"after,omitempty"`
 }
 

@@ -300,7 +300,8 @@ func (p *Transcript) returnedBy(part *model.Part) {
 	p.returned(id, part)
 }
 
-// rewind removes what was shown since a turn began, apart from what belongs to the session as a whole.
+// rewind removes what was shown since a turn began, apart from what belongs to the session as a
+// whole.
 func (p *Transcript) rewind(run string) {
 	all := slices.Collect(p.fold.Snapshot().All())
 	from := slices.IndexFunc(all, func(e *view.Entity) bool { return e.ID == PromptID(run) })

@@ -26,7 +26,8 @@ func (p *Transcript) Record(e *view.Entity) {
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
-// Show shows an entity that is not recorded here: what belongs to the session as a whole, and what Record has recorded.
+// Show shows an entity that is not recorded here: what belongs to the session as a whole, and what
+// Record has recorded.
 func (p *Transcript) Show(e *view.Entity) {
 	shown := *e
 	_ = p.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
@@ -50,7 +51,9 @@ func (p *Transcript) merge(e *view.Entity) {
 	p.mu.Lock()
 	c := p.calls[e.ID]
 	if c == nil {
-		c = &call{entity: view.Entity{ID: e.ID, Kind: view.ToolCall, Parent: e.Parent, Title: e.Name, Status: view.Pending}}
+		c = &call{entity: view.Entity{
+			ID: e.ID, Kind: view.ToolCall, Parent: e.Parent, Title: e.Name, Status: view.Pending,
+		}}
 		p.calls[e.ID] = c
 	}
 	before := c.entity
@@ -75,8 +78,8 @@ func (p *Transcript) merge(e *view.Entity) {
 	p.changed()
 }
 
-// Call returns a call as it is shown now, nil if it is not known, and the name of the agent inside another call
-// whose call it is.
+// Call returns a call as it is shown now, nil if it is not known, and the name of the agent inside
+// another call whose call it is.
 func (p *Transcript) Call(id string) (call *view.Entity, agent string) {
 	p.mu.Lock()
 	c := p.calls[id]

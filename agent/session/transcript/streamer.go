@@ -101,7 +101,9 @@ func (s *streamer) write() {
 	s.mu.Lock()
 	for _, p := range s.pieces {
 		if data, err := json.Marshal(piece{p.part, p.kind, string(p.text)}); err == nil {
-			entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: responseKey(s.step), Data: data})
+			entries = append(entries, session.Entry{
+				Kind: session.KindView, Run: s.run, Key: responseKey(s.step), Data: data,
+			})
 		}
 	}
 	s.pieces = nil

@@ -21,11 +21,14 @@ func (h *history) reason() string {
 	return Interrupted
 }
 
-// dropPending removes the request with the pending calls that the turn has begun with: there is one with their results.
+// dropPending removes the request with the pending calls that the turn has begun with: there is one
+// with their results.
 func (h *history) dropPending() {
 	if n := h.settled; n > 0 && h.before == nil && h.Messages[n-1].Pending {
 		h.before, h.beforeSeqs = h.Messages[:n:n], h.seqs[:n:n]
-		h.Messages, h.seqs = slices.Delete(slices.Clone(h.Messages), n-1, n), slices.Delete(slices.Clone(h.seqs), n-1, n)
+		h.Messages, h.seqs = slices.Delete(slices.Clone(h.Messages), n-1, n), slices.Delete(
+			slices.Clone(h.seqs), n-1, n,
+		)
 		// What is found of inner calls changes the answers, and not what the turn has begun with.
 		took := agent.DeferredResults{
 			Decisions: maps.Clone(h.answers.Decisions), Results: maps.Clone(h.answers.Results),
@@ -34,7 +37,8 @@ func (h *history) dropPending() {
 	}
 }
 
-// resumed takes what is known of a turn that was cut off while it went on with pending calls. It returns the request with their results.
+// resumed takes what is known of a turn that was cut off while it went on with pending calls. It
+// returns the request with their results.
 func (h *history) resumed(id string, l *leftovers) *model.Message {
 	n := h.settled
 	switch {

@@ -17,25 +17,26 @@ import (
 
 // Options are the options of a [Transcript].
 type Options struct {
-	// Render returns the Markdown text of an output that the model did not write as text. If it is nil, such outputs
-	// are not shown.
+	// Render returns the Markdown text of an output that the model did not write as text. If it is
+	// nil, such outputs are not shown.
 	Render func(output any) (string, error)
 	// Window is the size of the model's context in tokens. Without it, usage is not shown.
 	Window int
-	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage includes the cost of the
-	// session so far, for models of known price. The usage of agents inside calls counts too, unless the process ends
-	// before the turn.
+	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage includes
+	// the cost of the session so far, for models of known price. The usage of agents inside calls
+	// counts too, unless the process ends before the turn.
 	Prices   model.PriceTable
 	Currency string
 	// First are shown before the entries, and belong to the session as a whole.
 	First []*view.Entity
-	// ErrorText returns what users are told of an error that ended a run. Nil is a text that quotes nothing of it.
+	// ErrorText returns what users are told of an error that ended a run. Nil is a text that quotes
+	// nothing of it.
 	ErrorText func(err error) string
 }
 
-// Transcript folds the entries of a session into the messages for the next run and the entities that the conversation
-// shows. Report, Running, Call, Emit and Abandon may be called at any time, by any goroutine. All other methods must be
-// called by one goroutine at a time.
+// Transcript folds the entries of a session into the messages for the next run and the entities
+// that the conversation shows. Report, Running, Call, Emit and Abandon may be called at any time,
+// by any goroutine. All other methods must be called by one goroutine at a time.
 type Transcript struct {
 	session string
 	options Options
@@ -84,7 +85,10 @@ type stream struct {
 
 // New returns an empty transcript of a session.
 func New(session string, o Options) *Transcript {
-	t := &Transcript{session: session, options: o, h: new(history), calls: map[string]*call{}, latest: map[string]string{}}
+	t := &Transcript{
+		session: session, options: o, h: new(history), calls: map[string]*call{},
+		latest: map[string]string{},
+	}
 	for _, e := range o.First {
 		t.Show(e)
 	}
@@ -190,7 +194,8 @@ func (p *Transcript) Typed(shown []view.Content) {
 	p.add(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: shown})
 }
 
-// Notice shows the user a message that is not part of the conversation. class is info, warning or error.
+// Notice shows the user a message that is not part of the conversation. class is info, warning or
+// error.
 func (p *Transcript) Notice(class, title string) {
 	p.add(&view.Entity{ID: "notice:" + p.nextNotice(), Kind: view.Notice, Class: class, Title: title})
 }
@@ -218,7 +223,9 @@ func (p *Transcript) Say(text string) {
 		return
 	}
 	id := "notice:" + p.nextNotice()
-	p.add(&view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
+	p.add(&view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{
+		{Kind: view.Text, Text: text},
+	}})
 }
 
 // SetWindow sets the size of the model's context from now on: see [Options].Window.
@@ -227,8 +234,8 @@ func (p *Transcript) SetWindow(tokens int) { p.options.Window = tokens }
 // Finish returns the finish reason of the last response of the turn.
 func (p *Transcript) Finish() model.FinishReason { return p.finish }
 
-// Stop shows the end of the turn, for one of the reasons of this package: calls that are open have failed then, unless
-// the turn is pending. [Turn.Finish] calls it.
+// Stop shows the end of the turn, for one of the reasons of this package: calls that are open have
+// failed then, unless the turn is pending. [Turn.Finish] calls it.
 func (p *Transcript) Stop(reason string) {
 	p.recordSpent()
 	if reason != Pending {

@@ -58,7 +58,9 @@ func (c *Conversation) Doubt() {
 	var allowed agent.DeferredResults
 	for _, p := range calls {
 		one := model.PendingCall{
-			ID: p.CallID, Tool: p.Tool, Args: argsOf(p), Approval: &model.Approval{Title: "Call " + p.Tool + " again?", Once: true},
+			ID: p.CallID, Tool: p.Tool, Args: argsOf(p), Approval: &model.Approval{
+				Title: "Call " + p.Tool + " again?", Once: true,
+			},
 		}
 		m.PendingCalls = append(m.PendingCalls, one)
 		allowed.Decide(one.Key(), model.Decision{Verdict: model.VerdictAllow})

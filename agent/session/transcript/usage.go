@@ -79,7 +79,9 @@ func (p *Transcript) showUsage() {
 func (p *Transcript) recordSpent() {
 	if cost := p.spentInner; cost > 0 {
 		p.spentInner = 0
-		p.record(record{Op: opSpent, ID: UsageID + ":" + p.run, Entity: &view.Entity{Usage: &view.Tokens{Cost: cost, Currency: p.options.Currency}}})
+		p.record(record{Op: opSpent, ID: UsageID + ":" + p.run, Entity: &view.Entity{
+			Usage: &view.Tokens{Cost: cost, Currency: p.options.Currency},
+		}})
 	}
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keys keeps the API keys of a user: in the system's keyring, or where there is none in a file that only the user can read.
+// Package keys keeps the API keys of a user: in the system's keyring, or where there is none in a
+// file that only the user can read.
 package keys
 
 import (
@@ -25,14 +26,16 @@ type Place interface {
 	String() string           // for people
 }
 
-// Keyring returns the system's keyring for a program, nil if there is none. It is nil if the program
-// does not link one.
+// Keyring returns the system's keyring for a program, nil if there is none. It is nil if the
+// program does not link one.
 var Keyring func(program string, getenv func(string) string) Place
 
-// Keys keeps keys by name, such as OPENAI_API_KEY. It may be used by several goroutines and processes.
+// Keys keeps keys by name, such as OPENAI_API_KEY. It may be used by several goroutines and
+// processes.
 type Keys struct {
 	places []Place
-	// ringed has the names of the keys in the keyring, because to look there may take a moment and ask the user. It has no keys.
+	// ringed has the names of the keys in the keyring, because to look there may take a moment and
+	// ask the user. It has no keys.
 	ringed file
 }
 
@@ -41,8 +44,9 @@ func Variable(program string) string {
 	return strings.ToUpper(strings.ReplaceAll(program, "-", "_")) + "_KEYS"
 }
 
-// Open returns the keys that the user of a program has stored. getenv returns environment variables: if [Variable] is set, it is the file
-// that the keys are kept in, and the keyring is not used. Nothing is read or made before it is needed.
+// Open returns the keys that the user of a program has stored. getenv returns environment
+// variables: if [Variable] is set, it is the file that the keys are kept in, and the keyring is not
+// used. Nothing is read or made before it is needed.
 func Open(program string, getenv func(string) string) *Keys {
 	if name := getenv(Variable(program)); name != "" {
 		return &Keys{places: []Place{file(name)}}
@@ -60,7 +64,8 @@ func Open(program string, getenv func(string) string) *Keys {
 	return k
 }
 
-// Get returns a key, or an error that is [ErrNone]. A keyring that is locked may ask the user to open it; Get returns when ctx ends.
+// Get returns a key, or an error that is [ErrNone]. A keyring that is locked may ask the user to
+// open it; Get returns when ctx ends.
 func (k *Keys) Get(ctx context.Context, name string) (key string, err error) {
 	var errs []error
 	for _, p := range k.places {
@@ -112,7 +117,8 @@ func (k *Keys) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// Names returns the names of keys that have been stored, sorted. It reads no key and asks no keyring, so a key may be missing all the same.
+// Names returns the names of keys that have been stored, sorted. It reads no key and asks no
+// keyring, so a key may be missing all the same.
 func (k *Keys) Names() []string {
 	if k == nil {
 		return nil

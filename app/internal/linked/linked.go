@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package linked has what programs of package app can do only if they link a package below it:
-// evals and encryption. A program without evals is a quarter smaller: they need packages that keep the
-// linker from dropping methods.
+// evals and encryption. A program without evals is a quarter smaller: they need packages that keep
+// the linker from dropping methods.
 package linked
 
 import (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stores opens the stores of sessions that the -store flag names: a directory, or a database of a kind that the program links.
+// Package stores opens the stores of sessions that the -store flag names: a directory, or a
+// database of a kind that the program links.
 package stores
 
 import (
@@ -18,10 +19,12 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Open opens a store: in a directory, or the database of an address. Its errors must not have a password in them.
+// Open opens a store: in a directory, or the database of an address. Its errors must not have a
+// password in them.
 type Open func(ctx context.Context, address string) (session.Store, error)
 
-// kinds open stores by the scheme of their addresses, in lower case, such as "postgres". Directories have the empty scheme.
+// kinds open stores by the scheme of their addresses, in lower case, such as "postgres".
+// Directories have the empty scheme.
 var kinds sync.Map
 
 // Register has addresses with a scheme opened by a function. The empty scheme is for directories.
@@ -40,13 +43,14 @@ func opener(scheme string) Open {
 // Directories reports whether sessions can be kept in a directory.
 func Directories() bool { return opener("") != nil }
 
-// Place is where sessions are kept. Its address may have a password, so it has no method that returns it.
+// Place is where sessions are kept. Its address may have a password, so it has no method that
+// returns it.
 type Place struct {
 	dir, kind, rest string // dir is set, or the others are
 }
 
-// At returns the place that a flag names: the address of a database, which has "://" in it, or a directory. Errors have nothing in them
-// that could be a password.
+// At returns the place that a flag names: the address of a database, which has "://" in it, or a
+// directory. Errors have nothing in them that could be a password.
 func At(name string) (Place, error) {
 	kind, rest, ok := strings.Cut(name, "://")
 	switch {
@@ -94,14 +98,18 @@ func (p Place) Key(getenv func(string) string) string {
 	host, database, _ := strings.Cut(rest, "/")
 	parts := []string{
 		cmp.Or(host, values.Get("host"), getenv("PGHOST")), cmp.Or(values.Get("port"), getenv("PGPORT")),
-		cmp.Or(database, values.Get("dbname"), values.Get("database"), getenv("PGDATABASE"), user, values.Get("user"), getenv("PGUSER")),
+		cmp.Or(
+			database, values.Get("dbname"), values.Get("database"), getenv("PGDATABASE"), user,
+			values.Get("user"), getenv("PGUSER"),
+		),
 		cmp.Or(values.Get("service"), getenv("PGSERVICE")),
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mask returns an argument of a command line that is going to be shown, without what could be the rest of a database's address.
+// Mask returns an argument of a command line that is going to be shown, without what could be the
+// rest of a database's address.
 func Mask(arg string) string {
 	before, _, ok := strings.Cut(arg, "://")
 	switch {
@@ -122,7 +130,8 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// mistaken reports whether a name is an address in another form, which must not be taken for a directory: names of directories are shown.
+// mistaken reports whether a name is an address in another form, which must not be taken for a
+// directory: names of directories are shown.
 func mistaken(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, prefix := range []string{"postgres:", "postgresql:", "jdbc:"} {

@@ -26,7 +26,10 @@ func (u *unstable) emitTypes(p *printer) {
 		case u.fresh[name]:
 			u.emitStruct(p, same, name, docOf(d), d.fields, false)
 		case len(u.extended[name]) > 0:
-			u.emitStruct(p, same, name, fmt.Sprintf("%s holds the unstable fields of acp.%s.", name, name), u.extended[name], true)
+			u.emitStruct(
+				p, same, name, fmt.Sprintf("%s holds the unstable fields of acp.%s.", name, name),
+				u.extended[name], true,
+			)
 		}
 	}
 }
@@ -91,7 +94,8 @@ func (u *unstable) stableTwins() twins {
 	return same
 }
 
-// typeName returns a type as package unstable writes it. What package acp has is its, except where an extension nests another one.
+// typeName returns a type as package unstable writes it. What package acp has is its, except where
+// an extension nests another one.
 func (u *unstable) typeName(t goType, extension bool) string {
 	switch {
 	case t.kind == kindSlice:
@@ -149,13 +153,22 @@ func emitUnstableRoles(p *printer, roles []role) {
 		p.p("type %sCalls struct{ peer Peer }\n", lower)
 		for _, m := range r.methods {
 			if m.result == "" {
-				p.p("func (c %sCalls) %s { return c.peer.Notify(ctx, Method%s, params) }\n", lower, signature(m), constName(m))
+				p.p(
+					"func (c %sCalls) %s { return c.peer.Notify(ctx, Method%s, params) }\n", lower,
+					signature(m), constName(m),
+				)
 			} else {
-				p.p("func (c %sCalls) %s { return call[%s](ctx, c.peer, Method%s, params) }\n", lower, signature(m), m.result, constName(m))
+				p.p(
+					"func (c %sCalls) %s { return call[%s](ctx, c.peer, Method%s, params) }\n",
+					lower, signature(m), m.result, constName(m),
+				)
 			}
 		}
 		for _, kind := range []string{"request", "notification"} {
-			p.p("func %s%s(%s %s) map[string]handler {\nreturn map[string]handler{", lower, goName(kind)+"s", lower, r.name)
+			p.p(
+				"func %s%s(%s %s) map[string]handler {\nreturn map[string]handler{", lower,
+				goName(kind)+"s", lower, r.name,
+			)
 			for _, m := range r.methods {
 				if (m.result == "") == (kind == "notification") {
 					p.p("Method%s: %sHandler(%s.%s),", constName(m), kind, lower, m.name)

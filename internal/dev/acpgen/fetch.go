@@ -17,7 +17,8 @@ import (
 	"strings"
 )
 
-// The schemas' source. To move to another release, change all together and review the diff of the output.
+// The schemas' source. To move to another release, change all together and review the diff of the
+// output.
 const (
 	npmPackage   = "@agentclientprotocol/sdk@2.4.0"
 	schemaPath   = "package/schema/v1/schema.json"
@@ -30,7 +31,8 @@ const (
 // maxSchema bounds what is read out of the archive.
 const maxSchema = 16 << 20
 
-// loadSchema reads the stable schema from file, or from the pinned npm package if file is empty, and verifies its checksum.
+// loadSchema reads the stable schema from file, or from the pinned npm package if file is empty,
+// and verifies its checksum.
 func loadSchema(ctx context.Context, file string) ([]byte, error) {
 	return loadPinned(ctx, file, schemaPath, schemaSHA256)
 }
@@ -54,11 +56,15 @@ func loadPinned(ctx context.Context, file, path, checksum string) ([]byte, error
 	return data, nil
 }
 
-// packSchema downloads the package's archive with npm and returns a file in it. No script of the package is run.
+// packSchema downloads the package's archive with npm and returns a file in it. No script of the
+// package is run.
 func packSchema(ctx context.Context, path string) ([]byte, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return nil, fmt.Errorf("npm is needed to fetch %s (or name a copy of its schema with -schema): %w", npmPackage, err)
+		return nil, fmt.Errorf(
+			"npm is needed to fetch %s (or name a copy of its schema with -schema): %w", npmPackage,
+			err,
+		)
 	}
 	dir, err := os.MkdirTemp("", "acpgen")
 	if err != nil {
@@ -66,7 +72,9 @@ func packSchema(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 
-	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, npmPackage)
+	cmd := exec.CommandContext(
+		ctx, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, npmPackage,
+	)
 	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

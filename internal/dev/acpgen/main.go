@@ -27,7 +27,10 @@ import (
 func main() {
 	schemaFile := flag.String("schema", "", "read the schema from `file` instead of the pinned npm package")
 	unstableFile := flag.String("unstable-schema", "", "likewise the unstable schema, for -unstable")
-	extra := flag.Bool("unstable", false, "generate package unstable: what the unstable schema has beyond the stable one")
+	extra := flag.Bool(
+		"unstable", false,
+		"generate package unstable: what the unstable schema has beyond the stable one",
+	)
 	out := flag.String("out", ".", "write the generated files into `dir`")
 	flag.Parse()
 

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// handWritten are definitions whose Go type is written by hand in package acp. The pinned checksum keeps them in step.
+// handWritten are definitions whose Go type is written by hand in package acp. The pinned checksum
+// keeps them in step.
 var handWritten = map[string]bool{
 	"RequestId":                  true, // verbatim, comparable
 	"SessionConfigSelectOptions": true, // a union of two arrays
@@ -33,10 +34,12 @@ var patches = map[string]bool{
 	"CompactionUpdate.error":      true,
 }
 
-// nullEmpties are the optional arrays where null means the same as an empty array, and not "absent".
+// nullEmpties are the optional arrays where null means the same as an empty array, and not
+// "absent".
 var nullEmpties = map[string]bool{"CompactionUpdate.summary": true}
 
-// fallbacks are unions that the protocol wants decoded as their untagged variant when the tag is unknown.
+// fallbacks are unions that the protocol wants decoded as their untagged variant when the tag is
+// unknown.
 var fallbacks = map[string]bool{"SetSessionConfigOptionRequest": true}
 
 type kind int
@@ -220,7 +223,8 @@ func (m *model) field(d *def, p property, required bool) (field, error) {
 	return f, nil
 }
 
-// wantsPointer reports whether an optional field of the type is a pointer. A named string is not: the empty one is never valid.
+// wantsPointer reports whether an optional field of the type is a pointer. A named string is not:
+// the empty one is never valid.
 func wantsPointer(t goType) bool {
 	switch t.kind {
 	case kindString:

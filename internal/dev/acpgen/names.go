@@ -23,7 +23,8 @@ var variantNames = map[string]string{
 	"BlobResourceContents": "Blob",
 }
 
-// goName turns a name of the schema (fooBar, FooBar, foo_bar, foo-bar, _meta) into an exported Go name.
+// goName turns a name of the schema (fooBar, FooBar, foo_bar, foo-bar, _meta) into an exported Go
+// name.
 func goName(s string) string {
 	var b strings.Builder
 	for _, w := range words(s) {

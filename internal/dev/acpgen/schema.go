@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// schema is the subset of JSON Schema (and of the x- keywords of its generator) that the protocol uses. Prose is not read.
+// schema is the subset of JSON Schema (and of the x- keywords of its generator) that the protocol
+// uses. Prose is not read.
 type schema struct {
 	Ref                  string          `json:"$ref"`
 	Type                 typeSet         `json:"type"`

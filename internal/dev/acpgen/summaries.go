@@ -2,7 +2,8 @@
 
 package main
 
-// summaries are the first sentences of the doc comments, without the type's name, of types whose use does not explain them.
+// summaries are the first sentences of the doc comments, without the type's name, of types whose
+// use does not explain them.
 var summaries = map[string]string{
 	"AgentCapabilities":         "is what the agent can do, announced in the answer to initialize.",
 	"Annotations":               "are hints on how to show a content block.",

@@ -17,7 +17,8 @@ var unstableMethods = map[string][]string{
 	"client": {"auth/status_update", "mcp/message"},
 }
 
-// dropped are definitions that only programs between a client and an agent use, and what is not needed.
+// dropped are definitions that only programs between a client and an agent use, and what is not
+// needed.
 var dropped = []string{
 	"ProxyRequest", "ProxyResponse", "ProxyNotification", "InitializeProxyRequest", "InitializeProxyResponse", "ProxySuccessorRequest",
 	"ProxySuccessorResponse", "ProxySuccessorNotification",
@@ -67,7 +68,10 @@ func compare(stableJSON, unstableJSON []byte) (*unstable, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &unstable{stable: stable, all: all, fresh: map[string]bool{}, extended: map[string][]field{}, grown: map[string]*union{}}
+	u := &unstable{
+		stable: stable, all: all, fresh: map[string]bool{}, extended: map[string][]field{},
+		grown: map[string]*union{},
+	}
 	for name := range all.defs {
 		u.fresh[name] = stable.defs[name] == nil
 	}

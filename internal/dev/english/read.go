@@ -12,13 +12,15 @@ import (
 	"strings"
 )
 
-// phrases are usual in translated English, and rare in the documentation of libraries that are known to read well.
+// phrases are usual in translated English, and rare in the documentation of libraries that are
+// known to read well.
 var phrases = regexp.MustCompile(`\b(?:(?:is|are) no [a-z]+|as far as|go(?:es)? on|going on|whoever|say(?:s|ing)? (?:what|that|so|how|which|who|whether|where)` +
 	`|What (?:a|an|the|is|was|has|it|they|comes|belongs|does|such)|stands? (?:for|in|at|behind|beside)|somebody|nobody|anybody|in place of` +
 	`|th(?:ose|at) of|so that|of (?:its|their) own|what is to be|behind (?:a|the|it|them|this)|(?:give|take)s? up` +
 	`|has (?:a|the) \w+ (?:done|made|asked)|are those|is (?:that of|what)|be had|no more|not any ?more|comes? to|by which|makes? of)\b`)
 
-// room is a part of the repository: a directory of at most two levels, or a document. All decisions are one.
+// room is a part of the repository: a directory of at most two levels, or a document. All decisions
+// are one.
 type room struct {
 	name  string
 	words int
@@ -66,7 +68,11 @@ func read(root string) ([]*room, error) {
 	for _, r := range rooms {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *room) int { return cmp.Or(cmp.Compare(b.rate(), a.rate()), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b *room) int {
+		return cmp.Or(
+			cmp.Compare(b.rate(), a.rate()), cmp.Compare(a.name, b.name),
+		)
+	})
 	return all, err
 }
 

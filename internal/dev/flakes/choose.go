@@ -21,8 +21,9 @@ import (
 	"time"
 )
 
-// touchy matches what a file of tests mentions if its tests can depend on who is quicker: bubbles of synctest, timers, goroutines,
-// processes, sockets, and helpers of this repository that start processes or servers.
+// touchy matches what a file of tests mentions if its tests can depend on who is quicker: bubbles
+// of synctest, timers, goroutines, processes, sockets, and helpers of this repository that start
+// processes or servers.
 var touchy = regexp.MustCompile(`synctest\.|time\.(After|AfterFunc|NewTimer|NewTicker|Sleep|Tick)\(|context\.With(Timeout|Deadline)|` +
 	`\bgo func|\.Go\(|exec\.Command|os\.StartProcess|syscall\.Kill|httptest\.|net\.(Listen|Dial|Pipe)|http\.(Get|Post|Serve)|io\.Pipe\(|os\.Pipe\(|` +
 	`local\.Open|acptest\.|guard\.`)
@@ -38,7 +39,9 @@ type testPackage struct {
 
 // choose returns the packages and tests of the options.
 func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackage, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-race", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, o.patterns...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{
+		"list", "-race", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles",
+	}, o.patterns...)...)
 	cmd.Dir = o.dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -61,7 +64,10 @@ func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackag
 		} else if err != nil {
 			return nil, err
 		}
-		p := &testPackage{ImportPath: listed.ImportPath, Dir: listed.Dir, took: map[string]time.Duration{}, counts: map[string]int{}}
+		p := &testPackage{
+			ImportPath: listed.ImportPath, Dir: listed.Dir, took: map[string]time.Duration{},
+			counts: map[string]int{},
+		}
 		for _, name := range append(listed.TestGoFiles, listed.XTestGoFiles...) {
 			src, err := os.ReadFile(filepath.Join(listed.Dir, name))
 			if err != nil {
@@ -90,7 +96,8 @@ func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackag
 	return chosen, nil
 }
 
-// testsIn returns the names of the tests in a file, none if it mentions nothing that is touchy, unless all are wanted.
+// testsIn returns the names of the tests in a file, none if it mentions nothing that is touchy,
+// unless all are wanted.
 func testsIn(src []byte, all bool) ([]string, error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
 	if err != nil || !all && !touchy.Match(src) {

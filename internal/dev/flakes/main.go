@@ -58,7 +58,10 @@ func command(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("flakes", flag.ContinueOnError)
 	flags.BoolVar(&o.all, "all", false, "run all tests")
 	flags.IntVar(&o.count, "count", 100, "how often to run each test")
-	flags.Float64Var(&o.minutes, "minutes", 20, "how long the repetitions may take, without building; 0 means as long as it takes")
+	flags.Float64Var(
+		&o.minutes, "minutes", 20,
+		"how long the repetitions may take, without building; 0 means as long as it takes",
+	)
 	flags.Uint64Var(&o.seed, "seed", 0, "the seed of the order of tests; 0 draws one")
 	flags.StringVar(&o.part, "part", "1/1", "the part of the packages to take, such as 2/4")
 	flags.StringVar(&o.run, "run", "", "a regular expression of the names of tests")

@@ -23,8 +23,8 @@ type round struct {
 	seed       uint64
 }
 
-// plan decides how often each test is run, and returns the runs. Those of one test binary with one number of processors are together as
-// far as their tests are run equally often.
+// plan decides how often each test is run, and returns the runs. Those of one test binary with one
+// number of processors are together as far as their tests are run equally often.
 func plan(packages []*testPackage, o options) []round {
 	fit(packages, o)
 	var rounds []round
@@ -40,19 +40,25 @@ func plan(packages []*testPackage, o options) []round {
 			for count, names := range groups {
 				if count > 0 {
 					slices.Sort(names)
-					rounds = append(rounds, round{pkg: p, names: names, count: count, processors: n, seed: o.seed + uint64(i)})
+					rounds = append(rounds, round{
+						pkg: p, names: names, count: count, processors: n, seed: o.seed + uint64(i),
+					})
 				}
 			}
 		}
 	}
 	// The longest rounds begin first, which shortens the whole run.
 	slices.SortStableFunc(rounds, func(a, b round) int {
-		return cmp.Or(cmp.Compare(b.takes(), a.takes()), cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath), cmp.Compare(a.processors, b.processors), cmp.Compare(a.count, b.count))
+		return cmp.Or(
+			cmp.Compare(b.takes(), a.takes()), cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath),
+			cmp.Compare(a.processors, b.processors), cmp.Compare(a.count, b.count),
+		)
 	})
 	return rounds
 }
 
-// share returns how many of a test's runs are made with the i-th number of processors: a third, and what is left over with the first ones.
+// share returns how many of a test's runs are made with the i-th number of processors: a third, and
+// what is left over with the first ones.
 func share(count, i int) int {
 	n := count / len(processors)
 	if i < count%len(processors) {
@@ -69,8 +75,8 @@ func (r round) takes() (sum time.Duration) {
 	return sum
 }
 
-// fit sets how often each test is run. No test gets more time than it needs; those that would need more than the others share what is
-// left equally.
+// fit sets how often each test is run. No test gets more time than it needs; those that would need
+// more than the others share what is left equally.
 func fit(packages []*testPackage, o options) {
 	type test struct {
 		pkg  *testPackage
@@ -114,7 +120,9 @@ func describe(w io.Writer, packages []*testPackage, o options) {
 		tests += len(p.took)
 		for name := range p.took {
 			if n := p.counts[name]; n < o.count {
-				less[n] = append(less[n], fmt.Sprintf("%s.%s", p.ImportPath[strings.LastIndexByte(p.ImportPath, '/')+1:], name))
+				less[n] = append(less[n], fmt.Sprintf(
+					"%s.%s", p.ImportPath[strings.LastIndexByte(p.ImportPath, '/')+1:], name,
+				))
 			}
 		}
 	}

@@ -39,7 +39,9 @@ type runner struct {
 func (r *runner) build(ctx context.Context, packages []*testPackage) error {
 	return each(r.workers, packages, func(p *testPackage) error {
 		p.binary = filepath.Join(r.scratch, strings.ReplaceAll(p.ImportPath, "/", "_")+".test")
-		cmd := exec.CommandContext(ctx, "go", "test", "-race", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.binary, ".")
+		cmd := exec.CommandContext(
+			ctx, "go", "test", "-race", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.binary, ".",
+		)
 		cmd.Dir = p.Dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", p.ImportPath, err, out)
@@ -69,7 +71,10 @@ func (r *runner) measure(ctx context.Context, packages []*testPackage) error {
 			p.took[string(m[1])] = time.Second
 		}
 		if len(p.took)+len(skips) < len(p.names) {
-			return fmt.Errorf("%s: of %d tests %d have run: the binary has ended early\n%s", p.ImportPath, len(p.names), len(p.took)+len(skips), tail(out))
+			return fmt.Errorf(
+				"%s: of %d tests %d have run: the binary has ended early\n%s", p.ImportPath,
+				len(p.names), len(p.took)+len(skips), tail(out),
+			)
 		}
 		return nil
 	})
@@ -111,11 +116,16 @@ func (r *runner) execute(ctx context.Context, one round, flags ...string) ([]byt
 	timeout := patience + 8*one.takes()
 	args := append([]string{
 		"-test.run=^(" + strings.Join(one.names, "|") + ")$", fmt.Sprintf("-test.count=%d", one.count),
-		fmt.Sprintf("-test.shuffle=%d", one.seed), fmt.Sprintf("-test.timeout=%s", timeout), fmt.Sprintf("-test.short=%v", r.short),
+		fmt.Sprintf("-test.shuffle=%d", one.seed), fmt.Sprintf(
+			"-test.timeout=%s", timeout,
+		), fmt.Sprintf("-test.short=%v", r.short),
 	}, flags...)
 	cmd := exec.CommandContext(ctx, one.pkg.binary, args...)
 	cmd.Dir = one.pkg.Dir
-	cmd.Env = append(os.Environ(), "PWD="+one.pkg.Dir, fmt.Sprintf("GOMAXPROCS=%d", one.processors), "GORACE="+strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
+	cmd.Env = append(
+		os.Environ(), "PWD="+one.pkg.Dir, fmt.Sprintf("GOMAXPROCS=%d", one.processors),
+		"GORACE="+strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"),
+	)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	r.runs.Add(int64(one.count * len(one.names)))

@@ -23,7 +23,8 @@
 //     its package.
 //   - A room is a directory of at most two levels. Its largest file is one that is not generated.
 //
-// The test of this command compares the figures with testdata/bounds.txt, lines in thousands. This lowers the bounds:
+// The test of this command compares the figures with testdata/bounds.txt, lines in thousands. This
+// lowers the bounds:
 //
 //	go test ./internal/dev/housecount -update
 //

@@ -188,7 +188,8 @@ func (p *pkg) export(name string) {
 	}
 }
 
-// funcName returns the name of an exported function, or of an exported method of an exported type, and nothing otherwise.
+// funcName returns the name of an exported function, or of an exported method of an exported type,
+// and nothing otherwise.
 func funcName(d *ast.FuncDecl) string {
 	if !d.Name.IsExported() {
 		return ""

@@ -24,19 +24,28 @@ const wanted = "314159265358979323846264"
 var said = []modeltest.Scenario{
 	{Case: "signed thinking", Answer: saying(
 		model.Part{Kind: model.PartThinking, Text: "I should look.", Signature: []byte(wanted)},
-		model.ToolCall("call_a", "weather", `{"city": "Oslo", "id": 9223372036854775807}`), model.ToolCall("call_b", "time", `{}`))},
+		model.ToolCall(
+			"call_a", "weather", `{"city": "Oslo", "id": 9223372036854775807}`,
+		), model.ToolCall("call_b", "time", `{}`))},
 	{Case: "signed call", Answer: saying(model.Part{
 		Kind: model.PartToolCall, CallID: "call_c", Tool: "weather", Args: model.RawArgs(`{"city":"Oslo"}`), Signature: []byte(wanted),
 	})},
 	{Case: "opaque part", Answer: saying(
-		model.Part{Kind: model.PartOpaque, Data: []byte(wanted)}, model.ToolCall("call_d", "weather", `{"city":"Bergen"}`))},
-	{Case: "image", Answer: saying(model.Text("Here it is."), model.Media("image/png", []byte("\x89PNG\r\n\x1a\n drawing of rain")))},
+		model.Part{Kind: model.PartOpaque, Data: []byte(wanted)}, model.ToolCall(
+			"call_d", "weather", `{"city":"Bergen"}`,
+		))},
+	{Case: "image", Answer: saying(model.Text("Here it is."), model.Media(
+		"image/png", []byte("\x89PNG\r\n\x1a\n drawing of rain"),
+	))},
 	{Case: "text and a call", Answer: saying(model.Text("Let me look."), model.ToolCall("call_e", "time", `{}`))},
 	{Case: "text", Answer: saying(model.Text("Rain, as ever."))},
 }
 
 func saying(parts ...model.Part) *model.Message {
-	m := &model.Message{Kind: model.KindResponse, Finish: model.FinishStop, Usage: model.Usage{InputTokens: 21, OutputTokens: 13}, Parts: parts}
+	m := &model.Message{
+		Kind: model.KindResponse, Finish: model.FinishStop,
+		Usage: model.Usage{InputTokens: 21, OutputTokens: 13}, Parts: parts,
+	}
 	if m.HasToolCalls() {
 		m.Finish = model.FinishToolCalls
 	}
@@ -116,8 +125,8 @@ func history(t *testing.T, h modeltest.Harness) []*model.Message {
 	return all
 }
 
-// steady takes out of a response what differs from run to run: names of models that tests count up, and ids that the adapter
-// made up because the provider has none.
+// steady takes out of a response what differs from run to run: names of models that tests count up,
+// and ids that the adapter made up because the provider has none.
 func steady(msg, answer *model.Message) {
 	msg.Model = "model"
 	for i := range msg.Parts {
@@ -136,7 +145,9 @@ func request(messages []*model.Message) *model.Request {
 		req.Messages = append(messages[:len(messages):len(messages)], model.UserText("And tomorrow?"))
 	}
 	for _, tool := range []string{"weather", "time"} {
-		req.Tools = append(req.Tools, model.ToolDef{Name: tool, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"id":{"type":"integer"}}}`)})
+		req.Tools = append(req.Tools, model.ToolDef{Name: tool, Schema: json.RawMessage(
+			`{"type":"object","properties":{"city":{"type":"string"},"id":{"type":"integer"}}}`,
+		)})
 	}
 	return req
 }
@@ -189,7 +200,10 @@ func readHistory(file string) ([]*model.Message, error) {
 		return nil, fmt.Errorf("matrix: %s: %w", filepath.Base(file), err)
 	}
 	if again, err := encodeHistory(messages); err != nil || !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("matrix: %s is not the same when it is read and written again: %w\n%s", filepath.Base(file), err, again)
+		return nil, fmt.Errorf(
+			"matrix: %s is not the same when it is read and written again: %w\n%s",
+			filepath.Base(file), err, again,
+		)
 	}
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("matrix: %s is empty", filepath.Base(file))

@@ -109,7 +109,10 @@ func check(file string, results []modeltest.Result, update bool) error {
 		return fmt.Errorf("matrix: %s: %w", filepath.Base(file), err)
 	}
 	if changes := difference(want, results); len(changes) > 0 {
-		return fmt.Errorf("matrix: the results differ from %s:\n  %s\n%s", filepath.Base(file), strings.Join(changes, "\n  "), howToUpdate)
+		return fmt.Errorf(
+			"matrix: the results differ from %s:\n  %s\n%s", filepath.Base(file),
+			strings.Join(changes, "\n  "), howToUpdate,
+		)
 	}
 	return nil
 }

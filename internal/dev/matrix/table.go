@@ -73,7 +73,8 @@ func (r row) key() string {
 	return b.String()
 }
 
-// rows makes one row of every rule, and further ones of those cases of it that end in another way for some model.
+// rows makes one row of every rule, and further ones of those cases of it that end in another way
+// for some model.
 func rows(columns []column) []row {
 	type rule struct {
 		name  string
@@ -165,7 +166,9 @@ func render(columns []column) string {
 }
 
 func cell(r modeltest.Result, reasons *[]string) string {
-	sign := map[modeltest.Outcome]string{modeltest.OutcomePassed: "✓", modeltest.OutcomeSkipped: "–", modeltest.OutcomeKnown: "✗"}[r.Outcome]
+	sign := map[modeltest.Outcome]string{
+		modeltest.OutcomePassed: "✓", modeltest.OutcomeSkipped: "–", modeltest.OutcomeKnown: "✗",
+	}[r.Outcome]
 	if sign == "" {
 		sign = "failed"
 	}

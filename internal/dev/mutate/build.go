@@ -29,7 +29,9 @@ func (b *testBinary) remove() { _ = os.Remove(b.path) }
 // build builds the tests of the package in a directory. The overlay may be empty. If they do not
 // compile, the verdict is invalid and there is no binary.
 func (r *runner) build(ctx context.Context, dir, overlay string, flags ...string) (*testBinary, verdict, error) {
-	b := &testBinary{dir: filepath.Join(r.root, filepath.FromSlash(dir)), path: filepath.Join(r.scratch, fmt.Sprintf("%d.test", r.files.Add(1)))}
+	b := &testBinary{dir: filepath.Join(r.root, filepath.FromSlash(dir)), path: filepath.Join(
+		r.scratch, fmt.Sprintf("%d.test", r.files.Add(1)),
+	)}
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", b.path}, flags...)
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
@@ -71,7 +73,9 @@ func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, 
 	defer cancel()
 	line := append(append(limitMemory(), b.path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch, switchName+"="+strconv.Itoa(b.mutant))
+	cmd.Dir, cmd.Env = b.dir, append(
+		os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch, switchName+"="+strconv.Itoa(b.mutant),
+	)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 5 * time.Second
@@ -100,7 +104,9 @@ func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, 
 }
 
 // goTest builds and runs tests.
-func (r *runner) goTest(ctx context.Context, dir, overlay string, timeout time.Duration, flags ...string) (verdict, error) {
+func (r *runner) goTest(
+	ctx context.Context, dir, overlay string, timeout time.Duration, flags ...string,
+) (verdict, error) {
 	b, v, err := r.build(ctx, dir, overlay)
 	if b == nil {
 		return v, err

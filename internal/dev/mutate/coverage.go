@@ -39,8 +39,8 @@ func readCoverage(profile string) (coverage, error) {
 	return c, nil
 }
 
-// covers reports whether a line of a package was executed. Lines outside of functions belong to no block. They count as
-// executed if the package is in the profile.
+// covers reports whether a line of a package was executed. Lines outside of functions belong to no
+// block. They count as executed if the package is in the profile.
 func (c coverage) covers(pkg, file string, line int) bool {
 	known := false
 	for _, b := range c[pkg+"/"+file] {

@@ -38,7 +38,8 @@ type pkg struct {
 	importer types.Importer // of its module
 }
 
-// file is a source file that is neither generated nor a test, or a generated one, which is only type-checked.
+// file is a source file that is neither generated nor a test, or a generated one, which is only
+// type-checked.
 type file struct {
 	name      string // relative to the root of the repository, with slashes
 	path      string
@@ -47,8 +48,8 @@ type file struct {
 	generated bool
 }
 
-// load parses and type-checks the packages of the targets. It needs export data of what they import, which go list
-// builds.
+// load parses and type-checks the packages of the targets. It needs export data of what they
+// import, which go list builds.
 func load(ctx context.Context, root string, targets []target) (*code, error) {
 	byModule := map[string][]target{}
 	for _, t := range targets {

@@ -76,7 +76,10 @@ func command(ctx context.Context, args []string) error {
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "how many mutants to test at once")
 	flags.Float64Var(&o.minutes, "minutes", 90, "after how many minutes to begin no more mutants; 0 means never")
 	flags.StringVar(&o.group, "group", "", "groups of packages to change, separated by commas: see targets.go")
-	flags.StringVar(&o.packages, "packages", "", "packages to change, separated by commas, with /... for those below; all by default")
+	flags.StringVar(
+		&o.packages, "packages", "",
+		"packages to change, separated by commas, with /... for those below; all by default",
+	)
 	flags.StringVar(&o.without, "without", "", "packages to leave out, in the same form")
 	flags.StringVar(&o.run, "run", "", "a regular expression of the mutants to test, by id (or by rule, with -named)")
 	flags.BoolVar(&o.list, "list", false, "list the sample with its changes and test nothing")

@@ -26,9 +26,10 @@ type namedMutant struct {
 	put  string
 }
 
-// readNamed reads all mutants of a directory. A mutant begins with the lines "rule: …", "file: …" and "test: DIR NAME", in
-// this order. The text to replace follows after a line "---", and its replacement after a line "+++"; a line "===" ends the
-// mutant. Lines that begin with # are skipped between mutants.
+// readNamed reads all mutants of a directory. A mutant begins with the lines "rule: …", "file: …"
+// and "test: DIR NAME", in this order. The text to replace follows after a line "---", and its
+// replacement after a line "+++"; a line "===" ends the mutant. Lines that begin with # are skipped
+// between mutants.
 func readNamed(dir string) ([]namedMutant, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -145,7 +146,10 @@ func runNamed(ctx context.Context, r *runner, dir string, match *regexp.Regexp, 
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return errors.New("not every rule is kept by its test")
 	}
-	fmt.Printf("each of %d tests fails when its rule is broken (%s)\n", len(all), time.Since(begin).Round(time.Second))
+	fmt.Printf(
+		"each of %d tests fails when its rule is broken (%s)\n", len(all),
+		time.Since(begin).Round(time.Second),
+	)
 	return nil
 }
 

@@ -121,7 +121,8 @@ func (m *mutator) walk(root ast.Node) {
 			m.constant(n)
 		case *ast.CallExpr:
 			if m.isBuiltin(n.Fun, "make") && !m.is(n.Args[0], isChannel) {
-				// A length matters. The capacity of a slice and the size hint of a map change nothing.
+				// A length matters. The capacity of a slice and the size hint of a map change
+				// nothing.
 				if len(n.Args) > 1 && m.is(n.Args[0], isSlice) {
 					m.walk(n.Args[1])
 				}

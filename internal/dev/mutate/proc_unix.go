@@ -21,6 +21,6 @@ func runGroup(cmd *exec.Cmd) error {
 	return err
 }
 
-// limitMemory returns the beginning of a command line that bounds the address space of a test at 8 GB, because mutants may
-// allocate without end.
+// limitMemory returns the beginning of a command line that bounds the address space of a test at 8
+// GB, because mutants may allocate without end.
 func limitMemory() []string { return []string{"sh", "-c", `ulimit -v 8000000; exec "$0" "$@"`} }

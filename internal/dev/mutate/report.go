@@ -54,7 +54,10 @@ func (r *report) note(m *mutant, o outcome, by string) {
 		row.invalid++
 	}
 	if n := r.counted(); n%50 == 0 && n > 0 && (o == killed || o == timedOut || o == survived) {
-		_, _ = fmt.Fprintf(r.w, "%d mutants, %.1f %% killed (%s)\n", n, r.score(), time.Since(r.begin).Round(time.Second))
+		_, _ = fmt.Fprintf(
+			r.w, "%d mutants, %.1f %% killed (%s)\n", n, r.score(),
+			time.Since(r.begin).Round(time.Second),
+		)
 	}
 }
 
@@ -106,7 +109,10 @@ func (r *row) score() float64 {
 
 // print writes the table.
 func (r *report) print() {
-	_, _ = fmt.Fprintf(r.w, "\nseed %d, %d mutants of %d candidates, %s\n", r.o.seed, r.counted(), r.candidates, time.Since(r.begin).Round(time.Second))
+	_, _ = fmt.Fprintf(
+		r.w, "\nseed %d, %d mutants of %d candidates, %s\n", r.o.seed, r.counted(), r.candidates,
+		time.Since(r.begin).Round(time.Second),
+	)
 	w := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(w, "package\tcounted\tkilled\tby timeout\tsurvived\tscore\tequivalent\tdid not compile\t")
 	line := func(name string, row row) {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// draw returns the mutants whose ids match, in the order in which the seed draws them. The place of a mutant depends on
-// the seed and on its id.
+// draw returns the mutants whose ids match, in the order in which the seed draws them. The place of
+// a mutant depends on the seed and on its id.
 func draw(all []*mutant, seed uint64, match *regexp.Regexp) []*mutant {
 	type drawn struct {
 		*mutant
@@ -31,7 +31,11 @@ func draw(all []*mutant, seed uint64, match *regexp.Regexp) []*mutant {
 			list = append(list, drawn{m, mix(h.Sum64())})
 		}
 	}
-	slices.SortFunc(list, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(list, func(a, b drawn) int {
+		return cmp.Or(
+			cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id),
+		)
+	})
 	sample := make([]*mutant, len(list))
 	for i, d := range list {
 		sample[i] = d.mutant
@@ -39,8 +43,8 @@ func draw(all []*mutant, seed uint64, match *regexp.Regexp) []*mutant {
 	return sample
 }
 
-// mix spreads the bits of a hash, because FNV leaves ids that differ in their last bytes near each other. It is the
-// finalizer of SplitMix64.
+// mix spreads the bits of a hash, because FNV leaves ids that differ in their last bytes near each
+// other. It is the finalizer of SplitMix64.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
@@ -54,7 +58,8 @@ type sampler struct {
 	rest    []*mutant
 }
 
-// next returns the next mutant that compiles and is not known to be equivalent, or nil. It notes the others.
+// next returns the next mutant that compiles and is not known to be equivalent, or nil. It notes
+// the others.
 func (s *sampler) next(rep *report) *mutant {
 	for len(s.rest) > 0 {
 		m := s.rest[0]
@@ -109,7 +114,8 @@ func readEquivalents(path string) (equivalents, error) {
 	return list, scan.Err()
 }
 
-// check reports entries for mutants that no longer exist in the chosen packages, because the code has changed.
+// check reports entries for mutants that no longer exist in the chosen packages, because the code
+// has changed.
 func (e equivalents) check(all []*mutant, chosen []target) error {
 	ids := map[string]bool{}
 	for _, m := range all {
@@ -120,7 +126,9 @@ func (e equivalents) check(all []*mutant, chosen []target) error {
 		file, _, _ := strings.Cut(id, ":")
 		dir := file[:max(0, strings.LastIndexByte(file, '/'))]
 		if !ids[id] && slices.ContainsFunc(chosen, func(t target) bool { return t.dir == dir }) {
-			errs = append(errs, fmt.Errorf("equivalent.txt: no mutant %s; remove it, or judge the changed code anew", id))
+			errs = append(errs, fmt.Errorf(
+				"equivalent.txt: no mutant %s; remove it, or judge the changed code anew", id,
+			))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })

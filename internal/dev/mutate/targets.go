@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A target is a package whose code is changed, and the packages whose tests are run for it, in this order. Directories are relative to the
-// root of the repository, with slashes.
+// A target is a package whose code is changed, and the packages whose tests are run for it, in this
+// order. Directories are relative to the root of the repository, with slashes.
 type target struct {
 	module string // the directory of its module, "." for the main one
 	dir    string
@@ -62,8 +62,13 @@ var groups = []struct {
 		"agent/evals/...", "agent/session/replay/...", "internal/evalstat", "internal/secretscan",
 	}},
 	{"sessions", []string{"agent/session/...", "agent/view"}},
-	{"capabilities", []string{"agent/capability/...", "internal/frontmatter", "internal/verdict", "internal/fetch/..."}},
-	{"models", []string{"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini", "internal/dev/matrix"}},
+	{"capabilities", []string{
+		"agent/capability/...", "internal/frontmatter", "internal/verdict", "internal/fetch/...",
+	}},
+	{"models", []string{
+		"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini",
+		"internal/dev/matrix",
+	}},
 	{"tools", []string{"toolset/...", "internal/guard", "internal/linediff"}},
 	{"editors", []string{"acpbridge/...", "internal/agentcall", "internal/elicit"}},
 	{"web", []string{"webbridge/..."}},
@@ -100,14 +105,15 @@ var moreTests = map[string][]string{
 	"acpbridge/acptest":        {"acpbridge"},
 }
 
-// testArgs are arguments for the tests of some packages. They keep tests short that repeat something at random.
+// testArgs are arguments for the tests of some packages. They keep tests short that repeat
+// something at random.
 var testArgs = map[string][]string{
 	"agent":           {"-random-runs", "300"},
 	"internal/engine": {"-kills", "4"},
 }
 
-// Bounds of the time that the tests of a package may take before they count as failed. The tests of a package that takes long without a
-// mutant may take several times as long.
+// Bounds of the time that the tests of a package may take before they count as failed. The tests of
+// a package that takes long without a mutant may take several times as long.
 const (
 	minTimeout = 30 * time.Second
 	maxTimeout = 6 * time.Minute
@@ -124,7 +130,8 @@ type listed struct {
 
 func (l *listed) tested() bool { return len(l.TestGoFiles)+len(l.XTestGoFiles) > 0 }
 
-// findTargets returns all packages of the modules that are below a root and have code to change, in the order of their directories.
+// findTargets returns all packages of the modules that are below a root and have code to change, in
+// the order of their directories.
 func findTargets(ctx context.Context, root string, modules []string) ([]target, error) {
 	var all []target
 	for _, m := range modules {
@@ -144,7 +151,11 @@ func findTargets(ctx context.Context, root string, modules []string) ([]target, 
 }
 
 func list(ctx context.Context, root, module string) ([]*listed, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.CommandContext(
+		ctx, "go", "list",
+		"-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports",
+		"./...",
+	)
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(module))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -169,7 +180,8 @@ func list(ctx context.Context, root, module string) ([]*listed, error) {
 	}
 }
 
-// printing has the tests of how the types of all packages are printed. They import everything, so they are for the mutants of what prints.
+// printing has the tests of how the types of all packages are printed. They import everything, so
+// they are for the mutants of what prints.
 const printing = "internal/secrettest/everytype"
 
 // prints matches the names of functions that print or encode a value.
@@ -246,8 +258,8 @@ func groupOf(dir string) string {
 	return ""
 }
 
-// choose returns the targets that belong to one of the groups or patterns, or all of them if there are neither, without those that are
-// left out. Lists are separated by commas.
+// choose returns the targets that belong to one of the groups or patterns, or all of them if there
+// are neither, without those that are left out. Lists are separated by commas.
 func choose(all []target, names, only, without string) ([]target, error) {
 	var wanted []string
 	if names != "" {

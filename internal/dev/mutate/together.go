@@ -91,7 +91,9 @@ func together(fset *token.FileSet, mutants []*mutant) map[string][]byte {
 		}
 		b.WriteString("\n}\n")
 		copies[m.file] = append(copies[m.file], copied{from, b.Bytes()})
-		files[filepath.Join(filepath.Dir(m.file.path), switchFile)] = fmt.Appendf(nil, switchSource, m.file.syntax.Name.Name)
+		files[filepath.Join(filepath.Dir(m.file.path), switchFile)] = fmt.Appendf(
+			nil, switchSource, m.file.syntax.Name.Name,
+		)
 	}
 	for f, list := range copies {
 		slices.SortStableFunc(list, func(a, b copied) int { return cmp.Compare(a.at, b.at) })

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pricegen writes the data of package agent/model/modelwrap, from the pinned release of genai-prices on PyPI. It needs
-// Python 3 with pip. With -check it compares the table with what genai-prices itself computes. To move to another release, change version and wheelSHA256 together and review the diff.
+// Command pricegen writes the data of package agent/model/modelwrap, from the pinned release of
+// genai-prices on PyPI. It needs Python 3 with pip. With -check it compares the table with what
+// genai-prices itself computes. To move to another release, change version and wheelSHA256 together
+// and review the diff.
 package main
 
 import (

@@ -52,7 +52,9 @@ func fill(entry []byte, tag string) (filled []byte, archives []archive, err erro
 	e.Version = strings.TrimPrefix(tag, "v")
 	for _, platform := range slices.Sorted(maps.Keys(e.Distribution.Binary)) {
 		t := e.Distribution.Binary[platform]
-		a := archive{platform: platform, program: path.Base(t.Cmd), name: fmt.Sprintf("ideagent-%s-%s.tar.gz", e.Version, platform)}
+		a := archive{platform: platform, program: path.Base(t.Cmd), name: fmt.Sprintf(
+			"ideagent-%s-%s.tar.gz", e.Version, platform,
+		)}
 		if strings.HasPrefix(platform, "windows-") {
 			a.name = strings.TrimSuffix(a.name, ".tar.gz") + ".zip"
 		}

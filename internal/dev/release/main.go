@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Release makes the archives of a release of ideagent, their checksums, and its entry for the ACP registry:
+// Release makes the archives of a release of ideagent, their checksums, and its entry for the ACP
+// registry:
 //
 //	go run ./internal/dev/release -version v1.2.3 -out /repo/dist
 //
-// The programs get their version from the clone, so the tag must be checked out. The entry is made of examples/ideagent/agent.json.
+// The programs get their version from the clone, so the tag must be checked out. The entry is made
+// of examples/ideagent/agent.json.
 package main
 
 import (
@@ -21,7 +23,10 @@ import (
 func main() {
 	version := flag.String("version", "", "the `tag`, such as v1.2.3")
 	out := flag.String("out", "dist", "`directory` for the archives, which is made")
-	entry := flag.String("entry", filepath.Join("examples", "ideagent", "agent.json"), "the registry's entry to fill in")
+	entry := flag.String(
+		"entry", filepath.Join("examples", "ideagent", "agent.json"),
+		"the registry's entry to fill in",
+	)
 	only := flag.String("only", "", "build for one `platform` only, such as linux-x86_64")
 	flag.Parse()
 	if err := release(*version, *out, *entry, *only); err != nil {

@@ -139,7 +139,10 @@ func (s *segment) diff(name string) string {
 	if s.kept {
 		why = "not text"
 	}
-	return fmt.Sprintf("--- %s\n+++ %s\n[%s: %s, now %s]\n", cmp.Or(oldName, "/dev/null"), cmp.Or(newName, "/dev/null"), why, s.before, s.after)
+	return fmt.Sprintf(
+		"--- %s\n+++ %s\n[%s: %s, now %s]\n", cmp.Or(oldName, "/dev/null"),
+		cmp.Or(newName, "/dev/null"), why, s.before, s.after,
+	)
 }
 
 // String describes the state for people.

@@ -239,7 +239,10 @@ func (l *Log) check() error {
 		at = c.Checkpoint
 		for _, s := range []State{c.Before, c.After} {
 			if states := count(s.Hash != "") + count(s.Absent) + count(s.Unknown != ""); states != 1 || s.Size < 0 {
-				return fmt.Errorf("%w: %s: a state that is not exactly one of contents, absent and unknown", ErrLog, c.Path)
+				return fmt.Errorf(
+					"%w: %s: a state that is not exactly one of contents, absent and unknown",
+					ErrLog, c.Path,
+				)
 			}
 		}
 	}

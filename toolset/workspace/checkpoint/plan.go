@@ -237,7 +237,10 @@ func (p *Plan) Diff() string {
 }
 
 func (f *FileUndo) diff() string {
-	s := segment{before: stateOf(foundIn(f.Old)), after: stateOf(foundIn(f.New)), beforeData: f.Old, afterData: f.New, kept: true}
+	s := segment{
+		before: stateOf(foundIn(f.Old)), after: stateOf(foundIn(f.New)), beforeData: f.Old,
+		afterData: f.New, kept: true,
+	}
 	return s.diff(f.raw)
 }
 

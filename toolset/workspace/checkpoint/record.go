@@ -13,7 +13,9 @@ import (
 
 // Write implements [workspace.Workspace]. The change is recorded with what the file held before:
 // for a version that was just read, nothing is read again.
-func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+func (r *Recorder) Write(
+	ctx context.Context, path string, data []byte, ifVersion workspace.Version,
+) (workspace.Version, error) {
 	doc, err := r.ApplyChange(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	if err != nil {
 		return "", err

@@ -201,7 +201,9 @@ func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspac
 	doc, err := workspace.OpenDocument(ctx, r.workspace, path, quick)
 	if now := (*workspace.Side)(nil); err == nil && !doc.Unread {
 		if now = doc.Current(); now.Exists { // a version says what the contents are, also if the document is out of date
-			r.remember(workspace.Follow(ctx, r.workspace, doc.Path), doc.Version, found{data: now.Data, uncertain: doc.Uncertain})
+			r.remember(workspace.Follow(ctx, r.workspace, doc.Path), doc.Version, found{
+				data: now.Data, uncertain: doc.Uncertain,
+			})
 		}
 	}
 	return doc, err

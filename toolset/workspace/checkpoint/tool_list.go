@@ -83,7 +83,10 @@ func (c *Changes) summary(mark *Checkpoint, undone bool) string {
 		b.WriteString("  " + c.Files[i].summary() + "\n")
 	}
 	if n := len(c.Commands); n > 0 {
-		fmt.Fprintf(&b, "  [commands ran; what they changed is not recorded: %s]\n", oneLine(c.Commands[n-1].Title)+more(n-1))
+		fmt.Fprintf(
+			&b, "  [commands ran; what they changed is not recorded: %s]\n",
+			oneLine(c.Commands[n-1].Title)+more(n-1),
+		)
 	}
 	return b.String()
 }
@@ -130,7 +133,10 @@ func oneLine(s string) string {
 func (r *Recorder) showChanges(ctx context.Context, in listChangesArgs) (string, error) {
 	c, err := r.Changes(Only(in.Checkpoint))
 	if errors.Is(err, ErrNoCheckpoint) {
-		return "", toolset.Failed("Unknown checkpoint %d. Call %s without arguments to list checkpoints.", in.Checkpoint, ToolListChanges)
+		return "", toolset.Failed(
+			"Unknown checkpoint %d. Call %s without arguments to list checkpoints.", in.Checkpoint,
+			ToolListChanges,
+		)
 	}
 	if err != nil {
 		return "", err
@@ -159,11 +165,17 @@ func (r *Recorder) showChanges(ctx context.Context, in listChangesArgs) (string,
 			diff = fmt.Sprintf("[%s: its contents must not be shown]\n", c.Files[i].Name)
 		}
 		if left := maxDiff - b.Len(); len(diff) > left && i > 0 {
-			fmt.Fprintf(&b, "[%d more files. Call %s with checkpoint %d and path to see one, such as %s.]", len(c.Files)-i, ToolListChanges, in.Checkpoint, c.Files[i].Name)
+			fmt.Fprintf(
+				&b, "[%d more files. Call %s with checkpoint %d and path to see one, such as %s.]",
+				len(c.Files)-i, ToolListChanges, in.Checkpoint, c.Files[i].Name,
+			)
 			break
 		} else if len(diff) > left {
 			end := strings.LastIndexByte(diff[:left], '\n') + 1
-			fmt.Fprintf(&b, "%s[Cut here: %d more bytes of this file's diff.]\n", strings.ToValidUTF8(diff[:end], ""), len(diff)-end)
+			fmt.Fprintf(
+				&b, "%s[Cut here: %d more bytes of this file's diff.]\n",
+				strings.ToValidUTF8(diff[:end], ""), len(diff)-end,
+			)
 			continue
 		}
 		b.WriteString(diff)

@@ -247,7 +247,10 @@ func leftAlone(files []FileUndo, r *Result) string {
 				fmt.Fprintf(&b, "[%d more conflicts]\n", len(f.Conflicts)-n)
 				break
 			}
-			fmt.Fprintf(&b, "%s, now:\n%sThe undo would make that:\n%s", c.where(), quoted(c.Current), quoted(c.Before))
+			fmt.Fprintf(
+				&b, "%s, now:\n%sThe undo would make that:\n%s", c.where(), quoted(c.Current),
+				quoted(c.Before),
+			)
 		}
 	}
 	if r != nil && r.Dropped > 0 {

@@ -180,7 +180,9 @@ func (r *Recorder) apply(ctx context.Context, todo []*FileUndo) bool {
 // putBack writes the earlier contents of a file. If an editor has made something else of them,
 // the file is not undone.
 func (r *Recorder) putBack(ctx context.Context, f *FileUndo) error {
-	doc, err := r.ApplyChange(ctx, f.Path, workspace.Change{Data: f.New, IfVersion: f.version, File: f.Path, Exact: true})
+	doc, err := r.ApplyChange(
+		ctx, f.Path, workspace.Change{Data: f.New, IfVersion: f.version, File: f.Path, Exact: true},
+	)
 	if err != nil {
 		return err
 	}

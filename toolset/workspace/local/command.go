@@ -176,8 +176,8 @@ func (p *process) readAll() {
 		n, err := p.pipe.Read(buf)
 		p.add(buf[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// The command has ended. What it started may hold the output open for as long as it likes, and what the command
-			// itself has written is there to be read at once.
+			// The command has ended. What it started may hold the output open for as long as it
+			// likes, and what the command itself has written is there to be read at once.
 			drain(p.pipe, buf, p.add)
 			p.finish()
 			continue
@@ -279,7 +279,8 @@ func (p *process) Output(ctx context.Context, from int64, limit int) (workspace.
 	return c, nil
 }
 
-// Wait implements [workspace.Process]. Processes that the command started and left running do not hold it up.
+// Wait implements [workspace.Process]. Processes that the command started and left running do not
+// hold it up.
 func (p *process) Wait(ctx context.Context) (workspace.Exit, error) {
 	select {
 	case <-p.exited:
@@ -294,14 +295,15 @@ func (p *process) Wait(ctx context.Context) (workspace.Exit, error) {
 	}
 }
 
-// Kill implements [workspace.Process]. It asks with SIGTERM, and uses SIGKILL after [Config.Grace]. It does not wait.
+// Kill implements [workspace.Process]. It asks with SIGTERM, and uses SIGKILL after [Config.Grace].
+// It does not wait.
 func (p *process) Kill(context.Context) error {
 	p.kill()
 	return nil
 }
 
-// Close implements [workspace.Process]. It waits until all processes of the command have ended. If ctx ends first,
-// they are ended in the background.
+// Close implements [workspace.Process]. It waits until all processes of the command have ended. If
+// ctx ends first, they are ended in the background.
 func (p *process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true

@@ -19,8 +19,8 @@ import (
 const (
 	// writeTimeout bounds how long a program may leave its standard input unread.
 	writeTimeout = 10 * time.Second
-	// drainTime bounds how long output is read after the program has ended: what it started may hold
-	// it open.
+	// drainTime bounds how long output is read after the program has ended: what it started may
+	// hold it open.
 	drainTime  = 500 * time.Millisecond
 	keptErrors = 2 << 10
 )
@@ -145,8 +145,8 @@ func (c *Connection) Exited() <-chan struct{} { return c.guarded.Exited() }
 // is not known: on other systems than Linux.
 func (c *Connection) Memory() int64 { return c.guarded.Memory() }
 
-// Ended says how the program has ended, with the last lines of its standard error. It is empty while
-// the program runs.
+// Ended says how the program has ended, with the last lines of its standard error. It is empty
+// while the program runs.
 func (c *Connection) Ended() string {
 	select {
 	case <-c.guarded.Exited():

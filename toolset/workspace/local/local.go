@@ -24,21 +24,23 @@ import (
 
 // Config describes a workspace. The zero value is the working directory of this process.
 type Config struct {
-	// Roots are the directories of the workspace; the first is its working directory. A relative one begins at the working directory of this
-	// process. The default is ".".
+	// Roots are the directories of the workspace; the first is its working directory. A relative
+	// one begins at the working directory of this process. The default is ".".
 	Roots []string
 	// NoCommands leaves out commands. The workspace then has files only.
 	NoCommands bool
-	// OutputLimit is how many bytes of a command's output are kept; the default is 1 MiB. The beginning is dropped first.
+	// OutputLimit is how many bytes of a command's output are kept; the default is 1 MiB. The
+	// beginning is dropped first.
 	OutputLimit int
-	// TimeLimit is how long a command may run before it is ended as [workspace.Process.Kill] does; 0 means any time.
+	// TimeLimit is how long a command may run before it is ended as [workspace.Process.Kill] does;
+	// 0 means any time.
 	TimeLimit time.Duration
-	// Grace is the time between SIGTERM and SIGKILL when a command is ended; the default is half a second. A negative value means SIGKILL
-	// at once.
+	// Grace is the time between SIGTERM and SIGKILL when a command is ended; the default is half a
+	// second. A negative value means SIGKILL at once.
 	Grace time.Duration
-	// Env is the environment from which commands get their variables. The default is the environment
-	// of this process. Commands get its ordinary variables, such as PATH and LANG (docs/local.md lists
-	// them), the variables in PassEnv, and what [workspace.Command] adds.
+	// Env is the environment from which commands get their variables. The default is the
+	// environment of this process. Commands get its ordinary variables, such as PATH and LANG
+	// (docs/local.md lists them), the variables in PassEnv, and what [workspace.Command] adds.
 	Env []string
 	// PassEnv are names of further variables that commands get. "*" matches any text: "*" alone
 	// passes everything, secrets too.
@@ -80,8 +82,8 @@ type root struct {
 
 const defaultOutput = 1 << 20
 
-// Open opens a workspace. A root that does not exist, or that is a file, is a [*workspace.PathError]. A sandbox that this machine cannot
-// have is [ErrSandbox].
+// Open opens a workspace. A root that does not exist, or that is a file, is a
+// [*workspace.PathError]. A sandbox that this machine cannot have is [ErrSandbox].
 func Open(c Config) (*Workspace, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -191,8 +193,8 @@ func (w *Workspace) Features() workspace.Features {
 	return f
 }
 
-// Close ends all commands, with everything they started, and waits for that. After it every method returns [workspace.ErrClosed].
-// Close may be called several times.
+// Close ends all commands, with everything they started, and waits for that. After it every method
+// returns [workspace.ErrClosed]. Close may be called several times.
 func (w *Workspace) Close() error {
 	w.mu.Lock()
 	w.closed = true

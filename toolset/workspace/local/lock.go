@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// locks are held while a file is replaced, by its path without links. They are shared by all workspaces of the process.
+// locks are held while a file is replaced, by its path without links. They are shared by all
+// workspaces of the process.
 var locks struct {
 	sync.Mutex
 	held map[string]*heldLock

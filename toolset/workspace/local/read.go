@@ -23,7 +23,8 @@ func (w *Workspace) read(ctx context.Context, path string, r workspace.Range) (w
 		return workspace.File{}, err
 	}
 	defer file.Close()
-	// The stamp is taken before the contents are read: what is written in between makes it out of date.
+	// The stamp is taken before the contents are read: what is written in between makes it out of
+	// date.
 	f, err := r.Read(ctx, file)
 	if err != nil {
 		return workspace.File{}, err

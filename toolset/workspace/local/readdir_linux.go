@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// readDir lists a directory, in any order. os.File.ReadDir asks for the description of each entry, if the directory was opened by os.Root. That
-// takes as long as everything else together. lstat describes an entry whose type the file system does not tell.
+// readDir lists a directory, in any order. os.File.ReadDir asks for the description of each entry,
+// if the directory was opened by os.Root. That takes as long as everything else together. lstat
+// describes an entry whose type the file system does not tell.
 func readDir(dir *os.File, lstat func(name string) (fs.FileInfo, error)) (list []entry, err error) {
 	raw, err := dir.SyscallConn()
 	if err != nil {
@@ -55,7 +56,8 @@ func readDir(dir *os.File, lstat func(name string) (fs.FileInfo, error)) (list [
 // unknownType marks a type that the file system does not report. No file has it.
 const unknownType = fs.ModeDir | fs.ModeSymlink
 
-// parseDirents adds the entries of a block: inode (8 bytes), offset (8), length (2), type (1) and the name, see getdents64(2).
+// parseDirents adds the entries of a block: inode (8 bytes), offset (8), length (2), type (1) and
+// the name, see getdents64(2).
 func parseDirents(list []entry, block []byte) []entry {
 	const lengthAt, typeAt, nameAt = 16, 18, 19
 	for len(block) > nameAt {

@@ -38,8 +38,9 @@ func (w *Workspace) locate(ctx context.Context, name string) (workspace.Location
 
 // find finds the target of a path. With follow, a link at the end is followed as well.
 //
-// os.Root does not follow absolute links, which may well lead to a place inside. So links are resolved here, and the result is given to
-// os.Root, which makes sure that it is still inside when it is used.
+// os.Root does not follow absolute links, which may well lead to a place inside. So links are
+// resolved here, and the result is given to os.Root, which makes sure that it is still inside when
+// it is used.
 func (w *Workspace) find(ctx context.Context, name string, follow bool) (place, error) {
 	loc, err := w.locate(ctx, name)
 	if err != nil {

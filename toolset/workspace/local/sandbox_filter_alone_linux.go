@@ -26,8 +26,8 @@ const (
 )
 
 // aloneChecks are calls that reach other processes, or memory that they share, or change what is
-// known about a file, such as access control lists, for which Landlock has no rule. Landlock refuses
-// signals, and all that a debugger may do.
+// known about a file, such as access control lists, for which Landlock has no rule. Landlock
+// refuses signals, and all that a debugger may do.
 var aloneChecks = []callCheck{
 	{call: unix.SYS_SETPRIORITY, arg: 1, bits: nonzero, error: secret},
 	{call: unix.SYS_SETPRIORITY, arg: 0, bits: unix.PRIO_USER, error: secret},
@@ -63,7 +63,8 @@ var aloneChecks = []callCheck{
 	{call: unix.SYS_MQ_UNLINK, error: unknown},
 }
 
-// Requests to file systems that change a file which is open for reading only, or make one beside it.
+// Requests to file systems that change a file which is open for reading only, or make one beside
+// it.
 var (
 	attributeRequests = []uint32{
 		0x40086602, 0x40046602, // FS_IOC_SETFLAGS, of 64 and 32 bits

@@ -64,8 +64,8 @@ func newNames(list []string) *names {
 // obeyed is a file or directory that is protected.
 type obeyed struct {
 	path string
-	// link is the target of a symbolic link. Nothing can be mounted on a link, so it is not protected,
-	// and what it leads to only under its own name.
+	// link is the target of a symbolic link. Nothing can be mounted on a link, so it is not
+	// protected, and what it leads to only under its own name.
 	link string
 }
 

@@ -4,7 +4,8 @@ package local
 
 import "strings"
 
-// signalName returns the name of a signal in words, as package syscall has it, for one such as "SIGKILL".
+// signalName returns the name of a signal in words, as package syscall has it, for one such as
+// "SIGKILL".
 func signalName(name string) string {
 	if words, ok := signalWords[name]; ok {
 		return words

@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Walk implements [workspace.Workspace]. It holds one directory of each level in memory at a time. Temporary files of writes that are under way
-// may be listed.
+// Walk implements [workspace.Workspace]. It holds one directory of each level in memory at a time.
+// Temporary files of writes that are under way may be listed.
 func (w *Workspace) Walk(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
 	return func(yield func(workspace.Info, error) bool) {
 		p, err := w.find(ctx, dir, true)

@@ -19,22 +19,27 @@ import (
 // The new contents are written to a file beside the old one, synchronised with the disk, and
 // renamed. The file keeps its permissions and, if that is allowed, its owner, but no access control
 // list and no extended attributes. A file that this process may not write is fs.ErrPermission, and
-// so is one in a directory that it may not write. Other names of the same file (hard links) keep the
-// old contents. A new file has the mode 0644 less the umask. If this process is killed in the middle
-// of a write, a file .ponte-*.tmp may stay beside the old one.
-func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+// so is one in a directory that it may not write. Other names of the same file (hard links) keep
+// the old contents. A new file has the mode 0644 less the umask. If this process is killed in the
+// middle of a write, a file .ponte-*.tmp may stay beside the old one.
+func (w *Workspace) Write(
+	ctx context.Context, path string, data []byte, ifVersion workspace.Version,
+) (workspace.Version, error) {
 	v, err := w.write(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	return v, wrapError("write", path, err)
 }
 
-// ApplyChange implements [workspace.Applier]. No link that is put into the path meanwhile leads a change elsewhere.
+// ApplyChange implements [workspace.Applier]. No link that is put into the path meanwhile leads a
+// change elsewhere.
 func (w *Workspace) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
 	v, err := w.write(ctx, path, c)
 	if err != nil {
 		return nil, wrapError("write", path, err)
 	}
 	at, err := w.locate(ctx, path)
-	return workspace.SavedDocument(&workspace.File{Info: workspace.Info{Path: at.Path, Version: v}, Data: c.Data}), wrapError("write", path, err)
+	return workspace.SavedDocument(
+		&workspace.File{Info: workspace.Info{Path: at.Path, Version: v}, Data: c.Data},
+	), wrapError("write", path, err)
 }
 
 func (w *Workspace) write(ctx context.Context, path string, c workspace.Change) (workspace.Version, error) {
@@ -134,8 +139,8 @@ func (w *Workspace) findLocked(ctx context.Context, path string, follow bool) (p
 	return place{}, nil, workspace.ErrChanged
 }
 
-// still makes sure that an open directory is the one that a path led to when it was checked: a directory above it may have been exchanged for a
-// link before it was opened.
+// still makes sure that an open directory is the one that a path led to when it was checked: a
+// directory above it may have been exchanged for a link before it was opened.
 func (w *Workspace) still(ctx context.Context, path string, p *place, parent *os.Root) error {
 	now, err := w.find(ctx, path, true)
 	if err != nil {
@@ -155,7 +160,8 @@ func (w *Workspace) still(ctx context.Context, path string, p *place, parent *os
 	return nil
 }
 
-// writeTemp writes a new file into a directory, and returns its name. old describes the file that it is to replace, nil for none.
+// writeTemp writes a new file into a directory, and returns its name. old describes the file that
+// it is to replace, nil for none.
 func writeTemp(r *os.Root, data []byte, old fs.FileInfo) (temp string, err error) {
 	mode := fs.FileMode(0o644)
 	if old != nil {

@@ -79,12 +79,20 @@ func Escapes(ws workspace.Workspace, outside string) []Escape {
 		"file://"+root+"/real%00", "file://"+root+"/real?x", "file://"+root+"/real#x", "file://"+root+"/%zz", "file://host"+root+"/real", "file:real", "file:", "file:/", "file:///",
 		"file://", "file:../secret", "file://../secret", "file:////etc/passwd", "fiLe:"+secret)
 	// What no path has.
-	add("", "\x00", "real\x00", secret+"\x00", "real/\x00/x", relative+"/secret\x00.txt", strings.Repeat("a", 5000), strings.Repeat("../", 40)+"etc/passwd", strings.Repeat("x/", 3000))
+	add(
+		"", "\x00", "real\x00", secret+"\x00", "real/\x00/x", relative+"/secret\x00.txt",
+		strings.Repeat("a", 5000), strings.Repeat("../", 40)+"etc/passwd",
+		strings.Repeat("x/", 3000),
+	)
 	// Links.
 	add("out/secret", "out/new", "out/sub/secret", "out/./secret", "out//secret", "out/sub/../secret", "chain/secret", "chain/new", "deep/out/secret", "deep/chain/secret", "viareal/secret",
 		"self/out/secret", "self/self/chain/secret", "real/../out/secret", root+"/out/secret", root+"/self/out/new", "base/"+lastName(style.Parent(outside), outside)+"/secret", "danglingdir/x",
 		"parent/x", "grandparent/x", "dots/x", "out/missing/deep", "self/parent/x", "self/self/self/out/sub/secret", "file://"+root+"/out/secret", "file://"+root+"/%6fut/secret", "top/x")
-	link("out", "out/", "out/.", "secretlink", "dangling", "chain", "parent", "grandparent", "dots", "base", "deep/out", "self/out", "viareal", "danglingdir", root+"/secretlink", "self/dangling", "top")
+	link(
+		"out", "out/", "out/.", "secretlink", "dangling", "chain", "parent", "grandparent", "dots",
+		"base", "deep/out", "self/out", "viareal", "danglingdir", root+"/secretlink",
+		"self/dangling", "top",
+	)
 	if style.Parent(outside) == style.Parent(root) {
 		add("sibling/secret", "sibling/new", "parent/"+lastName(style.Parent(outside), outside)+"/secret")
 		link("sibling", "siblingsecret")

@@ -94,7 +94,10 @@ func commandRules() []rule {
 			}
 		}},
 		{"variables are added to the environment", needsCommands, func(p *probe) {
-			process, err := p.ws.Start(p.ctx, workspace.Command{Args: p.program("env", "PONTE_A", "env", "PONTE_B"), Env: []string{"PONTE_A=lost", "PONTE_B=b=c", "PONTE_A=a b"}})
+			process, err := p.ws.Start(p.ctx, workspace.Command{
+				Args: p.program("env", "PONTE_A", "env", "PONTE_B"),
+				Env:  []string{"PONTE_A=lost", "PONTE_B=b=c", "PONTE_A=a b"},
+			})
 			p.must(err, "start")
 			out, _ := p.finish(process)
 			p.equal(strings.Fields(out), strings.Fields("a b b=c"), "the variables")
@@ -132,7 +135,10 @@ func commandRules() []rule {
 				limit int
 				want  string
 				at    int64
-			}{{0, 0, "0123456789", 0}, {4, 0, "456789", 4}, {4, 3, "456", 4}, {10, 0, "", 10}, {99, 0, "", 10}, {-3, 0, "789", 7}, {-3, 2, "78", 7}, {-99, 0, "0123456789", 0}} {
+			}{
+				{0, 0, "0123456789", 0}, {4, 0, "456789", 4}, {4, 3, "456", 4}, {10, 0, "", 10},
+				{99, 0, "", 10}, {-3, 0, "789", 7}, {-3, 2, "78", 7}, {-99, 0, "0123456789", 0},
+			} {
 				got, err := process.Output(p.ctx, c.from, c.limit)
 				p.ok(err, "output")
 				p.equal(string(got.Data), c.want, "output from %d, limit %d", c.from, c.limit)

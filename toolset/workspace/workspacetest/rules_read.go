@@ -35,7 +35,9 @@ func readRules() []rule {
 		{"saved text is read like other text", func(f workspace.Features) bool { return f.Read || f.Saved }, func(p *probe) {
 			p.put("dir/f", "one\ntwo\nthree\n")
 			for want, r := range map[string]workspace.Range{
-				"one\ntwo\nthree\n": {Saved: true}, "two\n": {Saved: true, Line: 2, Lines: 1}, "two": {Saved: true, Offset: 4, Limit: 3},
+				"one\ntwo\nthree\n": {Saved: true}, "two\n": {
+					Saved: true, Line: 2, Lines: 1,
+				}, "two": {Saved: true, Offset: 4, Limit: 3},
 			} {
 				f, err := p.ws.Read(p.ctx, "dir/f", r)
 				p.ok(err, "read %+v", r)
@@ -82,7 +84,9 @@ func readRules() []rule {
 			p.put("f", text)
 			for _, r := range []workspace.Range{
 				{}, {Line: 1}, {Line: 2, Lines: 2}, {Lines: 1}, {Line: 5, Lines: 9}, {Line: 6}, {Line: 2, Limit: 6}, {Line: 2, Lines: 2, Limit: 6},
-				{Offset: 4, Limit: 3}, {Offset: 4, Limit: 16}, {Offset: 99, Limit: 3}, {Limit: 20}, {Limit: 19}, {Offset: 4, Limit: 3, Buf: make([]byte, 3)},
+				{Offset: 4, Limit: 3}, {Offset: 4, Limit: 16}, {
+					Offset: 99, Limit: 3,
+				}, {Limit: 20}, {Limit: 19}, {Offset: 4, Limit: 3, Buf: make([]byte, 3)},
 			} {
 				want, _ := r.Read(p.ctx, strings.NewReader(text))
 				got, err := p.ws.Read(p.ctx, "f", r)

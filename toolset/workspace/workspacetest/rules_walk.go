@@ -20,16 +20,25 @@ func walkRules() []rule {
 	return []rule{
 		{"a walk lists everything in order", needsWalk, func(p *probe) {
 			tree(p)
-			p.equal(p.walk(".", workspace.WalkOptions{}), []string{".hidden", ".hidden/h", "Z", "Z/y", "a", "a/b", "a/c", "a/c/deep", "a-b", "a-b/x", "a.txt", "b.txt", "empty"}, "walk")
+			p.equal(p.walk(".", workspace.WalkOptions{}), []string{
+				".hidden", ".hidden/h", "Z", "Z/y", "a", "a/b", "a/c", "a/c/deep", "a-b", "a-b/x",
+				"a.txt", "b.txt", "empty",
+			}, "walk")
 			p.equal(p.walk("a", workspace.WalkOptions{}), []string{"a/b", "a/c", "a/c/deep"}, "walk of a directory")
-			p.equal(p.walk(p.root(0, "a/c"), workspace.WalkOptions{}), []string{"a/c/deep"}, "walk of an absolute directory")
+			p.equal(
+				p.walk(p.root(0, "a/c"), workspace.WalkOptions{}), []string{"a/c/deep"},
+				"walk of an absolute directory",
+			)
 			p.equal(p.walk("empty", workspace.WalkOptions{}), []string{}, "walk of an empty directory")
 			p.equal(p.walk("a/b", workspace.WalkOptions{}), []string{"a/b"}, "walk of a file")
 		}},
 		{"Depth bounds a walk", needsWalk, func(p *probe) {
 			tree(p)
 			p.equal(p.walk("a", workspace.WalkOptions{Depth: 1}), []string{"a/b", "a/c"}, "depth 1")
-			p.equal(p.walk(".", workspace.WalkOptions{Depth: 2}), []string{".hidden", ".hidden/h", "Z", "Z/y", "a", "a/b", "a/c", "a-b", "a-b/x", "a.txt", "b.txt", "empty"}, "depth 2")
+			p.equal(p.walk(".", workspace.WalkOptions{Depth: 2}), []string{
+				".hidden", ".hidden/h", "Z", "Z/y", "a", "a/b", "a/c", "a-b", "a-b/x", "a.txt",
+				"b.txt", "empty",
+			}, "depth 2")
 		}},
 		{"Filter decides what is listed and entered", needsWalk, func(p *probe) {
 			tree(p)
@@ -77,7 +86,10 @@ func walkRules() []rule {
 			if !p.link(p.Outside, p.root(0, "out")) || !p.link("real", p.root(0, "in")) || !p.link("nowhere", p.root(0, "dangling")) || !p.link(".", p.root(0, "self")) {
 				return
 			}
-			p.equal(p.walk(".", workspace.WalkOptions{}), []string{"dangling", "in", "out", "real", "real/f", "self"}, "walk")
+			p.equal(
+				p.walk(".", workspace.WalkOptions{}),
+				[]string{"dangling", "in", "out", "real", "real/f", "self"}, "walk",
+			)
 			for info, err := range p.ws.Walk(p.ctx, ".", workspace.WalkOptions{Depth: 1}) {
 				p.ok(err, "walk")
 				if !strings.HasSuffix(info.Path, "real") {

@@ -137,7 +137,10 @@ func writeRules() []rule {
 			p.absent(p.root(0, "f"))
 			p.is(p.ws.Remove(p.ctx, "f", workspace.AnyVersion), "remove %s", "nothing", fs.ErrNotExist)
 			p.is(p.ws.Remove(p.ctx, "f", f.Version), "remove %s", "a version of nothing", workspace.ErrChanged)
-			p.is(p.ws.Remove(p.ctx, "dir", workspace.AnyVersion), "remove %s", "a directory", workspace.ErrIsDirectory)
+			p.is(
+				p.ws.Remove(p.ctx, "dir", workspace.AnyVersion), "remove %s", "a directory",
+				workspace.ErrIsDirectory,
+			)
 		}},
 		{"Remove takes a link away and not its target", needsRemove, func(p *probe) {
 			p.put("real", "text")

@@ -130,9 +130,13 @@ func (p *probe) escapesOfTools(opts []workspace.ToolsOption) {
 		workspace.ToolEditFile: func(path string) args {
 			return args{"path": path, "edits": []args{{"old_text": "secret", "new_text": "overwritten"}}}
 		},
-		workspace.ToolListFiles:   func(path string) args { return args{"path": path, "include_ignored": true} },
-		workspace.ToolSearchFiles: func(path string) args { return args{"pattern": "secret", "path": path, "include_ignored": true} },
-		workspace.ToolRunCommand:  func(path string) args { return args{"command": "x", "cwd": path} },
+		workspace.ToolListFiles: func(path string) args { return args{"path": path, "include_ignored": true} },
+		workspace.ToolSearchFiles: func(path string) args {
+			return args{
+				"pattern": "secret", "path": path, "include_ignored": true,
+			}
+		},
+		workspace.ToolRunCommand: func(path string) args { return args{"command": "x", "cwd": path} },
 	}
 	for _, tool := range slices.Sorted(maps.Keys(tries)) {
 		if u.tools[tool] == nil {
@@ -153,7 +157,10 @@ func (p *probe) escapesOfTools(opts []workspace.ToolsOption) {
 			case ok:
 				p.errorf("%s %q was not refused: %s", tool, short(e.Name), short(told))
 			case !strings.Contains(told, "path") && !strings.Contains(told, "URI") && !strings.Contains(told, "Windows"):
-				p.errorf("%s %q: the model was told %q, which does not say that the path is wrong", tool, short(e.Name), short(told))
+				p.errorf(
+					"%s %q: the model was told %q, which does not say that the path is wrong", tool,
+					short(e.Name), short(told),
+				)
 			}
 		}
 	}

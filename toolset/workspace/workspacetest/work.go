@@ -55,18 +55,31 @@ func work() []workStep {
 	return []workStep{
 		{"list_files", args{}, ".gitignore\ngo.mod\ngreet.go\nlib/\n"},
 		{"list_files", args{"pattern": "**/*.go"}, "greet.go\nlib/names.go\n"},
-		{"search_files", args{"pattern": "Greet"}, "greet.go:3: // Greet greets.\ngreet.go:4: func Greet(name string) string {\n"},
+		{
+			"search_files", args{"pattern": "Greet"},
+			"greet.go:3: // Greet greets.\ngreet.go:4: func Greet(name string) string {\n",
+		},
 		{"search_files", args{"pattern": `^\s+return`, "context": 1}, "greet.go-4- func Greet(name string) string {\ngreet.go:5: \treturn \"Hello, \" + name\ngreet.go-6- }\n"},
 		{"read_file", args{"path": "greet.go"}, workFiles["greet.go"]},
 		{"read_file", args{"path": "greet.go", "line": 4, "limit": 1}, "func Greet(name string) string {\n"},
-		{"edit_file", args{"path": "greet.go", "edits": []args{{"old_text": "return \"Hello\" + name", "new_text": "x"}}},
+		{"edit_file", args{"path": "greet.go", "edits": []args{
+			{"old_text": "return \"Hello\" + name", "new_text": "x"},
+		}},
 			"Nothing was changed in greet.go. old_text was not found. The nearest lines are:\n     5\t\treturn \"Hello, \" + name\nCopy the text exactly from the file."},
-		{"edit_file", args{"path": "greet.go", "edits": []args{{"old_text": "// Greet greets.", "new_text": "// Greet greets someone."}, {"old_text": "\"Hello, \"", "new_text": "\"Goodday, \""}}},
+		{"edit_file", args{"path": "greet.go", "edits": []args{
+			{"old_text": "// Greet greets.", "new_text": "// Greet greets someone."},
+			{"old_text": "\"Hello, \"", "new_text": "\"Goodday, \""},
+		}},
 			"Edited greet.go. Lines 1 to 6 are now:\n     1\tpackage greet\n     2\n     3\t// Greet greets someone.\n     4\tfunc Greet(name string) string {\n     5\t\treturn \"Goodday, \" + name\n     6\t}"},
-		{"edit_file", args{"path": "lib/names.go", "edits": []args{{"old_text": "\"Ada\"}\n", "new_text": "\"Ada\", \"Grace\"}\n\nvar None []string\n"}}},
+		{"edit_file", args{"path": "lib/names.go", "edits": []args{
+			{"old_text": "\"Ada\"}\n", "new_text": "\"Ada\", \"Grace\"}\n\nvar None []string\n"},
+		}},
 			"Edited lib/names.go. Lines 1 to 5 are now:\n     1\tpackage lib\n     2\n     3\tvar Names = []string{\"Ada\", \"Grace\"}\n     4\n     5\tvar None []string"},
 		{"write_file", args{"path": "doc/readme.txt", "content": "Greets.\n"}, "Created doc/readme.txt (8 bytes)."},
-		{"run_command", args{"command": workCommand}, "--- FAIL: TestGreet\n    got a text without \"Good day, \"\nFAIL\n[exit code 1]"},
+		{
+			"run_command", args{"command": workCommand},
+			"--- FAIL: TestGreet\n    got a text without \"Good day, \"\nFAIL\n[exit code 1]",
+		},
 		{"edit_file", args{"path": "greet.go", "edits": []args{{"old_text": "Goodday", "new_text": "Good day"}}},
 			"Edited greet.go. Lines 3 to 6 are now:\n     3\t// Greet greets someone.\n     4\tfunc Greet(name string) string {\n     5\t\treturn \"Good day, \" + name\n     6\t}"},
 		{"run_command", args{"command": workCommand}, "ok\n[exit code 0]"},

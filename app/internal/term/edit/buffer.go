@@ -12,7 +12,8 @@ import (
 	"github.com/ponte-go/ponte/app/internal/term/text"
 )
 
-// Buffer is text with a cursor. The zero value is empty and ready to use. Its methods report whether anything has changed or moved.
+// Buffer is text with a cursor. The zero value is empty and ready to use. Its methods report
+// whether anything has changed or moved.
 type Buffer struct {
 	text   string
 	cursor int // a byte, at the beginning of a cluster

@@ -16,8 +16,8 @@ type Candidate struct {
 	Text, Note string
 }
 
-// Token returns what is being typed and can be completed: a command at the beginning of the text, or a file after a space. start is where it
-// begins; kind is '/' or '@', or 0 for neither.
+// Token returns what is being typed and can be completed: a command at the beginning of the text,
+// or a file after a space. start is where it begins; kind is '/' or '@', or 0 for neither.
 func (b *Buffer) Token() (kind byte, start int, word string) {
 	head := b.text[:b.cursor]
 	start = strings.LastIndexFunc(head, unicode.IsSpace) + 1
@@ -47,8 +47,9 @@ func Commands(word string, all []Candidate) []Candidate {
 	})
 }
 
-// Files returns the files that fit a word that begins with @: names that begin with it before names that have it in them, before paths that
-// have it in them, before paths that have its letters in this order.
+// Files returns the files that fit a word that begins with @: names that begin with it before names
+// that have it in them, before paths that have it in them, before paths that have its letters in
+// this order.
 func Files(word string, files []string) []Candidate {
 	word = strings.ToLower(word[1:])
 	all := make([]Candidate, 0, len(files))

@@ -22,7 +22,8 @@ type History struct {
 	draft string
 }
 
-// OpenHistory reads a history from a file, which [History.Add] appends to. A file that does not exist or is broken is an empty history.
+// OpenHistory reads a history from a file, which [History.Add] appends to. A file that does not
+// exist or is broken is an empty history.
 func OpenHistory(file string) *History {
 	h := &History{file: file}
 	f, err := os.Open(file)
@@ -68,7 +69,8 @@ func (h *History) Add(s string) {
 	}
 }
 
-// Step returns the entry before or after the one at hand, of those that begin with what was typed. now is the text as it is.
+// Step returns the entry before or after the one at hand, of those that begin with what was typed.
+// now is the text as it is.
 func (h *History) Step(n int, now string) (string, bool) {
 	if h.at == 0 {
 		h.draft = now
@@ -86,7 +88,8 @@ func (h *History) Step(n int, now string) (string, bool) {
 	return "", false
 }
 
-// Search returns the entry before the one at hand that contains what was typed. now is the text as it is.
+// Search returns the entry before the one at hand that contains what was typed. now is the text as
+// it is.
 func (h *History) Search(now string) (string, bool) {
 	if h.at == 0 {
 		h.draft = now

@@ -28,7 +28,8 @@ type Field struct {
 	initial  string // the default, as it would be typed
 }
 
-// Fields returns the fields of a form: those that are required in their order, then the others by name.
+// Fields returns the fields of a form: those that are required in their order, then the others by
+// name.
 func Fields(f *acp.ElicitationSchema) []Field {
 	var all []Field
 	names := slices.Clone(f.Required)
@@ -98,7 +99,8 @@ func options(titled []acp.EnumOption, plain []string) []acp.EnumOption {
 	return all
 }
 
-// Lines asks for the field: what it is, what can be chosen, and how to answer. What people would not see is written out.
+// Lines asks for the field: what it is, what can be chosen, and how to answer. What people would
+// not see is written out.
 func (f *Field) Lines() []string {
 	lines := f.Raw()
 	for i := range lines {
@@ -107,7 +109,8 @@ func (f *Field) Lines() []string {
 	return lines
 }
 
-// Raw is Lines with the agent's texts as they are, for a caller that has them shown by something that writes out what people would not see.
+// Raw is Lines with the agent's texts as they are, for a caller that has them shown by something
+// that writes out what people would not see.
 func (f *Field) Raw() []string {
 	head := f.Label
 	if f.about != "" {
@@ -184,7 +187,9 @@ func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err 
 		}
 		v.Number = &n
 	case s.Boolean != nil:
-		yes, ok := map[string]bool{"yes": true, "y": true, "true": true, "no": false, "n": false, "false": false}[strings.ToLower(line)]
+		yes, ok := map[string]bool{
+			"yes": true, "y": true, "true": true, "no": false, "n": false, "false": false,
+		}[strings.ToLower(line)]
 		if !ok {
 			return v, false, fmt.Errorf("%s must be yes or no", f.Label)
 		}

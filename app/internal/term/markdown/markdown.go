@@ -16,7 +16,9 @@ import (
 	"github.com/ponte-go/ponte/app/internal/term/text"
 )
 
-var parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+var parser = goldmark.New(goldmark.WithExtensions(
+	extension.Table, extension.Strikethrough, extension.TaskList,
+)).Parser()
 
 // Render returns the lines of a text, none of them wider than width if that is at least 20. The
 // text must be clean, see [text.Clean].
@@ -110,7 +112,9 @@ func (r *renderer) list(n *ast.List, width int) (lines []text.Line) {
 		if len(lines) > 0 && !n.IsTight {
 			lines = append(lines, nil)
 		}
-		lines = append(lines, text.Indent(one, text.Of(mark, text.Style{Color: text.Gray}), text.Of(strings.Repeat(" ", indent), text.Style{}))...)
+		lines = append(lines, text.Indent(one, text.Of(mark, text.Style{Color: text.Gray}), text.Of(
+			strings.Repeat(" ", indent), text.Style{},
+		))...)
 	}
 	return lines
 }

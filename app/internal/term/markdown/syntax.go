@@ -35,8 +35,8 @@ type syntax struct {
 	lines    bool // a diff: the first character of a line decides
 }
 
-// syntaxes returns the languages by their names, and by the endings of files. They are made when they are needed first, because most runs of the
-// program show no code.
+// syntaxes returns the languages by their names, and by the endings of files. They are made when
+// they are needed first, because most runs of the program show no code.
 var syntaxes = sync.OnceValue(func() map[string]*syntax {
 	all := map[string]*syntax{}
 	add := func(names string, s syntax, keywords string) {
@@ -83,7 +83,10 @@ var syntaxes = sync.OnceValue(func() map[string]*syntax {
 		"else end exists foreign from full grant group having in index inner insert into is join key left like limit not null offset on or order outer primary references returning right "+
 		"rollback select set table then transaction trigger union unique update using values view when where with")
 	add("lua haskell hs elm", lua, common+"and class data deriving elseif end function import in instance let local module nil not of or repeat then type until where")
-	add("clojure clj lisp scheme el", syntax{comments: []string{";"}, quotes: `"`}, "def defn defun fn if let lambda nil cond when")
+	add(
+		"clojure clj lisp scheme el", syntax{comments: []string{";"}, quotes: `"`},
+		"def defn defun fn if let lambda nil cond when",
+	)
 	add("html xml svg vue svelte xhtml", syntax{block: [2]string{"<!--", "-->"}, quotes: `"`, tags: true}, "")
 	add("diff patch udiff", syntax{lines: true}, "")
 	return all
@@ -140,7 +143,8 @@ func (s *syntax) colored(code string, add func(piece string, style text.Style)) 
 // open says up to where a quote is not looked at, because one before did not end within the line.
 type open [utf8.RuneSelf]int
 
-// token returns the end of what begins at a place, and its style. The end is the place itself if nothing begins there.
+// token returns the end of what begins at a place, and its style. The end is the place itself if
+// nothing begins there.
 func (s *syntax) token(code string, at int, left *open) (end int, style text.Style) {
 	rest := code[at:]
 	if s.block[0] != "" && strings.HasPrefix(rest, s.block[0]) {

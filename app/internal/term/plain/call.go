@@ -20,7 +20,8 @@ type call struct {
 	diffs       []view.FileChange
 }
 
-// call shows what is new about a tool call: its changes of files as they are told, and a line when it has ended.
+// call shows what is new about a tool call: its changes of files as they are told, and a line when
+// it has ended.
 func (p *Printer) call(e *view.Entity) {
 	c := p.calls[e.ID]
 	if c == nil {

@@ -72,7 +72,9 @@ func (o *output) line(p *Printer, line string) {
 	const longest = 4 << 10 // bytes of a line that are shown
 	shown := "  │ " + text.Output(line)
 	if len(shown) > longest {
-		head, tail := strings.ToValidUTF8(shown[:longest*3/4], ""), strings.ToValidUTF8(shown[len(shown)-longest/4:], "")
+		head, tail := strings.ToValidUTF8(shown[:longest*3/4], ""), strings.ToValidUTF8(
+			shown[len(shown)-longest/4:], "",
+		)
 		shown = fmt.Sprintf("%s … %d bytes … %s", head, len(shown)-len(head)-len(tail), tail)
 	}
 	if o.total++; o.total <= headLines {

@@ -82,7 +82,8 @@ func (p *Printer) locked(f func()) {
 	_ = p.out.Flush() // a terminal that is gone is noticed elsewhere
 }
 
-// begin goes to the beginning of a line for a new block. A block of text has a blank line above and below.
+// begin goes to the beginning of a line for a new block. A block of text has a blank line above and
+// below.
 func (p *Printer) begin(next block) {
 	if p.block == blockText || p.block == blockThought || p.block == blockQuestion {
 		p.out.WriteByte('\n')

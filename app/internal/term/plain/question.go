@@ -15,7 +15,8 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Preview shows what a question is about: everything, however long it is, unless the tool call has just shown it.
+// Preview shows what a question is about: everything, however long it is, unless the tool call has
+// just shown it.
 func (p *Printer) Preview(r *acpclient.PermissionRequest) {
 	p.locked(func() {
 		var shown []view.FileChange
@@ -51,7 +52,9 @@ func (p *Printer) Ask(options []acp.PermissionOption, code string) {
 			p.lines(styleNone, "  "+p.style(styleBold, strconv.Itoa(i+1))+"  "+show.Received(options[i].Name))
 		}
 		p.begin(blockLine)
-		p.out.WriteString(p.style(styleBold, fmt.Sprintf("Answer with a number and %s, such as “1 %s”: ", code, code)))
+		p.out.WriteString(p.style(
+			styleBold, fmt.Sprintf("Answer with a number and %s, such as “1 %s”: ", code, code),
+		))
 		p.block, p.blank = blockQuestion, false
 	})
 }

@@ -19,8 +19,9 @@ var Dim = text.Style{Color: text.Gray}
 // Bold is the style of titles.
 var Bold = text.Style{Bold: true}
 
-// Diff returns a whole change of a file: a heading, and its hunks with three lines around each change. In a line that was replaced by
-// another one, the words that differ are highlighted. Characters that people do not see are written out.
+// Diff returns a whole change of a file: a heading, and its hunks with three lines around each
+// change. In a line that was replaced by another one, the words that differ are highlighted.
+// Characters that people do not see are written out.
 func Diff(name string, d *view.FileChange, width int) (lines []text.Line) {
 	old := ""
 	name = show.Line(name)
@@ -94,7 +95,8 @@ func styleOf(op linediff.Op, differs bool) text.Style {
 	return text.Style{}
 }
 
-// Bounds on the comparison of words: how many words a line may have, and how many lines may be replaced at once.
+// Bounds on the comparison of words: how many words a line may have, and how many lines may be
+// replaced at once.
 const (
 	maxWords = 300
 	maxPairs = 100
@@ -129,7 +131,9 @@ func words(before, after string) (b, a text.Line) {
 	for i < len(old) || j < len(now) {
 		switch {
 		case i < len(old) && j < len(now) && old[i] == now[j]:
-			b, a = append(b, text.Of(old[i], styleOf(linediff.Delete, false))...), append(a, text.Of(now[j], styleOf(linediff.Insert, false))...)
+			b, a = append(b, text.Of(
+				old[i], styleOf(linediff.Delete, false),
+			)...), append(a, text.Of(now[j], styleOf(linediff.Insert, false))...)
 			i, j = i+1, j+1
 		case j == len(now) || i < len(old) && common[i+1][j] >= common[i][j+1]:
 			b = append(b, text.Of(old[i], styleOf(linediff.Delete, true))...)

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/app/internal/term/text"
 )
 
-// Document is a conversation as lines. Only what is looked at is rendered, and it is rendered once for each width: what a frame costs does
-// not depend on how long the conversation is.
+// Document is a conversation as lines. Only what is looked at is rendered, and it is rendered once
+// for each width: what a frame costs does not depend on how long the conversation is.
 type Document struct {
 	dir      string
 	items    []*item

@@ -159,7 +159,10 @@ func (d *Document) foldedThought(e *view.Entity) []text.Line {
 		return nil
 	}
 	last := all[strings.LastIndexByte(all, '\n')+1:]
-	return []text.Line{text.Cut(text.Of("✻ "+text.OneLine(last[max(0, len(last)-4<<10):]), text.Style{Color: text.Gray, Italic: true}), d.width)}
+	return []text.Line{text.Cut(text.Of(
+		"✻ "+text.OneLine(last[max(0, len(last)-4<<10):]),
+		text.Style{Color: text.Gray, Italic: true},
+	), d.width)}
 }
 
 // Mark returns the sign for a status.
@@ -176,7 +179,10 @@ func Mark(s view.Status) text.Line {
 }
 
 func (d *Document) toolCall(e *view.Entity) []text.Line {
-	lines := text.Indent(text.Break(text.Of(show.Received(e.Title), text.Style{}), d.width-2), Mark(e.Status), twoSpaces)
+	lines := text.Indent(
+		text.Break(text.Of(show.Received(e.Title), text.Style{}), d.width-2), Mark(e.Status),
+		twoSpaces,
+	)
 	for i := range e.Content {
 		c := &e.Content[i]
 		if c.Diff == nil {
@@ -285,7 +291,9 @@ func (d *Document) plan(steps []view.Step) (lines []text.Line) {
 		case view.Completed:
 			mark, style = "☑ ", Dim
 		}
-		lines = append(lines, text.Indent(text.Wrap(text.Of(text.OneLine(s.Text), style), d.width-2), text.Of(mark, style), twoSpaces)...)
+		lines = append(lines, text.Indent(text.Wrap(
+			text.Of(text.OneLine(s.Text), style), d.width-2,
+		), text.Of(mark, style), twoSpaces)...)
 	}
 	return lines
 }

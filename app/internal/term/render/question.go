@@ -13,7 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Parts are the texts that show everything that a question is about, besides the changes that have been shown.
+// Parts are the texts that show everything that a question is about, besides the changes that have
+// been shown.
 func Parts(r *acpclient.PermissionRequest, shown []view.FileChange) (parts []string) {
 	if r.Call == nil && r.Approval.Title != "" && len(r.Approval.Preview) == 0 {
 		parts = append(parts, show.ReceivedText(r.Approval.Title))
@@ -42,7 +43,8 @@ func Parts(r *acpclient.PermissionRequest, shown []view.FileChange) (parts []str
 	return parts
 }
 
-// commandText shows a command with its directory. That of the session holds if the agent has not told one.
+// commandText shows a command with its directory. That of the session holds if the agent has not
+// told one.
 func commandText(r *acpclient.PermissionRequest, v *toolset.Preview) string {
 	c := *v.Command
 	if c.Dir == "" && r.Session != nil {
@@ -51,7 +53,8 @@ func commandText(r *acpclient.PermissionRequest, v *toolset.Preview) string {
 	return approval.PreviewText(&toolset.Preview{Command: &c})
 }
 
-// repeats reports whether a text says nothing but what is shown of a command. Agents of ours send both.
+// repeats reports whether a text says nothing but what is shown of a command. Agents of ours send
+// both.
 func repeats(r *acpclient.PermissionRequest, v *toolset.Preview) bool {
 	text, fenced := strings.CutPrefix(strings.TrimSpace(v.Text), "```text\n")
 	text, closed := strings.CutSuffix(text, "\n```")

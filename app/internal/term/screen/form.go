@@ -25,7 +25,8 @@ func (m *Model) AskLine(id int, about []string) {
 	m.buffer.Set("")
 }
 
-// answerLine takes the input as the answer. It is not kept in the history, because it may be a secret.
+// answerLine takes the input as the answer. It is not kept in the history, because it may be a
+// secret.
 func (m *Model) answerLine() {
 	m.do(Effect{Do: AnswerLine, Question: m.field.id, Text: m.buffer.Text()})
 	m.endField()

@@ -19,7 +19,8 @@ type Frame struct {
 	Lines []text.Line
 	// Row and Column are where the cursor is, from 0. Row is -1 if it is hidden.
 	Row, Column int
-	// Query are places where the terminal is to be asked for the position of the cursor, after it has drawn the lines.
+	// Query are places where the terminal is to be asked for the position of the cursor, after it
+	// has drawn the lines.
 	Query []Place
 }
 
@@ -61,7 +62,8 @@ func (m *Model) Frame() Frame {
 	return f
 }
 
-// drawInput returns the status, what waits to be sent, the input, and completions. The cursor is relative to them.
+// drawInput returns the status, what waits to be sent, the input, and completions. The cursor is
+// relative to them.
 func (m *Model) drawInput(f *Frame) []text.Line {
 	lines := []text.Line{m.status()}
 	if m.field != nil {

@@ -197,7 +197,9 @@ func (m *Model) ctrlKey(key string) bool {
 		return m.buffer.Delete()
 	case "o":
 		m.doc.Expand(!m.doc.Expanded())
-		m.tell(map[bool]string{true: "Everything is shown. Ctrl-O folds it", false: "Folded. Ctrl-O shows everything"}[m.doc.Expanded()])
+		m.tell(map[bool]string{
+			true: "Everything is shown. Ctrl-O folds it", false: "Folded. Ctrl-O shows everything",
+		}[m.doc.Expanded()])
 		return true
 	case "l":
 		m.follow = true

@@ -127,7 +127,10 @@ type Model struct {
 
 // New returns a screen.
 func New(config Config) *Model {
-	m := &Model{config: config, doc: render.NewDocument(config.Dir), follow: true, history: config.History, width: 80, height: 24}
+	m := &Model{
+		config: config, doc: render.NewDocument(config.Dir), follow: true, history: config.History,
+		width: 80, height: 24,
+	}
 	if m.history == nil {
 		m.history = &edit.History{}
 	}
@@ -213,7 +216,9 @@ func (m *Model) Update(now time.Time, changes []view.Change) {
 			m.commands, m.atOnce = nil, map[string]bool{}
 			for _, c := range e.Slash {
 				m.atOnce["/"+c.Name] = c.AtOnce
-				m.commands = append(m.commands, edit.Candidate{Text: "/" + text.OneLine(c.Name), Note: text.OneLine(c.Description)})
+				m.commands = append(m.commands, edit.Candidate{
+					Text: "/" + text.OneLine(c.Name), Note: text.OneLine(c.Description),
+				})
 			}
 		}
 	}

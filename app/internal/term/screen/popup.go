@@ -22,7 +22,9 @@ type popup struct {
 const maxPopup = 6
 
 var own = []edit.Candidate{
-	{Text: "/help", Note: "keys and commands"}, {Text: "/set", Note: "what can be set"}, {Text: "/quit", Note: "leave"},
+	{Text: "/help", Note: "keys and commands"}, {Text: "/set", Note: "what can be set"}, {
+		Text: "/quit", Note: "leave",
+	},
 	{Text: "/copy", Note: "the last answer, or its code"},
 	{Text: "/diff", Note: "what git has changed"},
 	{Text: "/keys", Note: "keys and commands"},
@@ -86,7 +88,8 @@ func (m *Model) popupKey(e input.Event) bool {
 	return true
 }
 
-// unfinished reports whether Enter takes a completion rather than sends: unless the word is one of them.
+// unfinished reports whether Enter takes a completion rather than sends: unless the word is one of
+// them.
 func (m *Model) unfinished() bool {
 	_, start, word := m.buffer.Token()
 	if m.popup.moved {

@@ -84,7 +84,8 @@ func (m *Model) Withdraw(id int) {
 	m.questions = slices.DeleteFunc(m.questions, func(q *question) bool { return q.id == id })
 }
 
-// query draws where the terminal is asked for the cursor. The first row is left out: its answers look like function keys.
+// query draws where the terminal is asked for the cursor. The first row is left out: its answers
+// look like function keys.
 func (m *Model) query(q *question) {
 	q.state, q.since = drawn, m.now
 	for i := range q.at {
@@ -120,7 +121,8 @@ func (q *question) late(now time.Time) bool { return q.state == drawn && now.Sub
 
 func (q *question) lock(code string) { q.state, q.code, q.typed = locked, code, "" }
 
-// questionKey handles an event while a question is shown. It returns false for what was typed before the question was drawn.
+// questionKey handles an event while a question is shown. It returns false for what was typed
+// before the question was drawn.
 func (m *Model) questionKey(q *question, e input.Event) bool {
 	if e.Kind == input.Report {
 		q.report(e, m.now)
@@ -236,7 +238,8 @@ func (q *question) preview(m *Model) []text.Line {
 	return q.lines
 }
 
-// Preview returns lines with everything that a question is about. Nothing is left out or cut, and what people do not see is written out.
+// Preview returns lines with everything that a question is about. Nothing is left out or cut, and
+// what people do not see is written out.
 func Preview(r *acpclient.PermissionRequest, relative func(string) string, width int) (lines []text.Line) {
 	add := func(more []text.Line) {
 		if len(lines) > 0 && len(more) > 0 {

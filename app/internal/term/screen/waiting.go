@@ -36,15 +36,21 @@ func (m *Model) drawWaiting() (lines []text.Line) {
 		if i == shownWaiting {
 			break
 		}
-		lines = append(lines, text.Cut(text.Of("  waits "+text.OneLine(e.Title)+": "+text.OneLine(e.Text()), render.Dim), m.width))
+		lines = append(lines, text.Cut(
+			text.Of("  waits "+text.OneLine(e.Title)+": "+text.OneLine(e.Text()), render.Dim),
+			m.width,
+		))
 	}
 	if n := len(m.waiting); n > 0 {
-		lines = append(lines, text.Cut(text.Of(fmt.Sprintf("  %d waiting: /waiting changes them", n), render.Dim), m.width))
+		lines = append(lines, text.Cut(
+			text.Of(fmt.Sprintf("  %d waiting: /waiting changes them", n), render.Dim), m.width,
+		))
 	}
 	return lines
 }
 
-// needsNoTurn has the agent carry out a command that needs no turn. It reports false for other lines.
+// needsNoTurn has the agent carry out a command that needs no turn. It reports false for other
+// lines.
 func (m *Model) needsNoTurn(line string) bool {
 	name, _, _ := strings.Cut(line, " ")
 	if !m.atOnce[name] || m.opening {

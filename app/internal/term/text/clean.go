@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text prepares text for a terminal: it makes text harmless, measures it in columns, and breaks it into styled lines.
+// Package text prepares text for a terminal: it makes text harmless, measures it in columns, and
+// breaks it into styled lines.
 //
-// Text of agents, models, files and commands is data. Nothing that it contains reaches the terminal as a control sequence.
+// Text of agents, models, files and commands is data. Nothing that it contains reaches the terminal
+// as a control sequence.
 package text
 
 import (
@@ -55,8 +57,8 @@ func harmful(r rune) bool {
 // OneLine is [Clean] for a title: white space, line breaks included, becomes single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
-// Output makes a line of a command's output harmless. Of a line that is written over and over, as progress bars are, the last version is
-// left.
+// Output makes a line of a command's output harmless. Of a line that is written over and over, as
+// progress bars are, the last version is left.
 func Output(line string) string {
 	line = strings.TrimRight(line, "\r")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Color is one of the 16 colours of terminals, whose shades are the user's: 1 to 8 are the dark ones, 9 to 16 the bright ones. 0 is the
-// colour of ordinary text.
+// Color is one of the 16 colours of terminals, whose shades are the user's: 1 to 8 are the dark
+// ones, 9 to 16 the bright ones. 0 is the colour of ordinary text.
 type Color uint8
 
 // The colours that are used.
@@ -30,7 +30,8 @@ type Style struct {
 	Bold, Dim, Italic, Underline, Strikethrough, Highlighted bool
 }
 
-// SGR returns the control sequence that switches from plain text to the style, empty for plain text.
+// SGR returns the control sequence that switches from plain text to the style, empty for plain
+// text.
 func (s Style) SGR(color bool) string {
 	if s == (Style{}) {
 		return ""
@@ -39,7 +40,9 @@ func (s Style) SGR(color bool) string {
 	for _, on := range []struct {
 		is   bool
 		code string
-	}{{s.Bold, "1"}, {s.Dim, "2"}, {s.Italic, "3"}, {s.Underline, "4"}, {s.Highlighted, "7"}, {s.Strikethrough, "9"}} {
+	}{{s.Bold, "1"}, {s.Dim, "2"}, {s.Italic, "3"}, {s.Underline, "4"}, {s.Highlighted, "7"}, {
+		s.Strikethrough, "9",
+	}} {
 		if on.is {
 			codes = append(codes, on.code)
 		}
@@ -98,7 +101,8 @@ func (l Line) Width() int {
 	return n
 }
 
-// Width returns how many columns a text takes: two for wide characters and most emoji, none for combining characters.
+// Width returns how many columns a text takes: two for wide characters and most emoji, none for
+// combining characters.
 func Width(s string) int { return displaywidth.String(s) }
 
 // ANSI returns the line for a terminal.

@@ -99,7 +99,8 @@ func narrow(l Line, width int) bool {
 	return n <= width || l.Width() <= width
 }
 
-// Cut returns as much of a line as fits, with … at its end if something is left out. It is for titles that are shown elsewhere in full.
+// Cut returns as much of a line as fits, with … at its end if something is left out. It is for
+// titles that are shown elsewhere in full.
 func Cut(l Line, width int) Line {
 	if narrow(l, width) {
 		return l
@@ -120,7 +121,8 @@ func Cut(l Line, width int) Line {
 	return lineOf(append(all[:i:i], cluster{"…", last, 1}))
 }
 
-// Indent puts the prefix before the first of the lines, and rest before the others. The prefixes are as wide as each other.
+// Indent puts the prefix before the first of the lines, and rest before the others. The prefixes
+// are as wide as each other.
 func Indent(lines []Line, prefix, rest Line) []Line {
 	out := make([]Line, len(lines))
 	for i, l := range lines {

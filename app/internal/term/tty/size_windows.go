@@ -34,7 +34,9 @@ func prepare(out *os.File) (undo func()) {
 	if windows.GetConsoleMode(handle, &mode) != nil {
 		return func() {}
 	}
-	_ = windows.SetConsoleMode(handle, mode|windows.ENABLE_PROCESSED_OUTPUT|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING)
+	_ = windows.SetConsoleMode(
+		handle, mode|windows.ENABLE_PROCESSED_OUTPUT|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING,
+	)
 	return func() { _ = windows.SetConsoleMode(handle, mode) }
 }
 

@@ -20,8 +20,8 @@ type Terminal interface {
 	Input() <-chan []byte
 	// Resized receives a value when the size may have changed.
 	Resized() <-chan struct{}
-	// Suspend switches the terminal back, stops the process as a shell's jobs are, and returns when it
-	// is continued, with the terminal as it was. Where there is no such thing it does nothing.
+	// Suspend switches the terminal back, stops the process as a shell's jobs are, and returns when
+	// it is continued, with the terminal as it was. Where there is no such thing it does nothing.
 	Suspend() error
 	// Lend switches the terminal back, calls f, which may use the terminal, and switches again. The
 	// error is [errors.ErrUnsupported] where that is not possible.
