@@ -41,7 +41,7 @@ func TestNewReportsEveryProblem(t *testing.T) {
 		`tool name "not a name"`, "tool 1 is nil", `both have a tool "add"`, `tool "late": timeout -1s`, `tool "late": retries -1`, "schema is missing",
 		`Toolsets[1] is nil`, `tool name "a b"`, `tool name "ppppp`, `toolsets "Config.Tools" and`, "Max -1 must not be negative", `tool name "c d"`,
 		"Validators[0] is nil", "Validators[2] is nil", "Dynamic[0] is nil", "History[0] is nil", `unknown output mode "strange"`, `unknown end strategy "later"`,
-		"ToolTimeout", "retries must not be negative", "Requests is -7", "Cost is -3", `unknown mode "perhaps"`, "MaxTokens is -3", `ExtraHeaders["a b"]`, "CompactAt is -5", `command "a b": the name`, `command "a b": set either`,
+		"ToolTimeout", "ToolRetries is -1", "Requests is -7", "Cost is -3", `unknown mode "perhaps"`, "MaxTokens is -3", `ExtraHeaders["a b"]`, "CompactAt is -5", `command "a b": the name`, `command "a b": set either`,
 		"capability 0 has no name", `tool name "e f"`, `command "g h": the name`, "toolset capability named: toolset of(): tool 0 is nil",
 		"output no function: the function is nil", "output nor here: the function is nil", "alternative 3 is empty", "alternative 4 is empty",
 	} {

@@ -32,11 +32,13 @@ func copied[T any](p *T) *T {
 // checkNumbers reports numbers that are out of range.
 func (c *Config[D, O]) checkNumbers() error {
 	var wrong problems
-	if c.ToolRetries != nil && *c.ToolRetries < 0 || c.OutputRetries != nil && *c.OutputRetries < 0 {
-		wrong.add("retries must not be negative")
+	wrong.negative("ToolTimeout", int64(c.ToolTimeout))
+	wrong.negative("MaxParallelCalls", int64(c.MaxParallelCalls))
+	if n := c.ToolRetries; n != nil {
+		wrong.negative("ToolRetries", int64(*n))
 	}
-	if c.ToolTimeout < 0 || c.MaxParallelCalls < 0 {
-		wrong.add("ToolTimeout and MaxParallelCalls must not be negative")
+	if n := c.OutputRetries; n != nil {
+		wrong.negative("OutputRetries", int64(*n))
 	}
 	for i, validate := range c.Validators {
 		if validate == nil {
@@ -70,16 +72,15 @@ func checkLimits(l Limits) error {
 
 // check reports invalid options of a run.
 func (o *runOptions) check() error {
-	var retries error
-	if o.toolRetries != nil && *o.toolRetries < 0 {
-		retries = fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries)
+	var wrong problems
+	if n := o.toolRetries; n != nil {
+		wrong.negative("WithToolRetries: the number", int64(*n))
 	}
 	var policies error
 	if o.rule != nil {
 		policies = o.rule.wrong
 	}
-	limits, choice, settings := checkLimits(o.limits), checkChoice(o.choice), o.settings.Check()
-	return errors.Join(policies, retries, limits, choice, settings)
+	return wrong.join(policies, checkLimits(o.limits), checkChoice(o.choice), o.settings.Check())
 }
 
 // checkChoice reports an invalid tool choice.
@@ -104,6 +105,13 @@ type problems []error
 
 //go:noinline
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// negative adds a problem if a number is negative that must not be.
+func (p *problems) negative(name string, n int64) {
+	if n < 0 {
+		p.add("%s is %d, must not be negative", name, n)
+	}
+}
 
 //go:noinline
 func (p *problems) join(more ...error) error { return errors.Join(append(*p, more...)...) }

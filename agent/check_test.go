@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,7 +124,10 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 		`Limits: OutputTokens is -3, must be positive`:                         {Limits: agent.Limits{OutputTokens: -3}},
 		`Limits: TotalTokens is -4, must be positive`:                          {Limits: agent.Limits{TotalTokens: -4}},
 		`Limits: Cost is -0.5, must be positive`:                               {Limits: agent.Limits{Cost: -0.5}},
-		`retries must not be negative`:                                         {OutputRetries: new(-1)},
+		`OutputRetries is -1, must not be negative`:                            {OutputRetries: new(-1)},
+		`ToolRetries is -2, must not be negative`:                              {ToolRetries: new(-2)},
+		`ToolTimeout is -3, must not be negative`:                              {ToolTimeout: -3},
+		`MaxParallelCalls is -4, must not be negative`:                         {MaxParallelCalls: -4},
 	} {
 		_, err := agent.New(config)
 		require.ErrorContains(t, err, want)
@@ -220,4 +224,19 @@ func TestPreparedKeepsNothingOfTheFunctionsSchema(t *testing.T) {
 	_, _, script := run(t, cfg{Toolsets: []toolset.Toolset[deps]{set}}, []modeltest.Step{modeltest.Say(call("1", "hi")), modeltest.SayText("ok")})
 	require.Equal(t, `{"type":"object","title":"1"}`, string(script.Requests()[0].Tools[0].Schema))
 	require.Equal(t, `{"type":"object","title":"2"}`, string(script.Requests()[1].Tools[0].Schema))
+}
+
+// Providers refuse such names, in the first request.
+func TestNewRefusesNamesThatOutputsCannotHave(t *testing.T) {
+	for want, config := range map[string]agent.Config[deps, city]{
+		`output: tool name "a b": invalid character " "`:  {Output: agent.Output{Name: "a b"}},
+		`output: tool name "a.b": invalid character "."`:  {Output: agent.Output{Name: "a.b", Mode: agent.OutputNative}},
+		`output: tool name "größe": invalid character`:    {Output: agent.Output{Name: "größe", Mode: agent.OutputPrompted}},
+		`output: tool name "ccccc`:                        {Output: agent.Output{Name: strings.Repeat("c", 65)}},
+		`output: tool name "d\ne": invalid character "\n`: {Alternatives: []agent.Alternative[deps, city]{agent.As[deps]("d\ne", "", func(c city) city { return c })}},
+	} {
+		config.Model = modeltest.Script()
+		_, err := agent.New(config)
+		require.ErrorContains(t, err, want)
+	}
 }

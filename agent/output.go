@@ -123,6 +123,9 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool, wrong *
 		case o.alternative(a.def.Name) != nil:
 			wrong.add("output: two alternatives are called %q", a.def.Name)
 		default:
+			if err := (&toolset.Tool[D]{Def: a.def}).Err(); err != nil {
+				wrong.add("output: %w", err)
+			}
 			o.alternatives = append(o.alternatives, *a)
 			a = &o.alternatives[len(o.alternatives)-1]
 			a.exact = exact

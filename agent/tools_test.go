@@ -427,7 +427,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 		},
 	})
 	for _, want := range []string{
-		"agent: new a: ", "retries must not be negative", "MaxParallelCalls must not be negative", `unknown end strategy "soon"`, `unknown output mode "magic"`,
+		"agent: new a: ", "ToolRetries is -1, must not be negative", "MaxParallelCalls is -1, must not be negative", `unknown end strategy "soon"`, `unknown output mode "magic"`,
 		"Config: Toolsets[0] is nil", `tool name "bad name": invalid character " "`, `tool "chan": arguments:`, `tool "number": arguments have type int, must be a struct`,
 		`tool "nil": function is nil`, `tool "raw": schema is not valid JSON`, "tool 5 is nil",
 	} {

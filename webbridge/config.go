@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,6 +132,9 @@ func (o *Options) check() error {
 		if name == "" || strings.ContainsAny(name, "/ *") {
 			errs = append(errs, fmt.Errorf("webbridge: config: Hosts has %q: use names such as chat.example.com, with a port or without", name))
 		}
+	}
+	if math.IsNaN(o.Limits.UserCost) {
+		errs = append(errs, errors.New("webbridge: config: Limits.UserCost is not a number"))
 	}
 	if o.Leave < 0 || o.Linger < 0 {
 		errs = append(errs, errors.New("webbridge: config: Leave and Linger must not be negative"))

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/url"
 	"strings"
 	"testing"
@@ -90,6 +91,7 @@ func TestConfigWithoutTokenAndUserIsRefused(t *testing.T) {
 		"a scheme and a ho": {Token: token, Origins: []string{"https://a.example/x"}},
 		"use names such as": {Token: token, Hosts: []string{"*.example.com"}},
 		"not be negative":   {Token: token, Linger: -1},
+		"UserCost is not a": {Token: token, Limits: webbridge.Limits{UserCost: math.NaN()}},
 	} {
 		_, err := webbridge.New(webbridge.Config[none, string]{Options: o})
 		require.ErrorContains(t, err, want)

@@ -57,6 +57,9 @@ func (c Command) check() error {
 	if c.Path == "" {
 		return errors.New("the command has no Path")
 	}
+	if c.Grace < 0 {
+		return errors.New("the command's Grace must not be negative")
+	}
 	for _, v := range c.Env {
 		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
 			return errors.New(`the command's Env has an entry without "NAME="`)

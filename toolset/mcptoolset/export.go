@@ -37,6 +37,9 @@ func (c *ExportConfig[D]) check() error {
 	if c.Name == "" {
 		return errors.New("mcptoolset: export: Name is empty")
 	}
+	if c.Timeout < 0 {
+		return errors.New("mcptoolset: export: Timeout must not be negative")
+	}
 	return nil
 }
 

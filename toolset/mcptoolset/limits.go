@@ -2,9 +2,12 @@
 
 package mcptoolset
 
-import "cmp"
+import (
+	"cmp"
+	"reflect"
+)
 
-// Limits bounds what is taken from a server. A zero field has the default.
+// Limits bounds what is taken from a server. A zero field has the default; none may be negative.
 type Limits struct {
 	// Message is the largest message in bytes, 16 MiB by default. A server that sends a larger one
 	// loses its connection.
@@ -31,10 +34,19 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Message: positive(l.Message, 16<<20), Tools: positive(l.Tools, 2000), Description: positive(l.Description, 8<<10),
-		Schema: positive(l.Schema, 64<<10), SchemaDepth: positive(l.SchemaDepth, 64), Result: positive(l.Result, 100_000),
-		Media: positive(l.Media, 8<<20), Questions: positive(l.Questions, 20),
+		Message: cmp.Or(l.Message, 16<<20), Tools: cmp.Or(l.Tools, 2000), Description: cmp.Or(l.Description, 8<<10),
+		Schema: cmp.Or(l.Schema, 64<<10), SchemaDepth: cmp.Or(l.SchemaDepth, 64), Result: cmp.Or(l.Result, 100_000),
+		Media: cmp.Or(l.Media, 8<<20), Questions: cmp.Or(l.Questions, 20),
 	}
 }
 
-func positive(n, or int) int { return cmp.Or(max(n, 0), or) }
+// negative returns the name of the first field that is negative, or "".
+func (l Limits) negative() string {
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		if v.Field(i).Int() < 0 {
+			return v.Type().Field(i).Name
+		}
+	}
+	return ""
+}

@@ -155,6 +155,9 @@ func New(config Config) (*Server, error) {
 	if config.ConnectTimeout < 0 || config.CallTimeout < 0 {
 		bad("server %q: ConnectTimeout and CallTimeout must not be negative", config.Name)
 	}
+	if field := config.Limits.negative(); field != "" {
+		bad("server %q: Limits.%s must not be negative", config.Name, field)
+	}
 	if v := config.ProtocolVersion; v != "" && !slices.Contains(mcp.SupportedProtocolVersions(), v) {
 		bad("server %q: ProtocolVersion %q is not one of %v", config.Name, v, mcp.SupportedProtocolVersions())
 	}

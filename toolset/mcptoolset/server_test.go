@@ -5,6 +5,7 @@ package mcptoolset_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,20 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
+
+func TestNegativeNumbersAreRefused(t *testing.T) {
+	limits := reflect.TypeFor[mcptoolset.Limits]()
+	for i := range limits.NumField() {
+		c := mcptoolset.Config{Name: "files", Transport: mcptoolset.Command{Path: "x"}}
+		reflect.ValueOf(&c.Limits).Elem().Field(i).SetInt(-1)
+		_, err := mcptoolset.New(c)
+		require.ErrorContains(t, err, `server "files": Limits.`+limits.Field(i).Name+" must not be negative")
+	}
+	_, err := mcptoolset.New(mcptoolset.Config{Name: "files", Transport: mcptoolset.Command{Path: "x", Grace: -1}})
+	require.ErrorContains(t, err, "Grace must not be negative")
+	_, err = mcptoolset.Export(t.Context(), toolset.Of[none](), mcptoolset.ExportConfig[none]{Name: "x", Timeout: -1})
+	require.ErrorContains(t, err, "Timeout must not be negative")
+}
 
 func TestServerConnectsWhenItIsNeeded(t *testing.T) {
 	f := newFake(nil)

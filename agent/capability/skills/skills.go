@@ -51,7 +51,7 @@ func (p *Problem) String() string {
 // New returns a capability with the skills of the sources. Earlier sources come first if two have a
 // skill of one name.
 //
-// agent.New reports invalid options, and invalid skills of [Code].
+// agent.New reports invalid options, that there are no sources, and invalid skills of [Code].
 func New[D any](o Options, sources ...Source[D]) agent.Capability[D] {
 	c := &catalogue[D]{options: o, sources: slices.Clone(sources)}
 	if o.MaxCatalogue == 0 {
@@ -59,6 +59,10 @@ func New[D any](o Options, sources ...Source[D]) agent.Capability[D] {
 	}
 	if o.MaxCatalogue < 0 {
 		c.err = fmt.Errorf("skills: Options.MaxCatalogue is %d; it must not be negative", o.MaxCatalogue)
+	}
+	if len(sources) == 0 {
+		err := errors.New("skills: New has no sources: pass Workspace, FS or Code")
+		c.err = errors.Join(c.err, err)
 	}
 	for _, s := range sources {
 		c.err = errors.Join(c.err, s.err)

@@ -148,6 +148,8 @@ func TestSkillsMadeInCode(t *testing.T) {
 		skills.Code[deps](skills.Skill{Name: "A", Files: map[string]string{"../x": ""}}, skills.Skill{Name: "b", Description: "b"}, skills.Skill{Name: "b", Description: "b"}),
 		skills.Workspace[deps](nil), skills.FS[deps](nil, "."), skills.FS[deps](embedded, "/x"), skills.Source[deps]{},
 	)}})
+	_, none := agent.New(agent.Config[deps, string]{Model: modeltest.Script(), Capabilities: []agent.Capability[deps]{skills.New[deps](skills.Options{})}})
+	require.ErrorContains(t, none, "skills: New has no sources: pass Workspace, FS or Code")
 	for _, want := range []string{
 		`skill 0 ("A"): the name "A" may have`, "the description is missing", `"../x" is not a valid path`, `two skills called "b"`,
 		"MaxCatalogue is -1", "Workspace: the function is nil", `"." is not a valid path`, `"/x" is not a valid path`,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"sync"
@@ -111,13 +112,14 @@ func (s *spending[D]) check() error {
 		if w.Length < time.Second {
 			wrong("Length is %v; it must be at least a second", w.Length)
 		}
-		if (w.Cost > 0) == (w.Tokens > 0) || w.Cost < 0 || w.Tokens < 0 {
+		number := w.Cost >= 0 && w.Cost <= math.MaxFloat64
+		if !number || w.Tokens < 0 || (w.Cost > 0) == (w.Tokens > 0) {
 			wrong("Cost is %v and Tokens %d; one of them must be positive, the other 0", w.Cost, w.Tokens)
 		}
 		if w.Cost > 0 && s.options.Prices == nil {
 			wrong("a window of cost needs Options.Prices")
 		}
-		if w.Reserve < 0 || w.Reserve > w.limit() {
+		if !(w.Reserve >= 0 && w.Reserve <= w.limit()) {
 			wrong("Reserve is %v; it must be between 0 and the bound", w.Reserve)
 		}
 	}

@@ -5,6 +5,7 @@ package spend_test
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -242,6 +243,15 @@ func TestInvalidWindowsAreReported(t *testing.T) {
 	}})}})
 	for _, want := range []string{"Options.Store is nil", "must not be empty", "Length is 0s", "Cost is 1 and Tokens 1", "needs Options.Prices", "Reserve is 2"} {
 		require.ErrorContains(t, err, want)
+	}
+	for _, w := range []spend.Window[user]{ // with which every comparison is false, so nothing would be bounded
+		{Name: "a", Length: time.Hour, Cost: math.NaN(), Tokens: 1}, {Name: "a", Length: time.Hour, Cost: math.Inf(1)},
+		{Name: "a", Length: time.Hour, Cost: math.NaN()}, {Name: "a", Length: time.Hour, Tokens: 5, Reserve: math.NaN()},
+	} {
+		_, err = agent.New(agent.Config[user, string]{Model: modeltest.Script(), Capabilities: []agent.Capability[user]{
+			spend.New(spend.Options[user]{Store: new(session.Memory), Prices: shelf, Windows: []spend.Window[user]{w}}),
+		}})
+		require.ErrorContains(t, err, `spend: window "a": `, "%v", w)
 	}
 	_, err = agent.New(agent.Config[user, string]{Model: modeltest.Script(), Capabilities: []agent.Capability[user]{spend.New(spend.Options[user]{})}})
 	require.ErrorContains(t, err, "Options.Windows is empty")

@@ -108,7 +108,12 @@ type delegation[D any] struct{ options Options[D] }
 func (d *delegation[D]) Name() string { return "subagents" }
 
 // Check implements [toolset.Checker].
-func (d *delegation[D]) Check() error { return check(d.options.Agents) }
+func (d *delegation[D]) Check() error {
+	if len(d.options.Agents) == 0 && d.options.Load == nil {
+		return errors.New("subagents: Options has neither Agents nor Load")
+	}
+	return check(d.options.Agents)
+}
 
 func check[D any](agents []Agent[D]) error {
 	var errs []error

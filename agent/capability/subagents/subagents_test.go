@@ -355,6 +355,8 @@ func TestNewReportsInvalidAgents(t *testing.T) {
 		{}, answering("a"), answering("a"), answering("b c"), subagents.FromTool[none](nil), subagents.FromTool(&toolset.Tool[none]{Def: model.ToolDef{Name: "x"}}),
 		subagents.Of[none, none, string]("nil", "", nil, nil), subagents.Of("mute", " ", agent.Must(agent.New(agent.Config[none, string]{})), same),
 	}})}})
+	_, none := agent.New(agent.Config[none, string]{Capabilities: []agent.Capability[none]{subagents.New(subagents.Options[none]{})}})
+	require.ErrorContains(t, none, "subagents: Options has neither Agents nor Load")
 	for _, want := range []string{
 		`agent 0 (""): use Of or FromTool`, `two agents are called "a"`, `the name "b c" must have`, "the tool is nil",
 		"an external tool is not a sub-agent", `agent 6 ("nil"): the agent or the function is nil`, `agent "mute" has no description`,

@@ -89,6 +89,11 @@ func (o *Options) check() error {
 			}
 		}
 	}
+	for i, r := range o.AllowPrivate {
+		if !r.IsValid() {
+			problem("AllowPrivate[%d] is not a range of addresses; use netip.ParsePrefix", i)
+		}
+	}
 	if o.MaxBytes < 0 || o.MaxBytes > maxMaxBytes {
 		problem("MaxBytes is %d; it must be between 1 and %d, or 0", o.MaxBytes, maxMaxBytes)
 	}

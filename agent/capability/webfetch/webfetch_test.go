@@ -439,7 +439,8 @@ func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
 func TestInvalidOptionsAreReported(t *testing.T) {
 	for name, o := range map[string]webfetch.Options{
 		"Allow": {Allow: []string{"https://a.test/"}}, "Deny": {Deny: []string{"*.a.test"}}, "Only": {Only: []string{""}},
-		"MaxBytes": {MaxBytes: -1}, "PartBytes": {PartBytes: 10}, "Timeout": {Timeout: -1},
+		"AllowPrivate[1]": {AllowPrivate: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), {}}},
+		"MaxBytes":        {MaxBytes: -1}, "PartBytes": {PartBytes: 10}, "Timeout": {Timeout: -1},
 		`Header["A B"]`: {Header: http.Header{"A B": {"x"}}}, `Header["A"]`: {Header: http.Header{"A": {"b", "x\n"}}},
 	} {
 		_, err := agent.New(agent.Config[struct{}, string]{Model: calls(), Capabilities: []agent.Capability[struct{}]{webfetch.New[struct{}](o)}})

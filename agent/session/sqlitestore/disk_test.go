@@ -315,3 +315,13 @@ func TestEmptyDirectoryIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, made)
 }
+
+func TestNegativeTimesAreRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions")
+	for _, o := range []sqlitestore.Options{{Busy: -1}, {Poll: -time.Second}} {
+		_, err := sqlitestore.Open(dir, o)
+		require.ErrorIs(t, err, session.ErrInvalid)
+		require.ErrorContains(t, err, "must not be negative")
+		require.NoDirExists(t, dir)
+	}
+}

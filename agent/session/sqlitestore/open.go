@@ -65,6 +65,11 @@ var (
 // Open opens the store in a directory, which is made if it does not exist. See the package documentation for what becomes of stores of
 // other versions.
 func Open(dir string, o Options) (*Store, error) {
+	if o.Busy < 0 || o.Poll < 0 {
+		err := fmt.Errorf("%w: Busy is %v and Poll %v: they must not be negative",
+			session.ErrInvalid, o.Busy, o.Poll)
+		return nil, &session.Error{Op: "open", Err: err}
+	}
 	if o.Busy == 0 {
 		o.Busy = 10 * time.Second
 	}
