@@ -66,7 +66,7 @@ func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, 
 		}
 		args = append(args, f)
 	}
-	if dir, err := filepath.Rel(r.root, b.dir); err == nil && !strings.Contains(strings.Join(flags, " "), "-run=") {
+	if dir, err := filepath.Rel(r.root, b.dir); err == nil && !strings.Contains(strings.Join(flags, " "), "-run=^Test") {
 		args = append(args, testArgs[filepath.ToSlash(dir)]...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+time.Minute) // the binary ends itself, unless a mutant keeps it from that

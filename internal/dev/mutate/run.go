@@ -3,13 +3,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,11 +45,14 @@ type baseline struct {
 	once    sync.Once
 	err     error
 	took    time.Duration
+	quick   string   // a regular expression of tests that together take little of it
 	covered coverage // nil if it is not known
 }
 
 // timeout returns how long the tests may take with a mutant.
-func (b *baseline) timeout() time.Duration { return min(max(minTimeout, 8*b.took), maxTimeout+b.took) }
+func (b *baseline) timeout() time.Duration {
+	return min(max(minTimeout, 8*b.took), maxTimeout+b.took)
+}
 
 // verdict is the result of one run of tests.
 type verdict struct {
@@ -105,7 +111,7 @@ func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
 			return err
 		}
 		if v.outcome == survived {
-			b.took = v.took
+			b.took, b.quick = v.took, quickTests(v.text)
 			b.covered, err = readCoverage(profile)
 			return err
 		}
@@ -119,8 +125,38 @@ func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
 	if v.outcome != survived {
 		return fmt.Errorf("the tests of %s fail without a mutant:\n%s", dir, v.text)
 	}
-	b.took = v.took
+	b.took, b.quick = v.took, quickTests(v.text)
 	return nil
+}
+
+var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+) \((\d+\.\d+)s\)`)
+
+// quickTests returns a regular expression of the tests which take a sixth of the time together,
+// from the quickest on. It reads the output of -v.
+func quickTests(text string) string {
+	type test struct {
+		name    string
+		seconds float64
+	}
+	var tests []test
+	total, quick := 0.0, 0.0
+	for _, m := range passed.FindAllStringSubmatch(text, -1) {
+		seconds, _ := strconv.ParseFloat(m[2], 64)
+		tests = append(tests, test{m[1], seconds})
+		total += seconds
+	}
+	slices.SortStableFunc(tests, func(a, b test) int { return cmp.Compare(a.seconds, b.seconds) })
+	var names []string
+	for _, t := range tests {
+		if quick += t.seconds; quick > total/6 {
+			break
+		}
+		names = append(names, t.name)
+	}
+	if names == nil {
+		return ""
+	}
+	return "^(?:" + strings.Join(names, "|") + ")$"
 }
 
 // pass builds the tests in a directory and runs them, twice if they fail: a busy machine is not a
@@ -131,6 +167,7 @@ func (r *runner) pass(ctx context.Context, dir string, buildFlags []string, flag
 		return v, err
 	}
 	defer bin.remove()
+	flags = append(flags, "-v")
 	for range 2 {
 		if v, err = r.run(ctx, bin, 10*time.Minute, flags...); err != nil || v.outcome == survived {
 			break
@@ -173,8 +210,8 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 	return verdict{outcome: survived}, nil
 }
 
-// long is from when on tests are run with -short first: most mutants are killed by them, too.
-const long = 5 * time.Second
+// long is from when on the quick tests are run first: most mutants are killed by them.
+const long = 3 * time.Second
 
 // testIn runs the tests in a directory on a mutant.
 func (r *runner) testIn(ctx context.Context, dir, overlay string, base *baseline) (verdict, error) {
@@ -188,15 +225,18 @@ func (r *runner) testIn(ctx context.Context, dir, overlay string, base *baseline
 
 // try runs tests on a mutant.
 func (r *runner) try(ctx context.Context, b *testBinary, base *baseline) (verdict, error) {
-	if base.took > long {
-		if v, err := r.run(ctx, b, base.timeout(), "-short"); err != nil || v.outcome != survived {
-			return v, err
-		}
+	if base.took < long || base.quick == "" {
+		return r.run(ctx, b, base.timeout())
 	}
-	return r.run(ctx, b, base.timeout())
+	v, err := r.run(ctx, b, base.timeout(), "-run="+base.quick)
+	if err != nil || v.outcome != survived {
+		return v, err
+	}
+	return r.run(ctx, b, base.timeout(), "-skip="+base.quick)
 }
 
 // mayKill reports whether the tests in a directory can reach a mutant.
 func (b *baseline) mayKill(m *mutant, dir string) bool {
-	return dir == m.pkg.dir || b.covered == nil || b.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line())
+	return dir == m.pkg.dir || b.covered == nil ||
+		b.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line())
 }

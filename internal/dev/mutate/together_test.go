@@ -133,3 +133,11 @@ func main() {
 		require.Equal(t, run(build("one"), ""), run(all, string(rune('0'+(i+1)/10))+string(rune('0'+(i+1)%10))), m.id)
 	}
 }
+
+func TestQuickTestsAreASixthOfTheTime(t *testing.T) {
+	text := "=== RUN   TestA\n--- PASS: TestA (0.10s)\n    --- PASS: TestA/x (5.00s)\n--- PASS: TestB (2.00s)\n--- PASS: TestC (0.00s)\n" +
+		"--- SKIP: TestD (0.00s)\n--- PASS: TestE (0.20s)\n--- PASS: TestF (0.10s)\nPASS\n"
+	require.Equal(t, "^(?:TestC|TestA|TestF|TestE)$", quickTests(text))
+	require.Empty(t, quickTests("PASS\n"))
+	require.Empty(t, quickTests("--- PASS: TestA (3.00s)\n"))
+}
