@@ -3,8 +3,8 @@
 package webbridge_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"reflect"
 	"regexp"
@@ -133,29 +133,39 @@ func TestDocumentHasEveryField(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write the kinds of entities into openapi.json and types.ts of the page")
+
+// TestDocumentHasEveryKind keeps the lists of kinds, which -update writes.
 func TestDocumentHasEveryKind(t *testing.T) {
 	source, err := os.ReadFile("../agent/view/entity.go")
 	require.NoError(t, err)
-	page, err := os.ReadFile("chatui/page/src/client/types.ts")
-	require.NoError(t, err)
-	_, union, _ := bytes.Cut(page, []byte("export type Kind ="))
-	union, _, _ = bytes.Cut(union, []byte(";"))
-	for schema, name := range map[string]string{"Entity": "Kind", "Content": "ContentKind"} {
+	for _, list := range []struct{ name, file, begins, before, between, after string }{
+		{"Kind", "chatui/page/src/client/types.ts", "export type Kind =", "\n  | ", "\n  | ", ";"},
+		{"Kind", "openapi.json", `"Entity": {`, `"kind": {
+      "enum": [
+       `, ",\n       ", "\n      ]"},
+		{"ContentKind", "openapi.json", `"Content": {`, `"kind": {
+      "enum": [
+       `, ",\n       ", "\n      ]"},
+	} {
 		var kinds []string
-		for _, m := range regexp.MustCompile(`(?m)^\t\w+ +`+name+` += "(\w+)"`).FindAllSubmatch(source, -1) {
+		for _, m := range regexp.MustCompile(`(?m)^\t\w+ +`+list.name+` += ("\w+")`).FindAllSubmatch(source, -1) {
 			kinds = append(kinds, string(m[1]))
-			if name == "Kind" {
-				require.Contains(t, string(union), string(m[1]), "the type Kind in types.ts of the page")
-			}
 		}
-		var s struct {
-			Properties struct {
-				Kind struct {
-					Enum []string `json:"enum"`
-				} `json:"kind"`
-			} `json:"properties"`
+		text, err := os.ReadFile(list.file)
+		require.NoError(t, err)
+		head, rest, ok := strings.Cut(string(text), list.begins)
+		require.True(t, ok, list.begins)
+		inside, rest, ok := strings.Cut(rest, list.before)
+		require.True(t, ok, list.before)
+		is, rest, ok := strings.Cut(rest, list.after)
+		require.True(t, ok, list.after)
+		want := strings.Join(kinds, list.between)
+		if *update {
+			made := head + list.begins + inside + list.before + want + list.after + rest
+			require.NoError(t, os.WriteFile(list.file, []byte(made), 0o644))
+			continue
 		}
-		require.NoError(t, json.Unmarshal(document().Components.Schemas[schema], &s))
-		require.ElementsMatch(t, kinds, s.Properties.Kind.Enum, "the kinds of %s in openapi.json", schema)
+		require.Equal(t, want, is, "%s has other kinds than agent/view: go test ./webbridge -run TestDocumentHasEveryKind -update", list.file)
 	}
 }

@@ -2,8 +2,20 @@
 // The server's messages, with the names of the Go packages agent/view and agent/session.
 
 export type Kind =
-  | "message" | "thought" | "tool_call" | "command" | "plan" | "agent" | "question"
-  | "usage" | "notice" | "options" | "commands" | "session" | "compaction" | "waiting";
+  | "message"
+  | "thought"
+  | "tool_call"
+  | "command"
+  | "plan"
+  | "agent"
+  | "question"
+  | "usage"
+  | "notice"
+  | "options"
+  | "commands"
+  | "session"
+  | "waiting"
+  | "compaction";
 
 export interface FileChange { path: string; old?: string | null; new: string }
 export interface Location { path: string; line?: number }
