@@ -70,25 +70,27 @@ const contextLengthPhrases = "" +
 	"longer than the*maximum sequence length|model max length exceeded|token limit exceeded|" +
 	"max tokens of #*exceeded|exceeds maximum allowed token|conversation is too long|" +
 	"token数量超过上限|" +
-	"exceeded maximum context|exceeds max_seq_len|exceed max_model_len|exceeds model's context|exceeds context limit|" +
-	"exceeds the token limit of the model|exceeds model's maximum sequence|sequence length*exceeds model maximum|" +
-	"larger than the context|larger than context|more than the context|fit in*context|fit into*context|" +
-	"messages too long|messages are too long|tokens, but the model's context|input too long|" +
-	"input is too large: #*tokens|the conversation has*the limit is #"
+	"exceeded maximum context|exceeds max_seq_len|exceed max_model_len|exceeds model's context|" +
+	"exceeds context limit|exceeds the token limit of the model|exceeds model's maximum sequence|" +
+	"sequence length*exceeds model maximum|larger than the context|larger than context|" +
+	"more than the context|fit in*context|fit into*context|messages too long|messages are too long|" +
+	"tokens, but the model's context|input too long|input is too large: #*tokens|" +
+	"the conversation has*the limit is #"
 
 // rateLimitPhrases occur in errors about tokens in a span of time, or about credit.
-const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|per min|per day|(tpm)|quota|" +
-	"too many requests|throttl|wait before trying|credits|per hour|/hour|hourly|daily|monthly|allowance|" +
-	"api key|your account|user token| tier|session token"
+const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|" +
+	"per min|per day|(tpm)|quota|too many requests|throttl|wait before trying|credits|per hour|" +
+	"/hour|hourly|daily|monthly|allowance|api key|your account|user token| tier|session token"
 
 // elsewherePhrases occur in errors about something else than the conversation that is too large.
-const elsewherePhrases = "image is|image too|image exceeds|input image|of images|audio input|the file|embedding|" +
-	"out of memory|num_ctx|logit_bias|schema exceeds|stop: exceeds"
+const elsewherePhrases = "image is|image too|image exceeds|input image|of images|audio input|" +
+	"the file|embedding|out of memory|num_ctx|logit_bias|schema exceeds|stop: exceeds"
 
 // outputWords name the output, and inputWords the rest of a request.
 const (
-	outputWords = "max_tokens|max_output_tokens|max_completion_tokens|budget_tokens|output tokens"
-	inputWords  = "input|prompt|message|conversation|in the text|must be at least"
+	outputWords = "max_tokens|max_output_tokens|max_completion_tokens|budget_tokens|" +
+		"output tokens"
+	inputWords = "input|prompt|message|conversation|in the text|must be at least"
 )
 
 // saysContextLength reports whether e means that the conversation is too long.
@@ -99,7 +101,8 @@ func saysContextLength(e *model.APIError) bool {
 	}
 	message := strings.ToLower(e.Message)
 	switch {
-	case matchesOne(message, rateLimitPhrases), matchesOne(message, elsewherePhrases), outputAlone(message),
+	case matchesOne(message, rateLimitPhrases), matchesOne(message, elsewherePhrases),
+		outputAlone(message),
 		matchesOne(message, outputWords) && !matchesOne(message, inputWords):
 		return false
 	}

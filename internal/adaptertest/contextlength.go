@@ -11,7 +11,7 @@ type ErrorAnswer struct {
 }
 
 // TooLong are error responses for a conversation that is longer than the model accepts.
-var TooLong = []ErrorAnswer{
+var TooLong = append([]ErrorAnswer{
 	{"OpenAI, Chat Completions", "openai-cookbook; Significant-Gravitas/AutoGPT issues", 400,
 		`{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130005 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
 	{"OpenAI, Responses", "earendil-works/pi, utils/overflow.ts", 400,
@@ -182,7 +182,6 @@ var TooLong = []ErrorAnswer{
 	{"a proxy", "open-webui/open-webui issue 1141", 400, `{"error":{"message":"model max length exceeded, max length: 8192","type":"invalid_request_error"}}`},
 	{"a server with words of its own", "earendil-works/pi, utils/overflow.ts: generic fallback", 400, `{"error":{"message":"Token limit exceeded: 9000 of 8192"}}`},
 	{"another one", "openclaw, isContextOverflowError", 400, `{"error":{"message":"Request size exceeds the model: context overflow"}}`},
-	{"one with a window", "a wording of several servers", 400, `{"error":{"message":"Context window limit exceeded: 210000 > 200000"}}`},
 	{"one with a sequence", "a wording of tokenizers", 400,
 		`{"error":{"message":"Input sequence is longer than the specified maximum sequence length for this model (9000 > 8192)"}}`},
 	{"a gateway with another status", "any proxy", 422, `{"error":{"message":"Input length 9000 exceeds the context window of 8192 tokens"}}`},
@@ -211,25 +210,10 @@ var TooLong = []ErrorAnswer{
 	{"one with tokens", "a wording of several servers", 400, `{"error":{"message":"Input tokens (9000) exceed model's context length (8192)"}}`},
 	{"one that is available", "a wording of llama.cpp's forks", 400, `{"error":{"message":"The request exceeds the model's available context"}}`},
 	{"one that is full", "a wording of local servers", 400, `{"error":{"message":"Context window is full"}}`},
-	{"one with two numbers", "a wording of several servers", 400, `{"error":{"message":"Error: prompt has 140000 tokens, but the model's context window is 131072 tokens"}}`},
-	{"one that does not fit", "a wording of several servers", 400, `{"error":{"message":"Prompt (130000 tokens) does not fit into the context window (128000 tokens)"}}`},
-	{"one that does not fit, shorter", "a wording of several servers", 400, `{"error":{"message":"The prompt does not fit in the model's context"}}`},
-	{"one that is larger", "a wording of several servers", 400, `{"error":{"message":"Number of tokens in the prompt (9000) is larger than the context window (8192)"}}`},
-	{"one that is more", "a wording of several servers", 400, `{"error":{"message":"Your prompt contains 250000 tokens, which is more than the context size of 200000"}}`},
-	{"messages", "a wording of several servers", 400, `{"error":{"message":"messages too long: total tokens 140000 larger than context limit 131072"}}`},
-	{"messages, as a sentence", "a wording of several servers", 400, `{"error":{"message":"The messages are too long for this model (maximum 8192 tokens)"}}`},
-	{"a conversation", "a wording of several servers", 400, `{"error":{"message":"Too many tokens: the conversation has 250000 tokens but the limit is 200000"}}`},
-	{"an input", "a wording of several servers", 400, `{"error":{"message":"Input too long. Maximum context is 4096 tokens."}}`},
-	{"an input, in tokens", "a wording of several servers", 400, `{"error":{"message":"Input is too large: 250000 tokens. The maximum is 200000 tokens."}}`},
-	{"a limit of the model", "a wording of several servers", 400, `{"error":{"message":"Input exceeds the token limit of the model"}}`},
-	{"a sequence", "a wording of several servers", 400, `{"error":{"message":"Sequence length of 9000 exceeds model maximum of 8192"}}`},
-	{"max_seq_len", "a wording of several servers", 400, `{"error":{"message":"Prompt length (9000) exceeds max_seq_len (8192)"}}`},
-	{"max_model_len", "a wording of several servers", 400, `{"error":{"message":"total tokens (prompt 9000 + completion 500) exceed max_model_len 8192"}}`},
-	{"prompt and output", "a wording of several servers", 400, `{"error":{"message":"Total number of tokens (prompt + max_new_tokens) exceeds model's context length"}}`},
-}
+}, inWordsOfTheirOwn(tooLongWords)...)
 
 // NotTooLong are error responses that mention tokens, lengths or prompts, but have another cause.
-var NotTooLong = []ErrorAnswer{
+var NotTooLong = append([]ErrorAnswer{
 	{"OpenAI, tokens per minute", "fork-dev/TrackerWin issue 2595", 429,
 		`{"error":{"message":"Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`},
 	{"OpenAI, tokens per minute, from a gateway with another status", "the same, without its code", 400,
@@ -312,23 +296,4 @@ var NotTooLong = []ErrorAnswer{
 	{"a tool's argument", "57blocks, context-overflow-error.test.ts", 400, `{"error":{"message":"Tool argument validation failed: input length exceeds 1000 characters"}}`},
 	{"a server's own mistake", "cline/cline, error-classification.test.ts", 500, `{"error":{"message":"internal error computing maximum context length","type":"server_error"}}`},
 	{"an empty body", "any server", 400, ``},
-	{"output beyond the window", "a wording of several servers", 400, `{"error":{"message":"The value of max_tokens exceeds the maximum context length"}}`},
-	{"output beyond the window, with numbers", "a wording of several servers", 400, `{"error":{"message":"Requested max_tokens 300000 exceeds the model's context window of 200000; lower max_tokens"}}`},
-	{"output beyond the window, Responses", "a wording of several servers", 400, `{"error":{"message":"max_output_tokens exceeds the model's context length"}}`},
-	{"output beyond the window, newer", "a wording of several servers", 400, `{"error":{"message":"max_completion_tokens exceeds maximum context length of 128000"}}`},
-	{"output beyond the window, in words", "a wording of several servers", 400, `{"error":{"message":"Requested output tokens (300000) exceed the context window (200000)"}}`},
-	{"thinking beyond the window", "a wording of several servers", 400, `{"error":{"message":"thinking.budget_tokens exceeds the context window"}}`},
-	{"a key's limit", "a wording of several servers", 400, `{"error":{"message":"Token limit exceeded for this API key. Monthly limit 1000000"}}`},
-	{"an allowance", "a wording of several servers", 400, `{"error":{"message":"Token limit exceeded: your daily allowance of 100000 tokens is used up"}}`},
-	{"an account's limit", "a wording of several servers", 400, `{"error":{"message":"Your account's token limit exceeded"}}`},
-	{"a user's limit", "a wording of several servers", 400, `{"error":{"message":"user token limit exceeded, contact your administrator"}}`},
-	{"tokens per hour", "a wording of several servers", 400, `{"error":{"message":"Tokens per hour limit reached: input tokens exceed the configured limit of 10000 tokens/hour"}}`},
-	{"a tier", "a wording of several servers", 400, `{"error":{"message":"Long context is for tier 4: prompt is too long for your usage tier"}}`},
-	{"images", "a wording of several servers", 400, `{"error":{"message":"Request exceeds the maximum size of images: 20"}}`},
-	{"an upload", "a wording of several servers", 400, `{"error":{"message":"the file is too large: request exceeds the maximum size for uploads"}}`},
-	{"speech", "a wording of several servers", 400, `{"error":{"message":"audio input is too long: at most 30 minutes"}}`},
-	{"an embedding", "a wording of several servers", 400, `{"error":{"message":"Embedding input is too long"}}`},
-	{"memory for the window", "a wording of several servers", 400, `{"error":{"message":"Unable to load model: maximum context length: out of memory"}}`},
-	{"a setting of Ollama", "a wording of several servers", 400, `{"error":{"message":"invalid value for num_ctx: exceeds the model's maximum context length"}}`},
-	{"a bias", "a wording of several servers", 400, `{"error":{"message":"logit_bias exceeds the maximum number of tokens allowed (300)"}}`},
-}
+}, inWordsOfTheirOwn(notTooLongWords)...)

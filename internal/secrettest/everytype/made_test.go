@@ -3,6 +3,8 @@
 package everytype_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"testing"
 
@@ -52,4 +54,17 @@ func TestMadeValuesShowNoSecrets(t *testing.T) {
 	for name, v := range values {
 		require.Empty(t, secrettest.Ways(v), name)
 	}
+}
+
+// holder is a struct of a program. fmt calls no methods of its field, so nothing but a method of its own can hide what is there.
+type holder struct{ server mcptoolset.HTTP }
+
+type formatted struct{ server mcptoolset.HTTP }
+
+func (f formatted) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, f.server.String()) }
+
+func TestUnexportedFieldsNeedAFormatMethod(t *testing.T) {
+	server := mcptoolset.HTTP{URL: "https://h.test/", Headers: map[string]string{"Authorization": "Bearer " + secrettest.Secret}}
+	require.NotEmpty(t, secrettest.Ways(holder{server}), "the documentation need not warn any more")
+	require.Empty(t, secrettest.Ways(formatted{server}))
 }
