@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/app/internal/keys"
 	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/stores"
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // What -encrypt may say besides the name of a file.
@@ -212,29 +211,13 @@ func (e *Env) makeKey(ctx context.Context, at string, rotate bool) error {
 		_, err := fmt.Fprintln(e.Out, ring.Reveal())
 		return err
 	default:
-		err = replaceFile(at, ring.Reveal()+"\n")
+		err = wholefile.Write(at, []byte(ring.Reveal()+"\n"), 0o600)
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(e.Out, "The key is kept in %s. "+
 			"Keep a copy: without it, nobody can read the sessions.\n", where)
 	}
 	return err
-}
-
-// replaceFile writes a file that only the user can read.
-func replaceFile(name, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".key-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // mendStore tells the user how to mend a store that does not open.

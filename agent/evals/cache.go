@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/wholefile"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -107,6 +108,6 @@ func keepAnswer(file string, resp *model.Message) {
 	kept.RunID, kept.ConversationID, kept.Step, kept.Time = "", "", 0, time.Time{}
 	data, err := json.Marshal(kept)
 	if err == nil && os.MkdirAll(filepath.Dir(file), 0o700) == nil {
-		_ = writeFile(file, data)
+		_ = wholefile.Write(file, data, 0o600)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
+
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // ReportVersion is the version of the files that [Report.Save] writes.
@@ -25,31 +26,10 @@ func (r *Report) Save(file string) error {
 	if err != nil {
 		return fmt.Errorf("evals: save %s: %w", file, err)
 	}
-	if err := writeFile(file, append(data, '\n')); err != nil {
+	if err := wholefile.Write(file, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("evals: save %s: %w", file, err)
 	}
 	return nil
-}
-
-// writeFile replaces a file as a whole.
-func writeFile(file string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), ".evals-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }
 
 // Load reads a report that [Report.Save] has written.

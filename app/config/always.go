@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/internal/strictjson"
+	"github.com/ponte-go/ponte/internal/wholefile"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -216,30 +217,14 @@ func (k *Keeper) edit(change func(u *User, v *hujson.Value) (bool, error)) error
 	if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, data) {
 		return fmt.Errorf("%s: another program has just changed it: try again", k.File)
 	}
-	return replace(file, out, mode)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return wholefile.Write(file, out, mode)
 }
 
 // lockName is the file beside the user's file that is locked during an edit. The user's file itself
 // is replaced, and a lock on it would be lost.
 func lockName(file string) string {
 	return filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".lock")
-}
-
-// replace replaces a file atomically.
-func replace(file string, data []byte, mode fs.FileMode) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".config-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }

@@ -110,38 +110,13 @@ func (c Command) environment() []string {
 	return append(guard.Environ(os.Environ(), c.Inherit), c.Env...)
 }
 
-func (c Command) open(_ context.Context, limits *Limits) (_ *opened, err error) {
-	var files []*os.File
-	defer func() {
-		if err != nil {
-			for _, f := range files {
-				f.Close()
-			}
-		}
-	}()
-	pipe := func() (r, w *os.File) {
-		if err == nil {
-			if r, w, err = os.Pipe(); err == nil {
-				files = append(files, r, w)
-			}
-		}
-		return r, w
-	}
-	theirIn, in := pipe()
-	out, theirOut := pipe()
-	errs, theirErr := pipe()
-	if err != nil {
-		return nil, err
-	}
-	guarded, err := guard.Start(guard.Command{
-		Path: c.Path, Args: c.Args, Env: c.environment(), Dir: c.Dir, Stdin: theirIn, Stdout: theirOut, Stderr: theirErr, Grace: c.Grace,
+func (c Command) open(_ context.Context, limits *Limits) (*opened, error) {
+	guarded, in, out, errs, err := guard.StartPiped(guard.Command{
+		Path: c.Path, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace,
 	})
 	if err != nil {
 		return nil, err
 	}
-	theirIn.Close()
-	theirOut.Close()
-	theirErr.Close()
 	p := &process{guarded: guarded, in: in, out: out, errs: errs, grace: c.Grace}
 	if c.Stderr != nil {
 		p.stderr = &stderrLines{to: c.Stderr, secrets: c.secrets()}

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // Loopback is a [SignIn] with the user's browser: the authorization server sends the user back to
@@ -143,17 +145,5 @@ func (f FileTokens) Save(_ context.Context, key string, data []byte) error {
 	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(f.Dir, "token-") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), f.file(key))
+	return wholefile.Write(f.file(key), data, 0o600)
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // Blobs keeps data by the hash of the data. All workers and clients of a run need the same blobs, for as long as Temporal keeps the workflow.
@@ -98,17 +99,7 @@ func (d DirBlobs) Put(ctx context.Context, key string, data []byte) error {
 	if err := makeDir(dir); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := wholefile.Write(path, data, 0o600); err != nil {
 		return err
 	}
 	return syncDir(dir)

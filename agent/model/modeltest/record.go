@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // Recorder is a model that records its exchanges with another model. See [Record].
@@ -108,24 +109,9 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-// replaceFile writes a file atomically.
-func replaceFile(file string, text []byte) (err error) {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func replaceFile(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".recording-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return wholefile.Write(file, text, 0o644)
 }

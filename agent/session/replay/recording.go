@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/wholefile"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -202,27 +203,11 @@ func (r *Recording) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func replaceFile(file string, data []byte) (err error) {
+func replaceFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".replay-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return wholefile.Write(file, data, 0o600)
 }
 
 // messages returns messages by their indexes.

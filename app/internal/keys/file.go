@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/ponte-go/ponte/internal/wholefile"
 )
 
 // file is a file of keys that only its owner can read.
@@ -77,18 +79,8 @@ func (f file) write(all map[string]string) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(string(f))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(string(f)), 0o700); err != nil {
 		return err
 	}
-	t, err := os.CreateTemp(dir, ".keys-*") // which nobody else can read
-	if err != nil {
-		return err
-	}
-	defer os.Remove(t.Name())
-	_, err = t.Write(append(data, '\n'))
-	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
-		return err
-	}
-	return os.Rename(t.Name(), string(f))
+	return wholefile.Write(string(f), append(data, '\n'), 0o600)
 }

@@ -82,35 +82,11 @@ func (w *Workspace) Connect(ctx context.Context, c workspace.Command) (*Connecti
 	return conn, nil
 }
 
-func connect(g guard.Command, program string) (conn *Connection, err error) {
-	var files []*os.File
-	pipe := func() (r, w *os.File) {
-		if err == nil {
-			if r, w, err = os.Pipe(); err == nil {
-				files = append(files, r, w)
-			}
-		}
-		return r, w
-	}
-	theirIn, in := pipe()
-	out, theirOut := pipe()
-	errs, theirErr := pipe()
-	var guarded *guard.Process
-	if err == nil {
-		g.Stdin, g.Stdout, g.Stderr = theirIn, theirOut, theirErr
-		if guarded, err = guard.Start(g); err != nil {
-			err = startError(program, err)
-		}
-	}
+func connect(g guard.Command, program string) (*Connection, error) {
+	guarded, in, out, errs, err := guard.StartPiped(g)
 	if err != nil {
-		for _, f := range files {
-			f.Close()
-		}
-		return nil, err
+		return nil, startError(program, err)
 	}
-	theirIn.Close()
-	theirOut.Close()
-	theirErr.Close()
 	c := &Connection{guarded: guarded, in: in, out: out, errs: errs}
 	c.work.Go(c.readErrors)
 	c.work.Go(c.watch)

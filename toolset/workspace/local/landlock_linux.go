@@ -3,14 +3,11 @@
 package local
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,24 +120,7 @@ func (*walls) tight() bool { return false }
 
 // try runs a command that does nothing.
 func (l *walls) try(dir string) error {
-	g := guard.Command{Path: "/bin/sh", Args: []string{"-c", "exit 0"}, Env: os.Environ()}
-	s, err := l.wrap(&g, dir, dir, false)
-	if err != nil {
-		return err
-	}
-	defer s.done()
-	cmd := exec.Command(g.Path, g.Args...)
-	cmd.Env, cmd.Dir = g.Env, "/"
-	cmd.ExtraFiles = append([]*os.File{nil, nil}, g.Files...)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return nil
-	}
-	if text := bytes.TrimSpace(out); len(text) > 0 {
-		err = fmt.Errorf("%s", text)
-	}
-	return fmt.Errorf("%w: Landlock does not work here: %w", ErrSandbox, err)
+	return try(l, dir, "Landlock does not work here")
 }
 
 // wrap implements box.

@@ -140,6 +140,12 @@ func findBwrap(roots []string) (string, error) {
 
 // try runs a command that does nothing.
 func (b *bubble) try(dir string) error {
+	return try(b, dir, "bwrap does not work here, perhaps because user namespaces are forbidden")
+}
+
+// try runs a command that does nothing in a sandbox. The error has the problem and what the sandbox
+// says.
+func try(b box, dir, problem string) error {
 	g := guard.Command{Path: "/bin/sh", Args: []string{"-c", "exit 0"}, Env: os.Environ()}
 	s, err := b.wrap(&g, dir, dir, false)
 	if err != nil {
@@ -157,8 +163,7 @@ func (b *bubble) try(dir string) error {
 	if text := bytes.TrimSpace(out); len(text) > 0 {
 		err = fmt.Errorf("%s", text)
 	}
-	const problem = "%w: bwrap does not work here, perhaps because user namespaces are forbidden: %w"
-	return fmt.Errorf(problem, ErrSandbox, err)
+	return fmt.Errorf("%w: %s: %w", ErrSandbox, problem, err)
 }
 
 // The descriptors that bwrap reads its arguments and the filter from. The guard has 3 and 4.
