@@ -66,6 +66,12 @@ type PolicyConfig[D any] struct {
 	// hand-over passes on is checked for both runs, so Output must leave what it has returned as it
 	// is.
 	Output func(ctx context.Context, run *toolset.RunContext[D], output any) (any, error)
+	// Made checks a response that a hook of an agent has made or changed, which the doors have not
+	// seen, before anything but hooks has it. It may return another one. If it is nil, such
+	// responses pass.
+	Made func(
+		ctx context.Context, run *toolset.RunContext[D], resp *model.Message,
+	) (*model.Message, error)
 	// Check reports what is wrong with the policy when an agent is made. It may be nil.
 	Check func() error
 }
@@ -97,6 +103,13 @@ func NewPolicy[D any](c PolicyConfig[D]) *Policy {
 			ctx context.Context, run *toolset.RunContext[any], output any,
 		) (any, error) {
 			return c.Output(ctx, inside(run), output)
+		}
+	}
+	if c.Made != nil {
+		says.made = func(
+			ctx context.Context, run *toolset.RunContext[any], resp *model.Message,
+		) (*model.Message, error) {
+			return c.Made(ctx, inside(run), resp)
 		}
 	}
 	var wrong problems

@@ -24,6 +24,9 @@ type policyRules struct {
 	doors     Hooks[any]
 	output    func(ctx context.Context, run *toolset.RunContext[any], output any) (any, error)
 	fits      func(deps any) error
+	made      func(
+		ctx context.Context, run *toolset.RunContext[any], resp *model.Message,
+	) (*model.Message, error)
 }
 
 // said has the rules of a policy and the run that it was installed for.
@@ -127,6 +130,9 @@ func (r *rules) dress(run any, outer []Hooks[any]) {
 	inner := []erased{{Hooks[any]{Request: r.limited}, func() any { return nil }}}
 	for _, s := range r.policies {
 		inner = append(inner, erased{s.policyRules.doors, s.dependencies})
+	}
+	if r.checksMade() {
+		outer = append(slices.Clone(outer), Hooks[any]{Request: r.made})
 	}
 	run.(dresser).dressed(outer, inner)
 }

@@ -79,7 +79,7 @@ func (p *policyRules) tell(ctx context.Context, at Stage) {
 }
 
 // limited is a Request hook around the doors of policies. It tells which of their limits has
-// refused a request.
+// refused a request, and notes what has passed.
 func (r *rules) limited(
 	ctx context.Context, run *toolset.RunContext[any], req *model.Request, next RequestFunc,
 ) (*model.Message, error) {
@@ -87,5 +87,6 @@ func (r *rules) limited(
 	if p := r.limit(err, run.Meter); p != nil {
 		p.tell(ctx, StageModel)
 	}
+	pass(ctx, resp)
 	return resp, err
 }

@@ -202,6 +202,9 @@ func Policy[D any](name string, guards ...Guard[D]) *agent.Policy {
 	if on&Output != 0 {
 		c.Output = g.output
 	}
+	if on&(Output|Call) != 0 {
+		c.Made = g.made
+	}
 	return agent.NewPolicy(c)
 }
 

@@ -41,6 +41,16 @@ func (g *guardrails[D]) request(ctx context.Context, run *toolset.RunContext[D],
 	return made, t.finish(made)
 }
 
+// made checks a response that a hook has made.
+func (g *guardrails[D]) made(
+	ctx context.Context, run *toolset.RunContext[D], resp *model.Message,
+) (*model.Message, error) {
+	if ctx.Value(ownKey{}) != nil || run.Call.ID != "" {
+		return resp, nil // of a check, or of a tool
+	}
+	return g.response(ctx, run, resp, new(tap))
+}
+
 // response checks the parts of a response.
 func (g *guardrails[D]) response(ctx context.Context, run *toolset.RunContext[D], resp *model.Message, t *tap) (*model.Message, error) {
 	made := *resp
