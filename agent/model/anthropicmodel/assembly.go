@@ -48,6 +48,7 @@ type answer struct {
 	id        string
 	modelName string
 	stop      string
+	hasStop   bool // the stop reason came after the blocks
 	blocks    []*block
 	usage     wireUsage
 	size      int
@@ -122,6 +123,7 @@ func (a *assembly) event(w *wireEvent) (bool, error) {
 			}
 		}
 		a.stop = cmp.Or(d.StopReason, a.stop)
+		a.hasStop = a.hasStop || d.StopReason != ""
 		if d.Container != nil {
 			a.container = d.Container.ID
 		}

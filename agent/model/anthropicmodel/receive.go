@@ -98,10 +98,15 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case err != nil && a.hasStop: // other servers end without message_stop
+			return a.end()
 		case err != nil:
 			return adapter.BrokeOff(err)
 		}
 		data := bytes.TrimSpace(event.Data)
+		if string(data) == "[DONE]" { // sent by servers that also speak OpenAI's protocol
+			continue
+		}
 		if len(data) == 0 {
 			continue
 		}

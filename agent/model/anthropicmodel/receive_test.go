@@ -246,6 +246,26 @@ func TestInvalidStreams(t *testing.T) {
 	}
 }
 
+// Servers of others end after the stop reason, or as OpenAI does. Without a stop reason the answer is incomplete.
+func TestStreamMayEndWithItsStopReason(t *testing.T) {
+	text, ending := begin()+strings.Join(say("x"), ""), end("end_turn", `{"output_tokens":7}`)
+	done := "data: [DONE]\n\n"
+	for _, body := range []string{text + ending[0], text + ending[0] + done, text + ending[0] + done + ending[1], strings.TrimSpace(text + ending[0])} {
+		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+			msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), sink)
+			require.NoError(t, err)
+			require.Equal(t, "x", msg.Text())
+			require.Equal(t, model.FinishStop, msg.Finish)
+			require.Equal(t, model.Usage{InputTokens: 3, OutputTokens: 7}, msg.Usage)
+		}
+	}
+	started := strings.Replace(text, `"stop_reason":null`, `"stop_reason":"end_turn"`, 1)
+	for _, body := range []string{text + done, started, text + strings.Replace(ending[0], `"end_turn"`, `null`, 1)} {
+		_, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), nil)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	}
+}
+
 func TestBlockWithoutStart(t *testing.T) {
 	m := newModel(t, serve(t, answer{Body: events(
 		delta(0, `{"type":"thinking_delta","thinking":"Hm."}`), delta(0, `{"type":"signature_delta","signature":"s"}`),

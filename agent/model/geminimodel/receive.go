@@ -52,7 +52,8 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.
 		case err != nil:
 			return adapter.BrokeOff(err)
 		}
-		if len(bytes.TrimSpace(event.Data)) == 0 || event.Foreign(`"candidates"`, `"error"`) {
+		data := bytes.TrimSpace(event.Data)
+		if len(data) == 0 || event.Foreign(`"candidates"`, `"error"`) || string(data) == "[DONE]" {
 			continue
 		}
 		before := a.chunks

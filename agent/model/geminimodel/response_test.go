@@ -220,6 +220,7 @@ func TestStreamForms(t *testing.T) {
 		"no end of the last line": "data: " + a + "\n\ndata: " + b,
 		"comments and fields":     ": hi\n\nevent: x\nid: 1\nretry: 5\ndata: " + a + "\n\n\n\n: there\ndata: " + b + "\n\n",
 		"data in several lines":   "data: " + strings.ReplaceAll(a, `,"`, ",\ndata: \"") + "\n\ndata: " + b + "\n\n",
+		"an end as OpenAI's":      "data: " + a + "\n\ndata: " + b + "\n\ndata: [DONE]\n\n",
 		"an array":                "[" + a + "\n,\n" + b + "]",
 		"one object":              strings.Replace(b, `"b"`, `"ab"`, 1),
 		"one object in lines":     strings.ReplaceAll(strings.Replace(b, `"b"`, `"ab"`, 1), ",", ",\r\n  "),
