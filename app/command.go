@@ -253,9 +253,7 @@ func (e *Env) words(args []string) ([]string, error) {
 	if at.DisableFlagParsing {
 		return append(words, args...), nil // it reads its flags itself
 	}
-	at.InitDefaultHelpFlag()
-	of := at.Flags()
-	of.AddFlagSet(at.InheritedFlags())
+	of, isCommand := flagsOf(at), true
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		name, value, has := strings.Cut(strings.TrimLeft(word, "-"), "=")
@@ -264,7 +262,13 @@ func (e *Env) words(args []string) ([]string, error) {
 			return append(words, args[i:]...), nil
 		case !strings.HasPrefix(word, "-") || word == "-":
 			words = append(words, word)
-			if at.Annotations[annotationRest] != "" {
+			next := find(at, word)
+			isCommand = isCommand && next != nil
+			raw := !isCommand && at.Annotations[annotationRest] != ""
+			if isCommand { // after flags that all commands have
+				at, of, raw = next, flagsOf(next), next.DisableFlagParsing
+			}
+			if raw {
 				return append(words, args[i+1:]...), nil
 			}
 			continue
@@ -289,6 +293,14 @@ func (e *Env) words(args []string) ([]string, error) {
 		}
 	}
 	return words, nil
+}
+
+// flagsOf returns all flags of a command.
+func flagsOf(c *cobra.Command) *pflag.FlagSet {
+	c.InitDefaultHelpFlag()
+	of := c.Flags()
+	of.AddFlagSet(c.InheritedFlags())
+	return of
 }
 
 // annotationRest marks commands whose arguments after the first one are not flags of theirs.

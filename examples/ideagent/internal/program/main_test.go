@@ -101,6 +101,10 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"chat", "-agent", "claude-cod", "hi"}, 2, "", `did you mean claude-`},
 		{[]string{"chat", "-agent", "claude-code", "hi"}, 1, "", `is not installed. Install it with: `},
 		{[]string{"chat", "-agents"}, 0, "claude-acp, claude-code, ", ""},
+		{[]string{"-no-store", "chat", "-agents"}, 0, "claude-acp, claude-code, ", ""},
+		{[]string{"-model", "offline", "--no-store=true", "chat", "--agents"}, 0, "claude-acp, claude-code, ", ""},
+		{[]string{"-model=offline", "sessions", "-no-store", "list", "-jsn"}, 2, "", "unknown flag -jsn; did you mean -json?"},
+		{[]string{"-model", "offline", "read a.txt", "chat", "-agents"}, 2, "", "unknown flag -agents"},
 		{[]string{"chat", "-dir", "/no/such/dir", "hi"}, 1, "", `ideagent: -dir: `},
 		{[]string{"acp", "-model", "offline", "read a.txt"}, 2, "", `use: ideagent chat "read a.txt"`},
 	} {
