@@ -5,10 +5,11 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 var emptyObject = []byte("{}")
@@ -26,7 +27,7 @@ var emptyObject = []byte("{}")
 func (t *Type) Decode(raw []byte, dst any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("schema: panic while decoding into %v: %v", t.goType, p)
+			err = errs.Errorf("schema: panic while decoding into %v: %v", t.goType, p)
 		}
 	}()
 	if err := t.accepts(dst); err != nil {
@@ -80,6 +81,9 @@ func (t *Type) fill(w *walker, text []byte, dst any) error {
 	if t.wrapped {
 		prefix = wrapperField
 	}
+	if t.store(w, dst) {
+		return t.valid(w, dst, prefix)
+	}
 	if err := json.Unmarshal(text, dst); err != nil {
 		t.probe(w)
 		if len(w.problems) == 0 {
@@ -87,6 +91,11 @@ func (t *Type) fill(w *walker, text []byte, dst any) error {
 		}
 		return nil
 	}
+	return t.valid(w, dst, prefix)
+}
+
+// valid applies the rules for the validator to dst. The error is a mistake in the program.
+func (t *Type) valid(w *walker, dst any, prefix string) error {
 	if t.validate == nil {
 		return nil
 	}
@@ -147,10 +156,10 @@ func covers(outer, path string) bool {
 func (t *Type) accepts(dst any) error {
 	got := reflect.TypeOf(dst)
 	if got != t.pointer && (got == nil || got.Kind() != reflect.Pointer || pointee(got) != t.goType) {
-		return fmt.Errorf("schema: cannot decode into %T, which is not a pointer to %v", dst, t.goType)
+		return errs.Errorf("schema: cannot decode into %T, which is not a pointer to %v", dst, t.goType)
 	}
 	if reflect.ValueOf(dst).IsNil() {
-		return fmt.Errorf("schema: cannot decode into a nil %T", dst)
+		return errs.Errorf("schema: cannot decode into a nil %T", dst)
 	}
 	return nil
 }

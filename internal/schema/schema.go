@@ -26,6 +26,7 @@ type Type struct {
 	wrapped  bool
 	root     *node
 	validate *validation // nil if the type has no rules for the validator
+	direct   []int       // see directFields
 }
 
 var (
@@ -91,7 +92,10 @@ func newType(t reflect.Type) (made *Type, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Type{goType: t, pointer: reflect.PointerTo(t), json: text, wrapped: wrapped, root: root, validate: validate}, nil
+	return &Type{
+		goType: t, pointer: reflect.PointerTo(t), json: text, wrapped: wrapped, root: root,
+		validate: validate, direct: directFields(t, root),
+	}, nil
 }
 
 // JSON returns the schema, which always describes an object. Its bytes are always the same, and

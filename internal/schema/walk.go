@@ -30,6 +30,7 @@ type walker struct {
 	probing  bool   // also try every leaf on its Go type
 	scratch  []byte // for decoding base64
 	wrapped  span   // of the last known field of the root
+	found    []found
 	edits    []edit // in the order of the text
 	asSent   bool   // fields that are absent get no defaults
 }
@@ -50,7 +51,9 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 func (w *walker) release() {
 	clear(w.path[:cap(w.path)])
 	clear(w.edits)
-	*w = walker{path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0], edits: w.edits[:0]}
+	*w = walker{
+		path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0], edits: w.edits[:0], found: w.found[:0],
+	}
 	walkers.Put(w)
 }
 
@@ -205,6 +208,7 @@ func (w *walker) object(n *node) bool {
 		}
 		if known && len(w.path) == 1 {
 			w.wrapped = span{from, w.pos}
+			w.found = append(w.found, found{i, w.wrapped})
 		}
 		w.path = w.path[:len(w.path)-1]
 		count++
