@@ -181,16 +181,32 @@ func (n *Native) Begin(context.Context) (engine.Beginning, error) {
 	return engine.Beginning{At: engine.TimeOf(time.Now()), RunID: run, ConversationID: conversation}, nil
 }
 
-// newIDs returns two ids like those of [rand.Text], for the price of one.
+const lenID = 26
+
+// drawn are random bytes for the ids of several runs: reading them one run at a time takes longer.
+type drawn struct {
+	bytes [16 * 2 * lenID]byte
+	used  int
+}
+
+var random = sync.Pool{New: func() any { return &drawn{used: len(drawn{}.bytes)} }}
+
+// newIDs returns two ids like those of [rand.Text].
 func newIDs() (string, string) {
-	const letters, n = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26
-	var ids [2 * n]byte
-	_, _ = rand.Read(ids[:]) // it never fails
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	d := random.Get().(*drawn)
+	if d.used == len(d.bytes) {
+		_, _ = rand.Read(d.bytes[:]) // it never fails
+		d.used = 0
+	}
+	ids := d.bytes[d.used : d.used+2*lenID]
 	for i, b := range ids {
 		ids[i] = letters[b%32]
 	}
-	both := string(ids[:])
-	return both[:n], both[n:]
+	both := string(ids)
+	d.used += len(ids)
+	random.Put(d)
+	return both[:lenID], both[lenID:]
 }
 
 func now() time.Time { return time.Now().UTC().Round(0) }
