@@ -4,11 +4,11 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
@@ -67,13 +67,13 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	}
 	typ, err := schema.For(reflect.TypeFor[T]())
 	if err != nil {
-		return Alternative[D, O]{err: fmt.Errorf("output %s: %w", name, err)}
+		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err)}
 	}
 	if name == "" {
 		name = typ.Name()
 	}
 	if fn == nil {
-		return Alternative[D, O]{err: fmt.Errorf("output %s: the function is nil", name)}
+		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name)}
 	}
 	return Alternative[D, O]{
 		typ: reflect.TypeFor[T](),
@@ -86,7 +86,7 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 			value, ok := decoded.(*T)
 			if !ok {
 				var zero O
-				return zero, fmt.Errorf("output is %T, want %T", decoded, value)
+				return zero, errs.Errorf("output is %T, want %T", decoded, value)
 			}
 			return fn(ctx, run, *value)
 		},

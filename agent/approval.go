@@ -5,12 +5,12 @@ package agent
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -65,7 +65,7 @@ func answersOf(r *DeferredResults) (*loop.Answers, error) {
 	for i, id := range ids {
 		answers[i].CallID = id
 		if err := answerOf(r, &answers[i]); err != nil {
-			return nil, fmt.Errorf("%w: call %q: %w", ErrResults, id, err)
+			return nil, errs.Errorf("%w: call %q: %w", ErrResults, id, err)
 		}
 	}
 	return loop.Given(answers), nil
@@ -150,5 +150,5 @@ func checkVerdict(d *toolset.Decision) error {
 	case toolset.VerdictAllow, toolset.VerdictDeny, toolset.VerdictDefer:
 		return nil
 	}
-	return fmt.Errorf("verdict is %q, must be %q, %q or %q", d.Verdict, toolset.VerdictAllow, toolset.VerdictDeny, toolset.VerdictDefer)
+	return errs.Errorf("verdict is %q, must be %q, %q or %q", d.Verdict, toolset.VerdictAllow, toolset.VerdictDeny, toolset.VerdictDefer)
 }

@@ -5,7 +5,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/internal/errs"
@@ -62,7 +61,7 @@ func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, rep
 	if t := r.tool(c.Tool); t == nil {
 		a := r.agent.output.alternative(c.Tool)
 		if a == nil {
-			return nil, nil, forModel(fmt.Errorf("%w: %q", ErrToolGone, c.Tool))
+			return nil, nil, forModel(errs.Errorf("%w: %q", ErrToolGone, c.Tool))
 		}
 		if a.over != nil && !json.Valid(c.Args) {
 			decoded, repaired, err = a.prompt(a, c.Args, complete)

@@ -3,11 +3,11 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // chosen returns the offer of a step with the run's tool choice.
@@ -16,7 +16,7 @@ func chosen(f engine.Offer, choice model.ToolChoice, step int) (*engine.Offer, e
 	case choice.Mode == model.ToolChoiceNone:
 		forbidTools(&f)
 	case choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(f.Defs, func(d model.ToolDef) bool { return d.Name == choice.Tool }):
-		return nil, fmt.Errorf("tool choice: unknown tool %q", choice.Tool)
+		return nil, errs.Errorf("tool choice: unknown tool %q", choice.Tool)
 	case step == 1:
 		f.Choice = choice
 	}

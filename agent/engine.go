@@ -5,11 +5,11 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	native "github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
@@ -57,7 +57,7 @@ func runOnEngine(
 	defer end()
 	eng, err := startEngine(ctx, start, worker)
 	if err != nil {
-		return cfg.NotRun(), fmt.Errorf("start the engine: %w", err)
+		return cfg.NotRun(), errs.Errorf("start the engine: %w", err)
 	}
 	if closer, ok := eng.(interface{ Close() }); ok {
 		defer closer.Close()
@@ -123,7 +123,7 @@ func (f *plainFuture) Done() *engine.Done {
 	default:
 		var err error
 		if d.Output, err = f.codec.Decode(out.Type, out.Data); err != nil {
-			*d = engine.Done{Err: fmt.Errorf("read the output that the engine returned: %w", err)}
+			*d = engine.Done{Err: errs.Errorf("read the output that the engine returned: %w", err)}
 		}
 	}
 	return d

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
@@ -33,7 +32,7 @@ import (
 // the agent that waits.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...HandOverOption) Alternative[D, O] {
 	if inner == nil || deps == nil {
-		return Alternative[D, O]{err: fmt.Errorf("output %s: the agent or the function is nil", name)}
+		return Alternative[D, O]{err: errs.Errorf("output %s: the agent or the function is nil", name)}
 	}
 	h := handOver[D, N, O]{inner: inner, deps: deps}
 	for _, opt := range opts {
@@ -170,8 +169,8 @@ func (h *handOver[D, N, O]) failed(ctx context.Context, run *toolset.RunContext[
 	if n := len(over.Told); n > 0 && over.Told[n-1].Kind == model.KindResponse {
 		over.Told[n-1].Interrupted = true
 	}
-	if done.Err = fmt.Errorf("%s: %w", h.name, err); isPending(err) { // the context has ended
-		done.Err = fmt.Errorf("%s: %v", h.name, err)
+	if done.Err = errs.Errorf("%s: %w", h.name, err); isPending(err) { // the context has ended
+		done.Err = errs.Errorf("%s: %v", h.name, err)
 	}
 	if err := h.keep(ctx, run, around, c, turn, over); err != nil {
 		done.Err = errors.Join(done.Err, err)
@@ -185,7 +184,7 @@ func (h *handOver[D, N, O]) start(ctx context.Context, run *toolset.RunContext[D
 	case resume == nil:
 		in, ok := c.Decoded.(*task)
 		if !ok {
-			return "", nil, nil, fmt.Errorf("hand-over is %T, want %T", c.Decoded, in)
+			return "", nil, nil, errs.Errorf("hand-over is %T, want %T", c.Decoded, in)
 		}
 		if h.options.pass != nil {
 			base = h.options.pass(slices.Clip(beforeCalls(run.Messages)))

@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -64,13 +64,13 @@ func placeOf(run *toolset.RunInfo, call string) string {
 func saveInside(ctx context.Context, store HistoryStore, id string, state insideState) (json.RawMessage, error) {
 	if store != nil {
 		if err := store.Put(ctx, id, state.Messages); err != nil {
-			return nil, fmt.Errorf("%w: store the history under %q: %w", errInside, id, err)
+			return nil, errs.Errorf("%w: store the history under %q: %w", errInside, id, err)
 		}
 		state.Messages, state.Ref = nil, id
 	}
 	data, err := json.Marshal(state)
 	if err != nil {
-		return nil, fmt.Errorf("%w: write the history: %w", errInside, err)
+		return nil, errs.Errorf("%w: write the history: %w", errInside, err)
 	}
 	return data, nil
 }
@@ -84,16 +84,16 @@ func loadInside(ctx context.Context, store HistoryStore, data json.RawMessage) (
 // loadState returns what [saveInside] has kept, with its messages.
 func loadState(ctx context.Context, store HistoryStore, data json.RawMessage) (state insideState, err error) {
 	if err := json.Unmarshal(data, &state); err != nil {
-		return state, fmt.Errorf("%w: read the history: %w", errInside, err)
+		return state, errs.Errorf("%w: read the history: %w", errInside, err)
 	}
 	switch {
 	case state.Ref == "":
 		return state, nil
 	case store == nil:
-		return state, fmt.Errorf("%w: the history is stored under %q: give the run its store with WithHistoryStore", errInside, state.Ref)
+		return state, errs.Errorf("%w: the history is stored under %q: give the run its store with WithHistoryStore", errInside, state.Ref)
 	}
 	if state.Messages, err = store.Get(ctx, state.Ref); err != nil {
-		return state, fmt.Errorf("%w: load the history stored under %q: %w", errInside, state.Ref, err)
+		return state, errs.Errorf("%w: load the history stored under %q: %w", errInside, state.Ref, err)
 	}
 	return state, nil
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -206,7 +205,7 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 			break
 		}
 		if value, err = validate(ctx, run, value); err != nil && !asksRetry(err) {
-			err = fmt.Errorf("output validator: %w", err)
+			err = errs.Errorf("output validator: %w", err)
 		}
 	}
 	if err != nil {

@@ -4,12 +4,12 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -125,7 +125,7 @@ func (r *agentRun[D, O]) process(ctx context.Context, messages []*model.Message,
 	for i, process := range r.agent.config.History {
 		r.context.Messages = messages
 		if messages, err = process(ctx, &r.context, messages); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.agent.labels.history[i], err)
+			return nil, errs.Errorf("%s: %w", r.agent.labels.history[i], err)
 		}
 	}
 	return loop.Processed(before, messages)
@@ -210,7 +210,7 @@ func (r *agentRun[D, O]) instructions(ctx context.Context, tools string) (string
 	for i, dynamic := range r.agent.config.Dynamic {
 		text, err := dynamic(ctx, &r.context)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", r.agent.labels.dynamic[i], err)
+			return "", errs.Errorf("%s: %w", r.agent.labels.dynamic[i], err)
 		}
 		all = joined(all, "\n\n", text)
 	}

@@ -5,7 +5,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -65,7 +64,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			errs.As(err, &limit) && limit.Applies(run.Meter):
 			return out, err
 		case ctx.Err() != nil && (limit != nil || isPending(err)): // what ends the outer run is the end of its context
-			return out, fmt.Errorf("%v: %w", err, context.Cause(ctx))
+			return out, errs.Errorf("%v: %w", err, context.Cause(ctx))
 		case ctx.Err() != nil || errs.As(err, new(*toolset.PendingError)):
 			return out, err
 		}
@@ -104,7 +103,7 @@ func pendingInside[D any](ctx context.Context, run *toolset.RunContext[D], aroun
 	var failed *RunError
 	switch {
 	case run.Call.Resume != nil && errors.Is(err, ErrResults):
-		return fmt.Errorf("%w: %w", errInside, err)
+		return errs.Errorf("%w: %w", errInside, err)
 	case run.Call.ID == "" || ctx.Err() != nil || !errs.As(err, &pending) || !errs.As(err, &failed):
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -108,7 +109,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 			rule.says.output(ctx, &run.RunInfo, run.Host, t, done)
 		}
 	default:
-		done.Err = fmt.Errorf("agent: unknown operation %s", t.Op)
+		done.Err = errs.Errorf("agent: unknown operation %s", t.Op)
 	}
 }
 
@@ -203,7 +204,7 @@ var errToolTimeout = errors.New("tool timeout")
 
 func timedOut(after time.Duration, err error) engine.Done {
 	text := fmt.Sprintf("Timed out after %v.", after)
-	return engine.Done{Return: engine.Return{Result: toolset.Result{Text: text}, Retry: true, Cause: fmt.Errorf("timed out after %v: %w", after, err)}}
+	return engine.Done{Return: engine.Return{Result: toolset.Result{Text: text}, Retry: true, Cause: errs.Errorf("timed out after %v: %w", after, err)}}
 }
 
 // outcome makes a task's result of a tool's error: what the model is told, or the end of the run.
@@ -248,7 +249,7 @@ func suspended(p *toolset.PendingError) engine.Done {
 		return engine.Done{Err: err}
 	}
 	if _, err := json.Marshal(p.Calls); err != nil {
-		return engine.Done{Err: fmt.Errorf("the calls that the tool gave to toolset.Pending cannot be stored: %w", err)}
+		return engine.Done{Err: errs.Errorf("the calls that the tool gave to toolset.Pending cannot be stored: %w", err)}
 	}
 	return engine.Done{Return: engine.Return{Pending: p}}
 }

@@ -5,7 +5,8 @@ package toolset
 import (
 	"context"
 	"errors"
-	"fmt"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // PerRun returns a toolset that is built at the start of each run, for example from the run's deps. If build returns nil,
@@ -27,7 +28,7 @@ func (p *perRun[D]) Name() string { return p.name }
 func (p *perRun[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
 	set, err := p.build(ctx, run)
 	if err != nil {
-		return nil, fmt.Errorf("build: %w", err)
+		return nil, errs.Errorf("build: %w", err)
 	}
 	if set == nil {
 		return &static[D]{name: p.name}, nil
@@ -69,7 +70,7 @@ type perStepInstance[D any] struct {
 func (in *perStepInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
 	set, err := in.build(ctx, run)
 	if err != nil {
-		return Listing[D]{}, fmt.Errorf("build: %w", err)
+		return Listing[D]{}, errs.Errorf("build: %w", err)
 	}
 	if !identical(set, in.set) {
 		// Close the old instance first, because the new one may need what it holds.
@@ -79,7 +80,7 @@ func (in *perStepInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Li
 		if set != nil {
 			instance, err := set.Open(ctx, run)
 			if err != nil {
-				return Listing[D]{}, fmt.Errorf("open toolset %q: %w", set.Name(), err)
+				return Listing[D]{}, errs.Errorf("open toolset %q: %w", set.Name(), err)
 			}
 			in.set, in.instance = set, instance
 		}
@@ -103,7 +104,7 @@ func (in *perStepInstance[D]) closeCurrent(ctx context.Context) error {
 	name := in.set.Name()
 	in.set, in.instance = nil, nil
 	if err := instance.Close(ctx); err != nil {
-		return fmt.Errorf("close toolset %q: %w", name, err)
+		return errs.Errorf("close toolset %q: %w", name, err)
 	}
 	return nil
 }

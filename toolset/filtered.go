@@ -4,7 +4,8 @@ package toolset
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Filtered offers the tools of a toolset for which keep returns true. Keep is called for every tool in every step, so the
@@ -20,7 +21,7 @@ func Filtered[D any](set Toolset[D], keep func(ctx context.Context, run *RunCont
 			for _, t := range inner.Tools {
 				ok, err := keep(ctx, run, t)
 				if err != nil {
-					return Listing[D]{}, fmt.Errorf("filter tool %q: %w", t.Def.Name, err)
+					return Listing[D]{}, errs.Errorf("filter tool %q: %w", t.Def.Name, err)
 				}
 				if ok {
 					kept.add(t)

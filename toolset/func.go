@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
@@ -24,7 +24,7 @@ type ValidationError = schema.Error
 func Func[D, In, Out any](name, description string, fn func(ctx context.Context, run *RunContext[D], in In) (Out, error), opts ...Option) *Tool[D] {
 	t := newTool[D, In](name, description, opts)
 	if fn == nil {
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))
+		t.err = errors.Join(t.err, errs.Errorf("tool %q: function is nil", name))
 		return t
 	}
 	t.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
@@ -50,7 +50,7 @@ func argumentsOf[In any](args any) (in In, err error) {
 	if want.Kind() == reflect.Struct {
 		want = reflect.PointerTo(want)
 	}
-	return in, fmt.Errorf("arguments are %T, want %v", args, want)
+	return in, errs.Errorf("arguments are %T, want %v", args, want)
 }
 
 // Plain returns a tool for a function that does not use the run. D is given explicitly, the other types are inferred:
@@ -73,10 +73,10 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	typ, err := schema.For(reflect.TypeFor[In]())
 	switch {
 	case err != nil:
-		t.err = fmt.Errorf("tool %q: arguments: %w", name, err)
+		t.err = errs.Errorf("tool %q: arguments: %w", name, err)
 		return t
 	case typ.Wrapped():
-		t.err = fmt.Errorf("tool %q: arguments have type %v, must be a struct", name, reflect.TypeFor[In]())
+		t.err = errs.Errorf("tool %q: arguments have type %v, must be a struct", name, reflect.TypeFor[In]())
 		return t
 	}
 	t.Def.Schema = typ.JSON()
@@ -101,11 +101,11 @@ const maxName = 64
 // checkName accepts only names that every provider accepts.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName {
-		return fmt.Errorf("tool name %q: must have 1 to 64 characters", name)
+		return errs.Errorf("tool name %q: must have 1 to 64 characters", name)
 	}
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
-			return fmt.Errorf("tool name %q: invalid character %q; use letters, digits, '_' and '-'", name, string(r))
+			return errs.Errorf("tool name %q: invalid character %q; use letters, digits, '_' and '-'", name, string(r))
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx co
 	}
 	t.err = typedOptions[D, json.RawMessage](t)
 	if fn == nil {
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))
+		t.err = errors.Join(t.err, errs.Errorf("tool %q: function is nil", name))
 		return t
 	}
 	t.Decode = func(raw []byte) (any, error) { return decodeRaw(raw) }

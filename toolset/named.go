@@ -4,7 +4,8 @@ package toolset
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Named returns a toolset with another name. Errors use the name to identify it.
@@ -16,7 +17,7 @@ func Named[D any](set Toolset[D], name string) Toolset[D] {
 		c := *s
 		c.name = name
 		if c.err != nil {
-			c.err = fmt.Errorf("toolset %s: %w", name, c.err)
+			c.err = errs.Errorf("toolset %s: %w", name, c.err)
 		}
 		return &c
 	}
@@ -40,7 +41,7 @@ func (n *named[D]) FixedTools() []*Tool[D] { return fixedTools(n.set) }
 // Check implements [Checker].
 func (n *named[D]) Check() error {
 	if err := check(n.set); err != nil {
-		return fmt.Errorf("toolset %s: %w", n.name, err)
+		return errs.Errorf("toolset %s: %w", n.name, err)
 	}
 	return nil
 }

@@ -5,10 +5,10 @@ package toolset
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Prepared changes or drops tool definitions in each step. Prepare gets one definition at a time and returns the
@@ -31,15 +31,15 @@ func Prepared[D any](set Toolset[D], prepare func(ctx context.Context, run *RunC
 				def, err := prepare(ctx, run, t.Def)
 				switch {
 				case err != nil:
-					return Listing[D]{}, fmt.Errorf("prepare tool %q: %w", t.Def.Name, err)
+					return Listing[D]{}, errs.Errorf("prepare tool %q: %w", t.Def.Name, err)
 				case def == nil:
 					continue
 				case def.Name != t.Def.Name:
-					return Listing[D]{}, fmt.Errorf("prepare tool %q: must not be renamed to %q", t.Def.Name, def.Name)
+					return Listing[D]{}, errs.Errorf("prepare tool %q: must not be renamed to %q", t.Def.Name, def.Name)
 				}
 				tool, err := made.tool(t, def)
 				if err != nil {
-					return Listing[D]{}, fmt.Errorf("prepare tool %q: %w", t.Def.Name, err)
+					return Listing[D]{}, errs.Errorf("prepare tool %q: %w", t.Def.Name, err)
 				}
 				kept.add(tool)
 			}
@@ -67,20 +67,20 @@ func PreparedAll[D any](set Toolset[D], prepare func(ctx context.Context, run *R
 			}
 			prepared, err := prepare(ctx, run, defs)
 			if err != nil {
-				return Listing[D]{}, fmt.Errorf("prepare tools: %w", err)
+				return Listing[D]{}, errs.Errorf("prepare tools: %w", err)
 			}
 			for i := range prepared {
 				def := &prepared[i]
 				t := find(inner.Tools, i, def.Name)
 				if t == nil {
-					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q was added or renamed", def.Name)
+					return Listing[D]{}, errs.Errorf("prepare tools: tool %q was added or renamed", def.Name)
 				}
 				if slices.ContainsFunc(prepared[:i], func(d model.ToolDef) bool { return d.Name == def.Name }) {
-					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q is listed twice", def.Name)
+					return Listing[D]{}, errs.Errorf("prepare tools: tool %q is listed twice", def.Name)
 				}
 				tool, err := made.tool(t, def)
 				if err != nil {
-					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q: %w", def.Name, err)
+					return Listing[D]{}, errs.Errorf("prepare tools: tool %q: %w", def.Name, err)
 				}
 				kept.add(tool)
 			}

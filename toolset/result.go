@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
@@ -122,7 +123,7 @@ func resultOf[Out any](value Out) (Result, error) {
 	}
 	data, err := schema.Marshal(value)
 	if err != nil {
-		return Result{}, fmt.Errorf("result of type %T cannot be encoded for the model: %w", value, err)
+		return Result{}, errs.Errorf("result of type %T cannot be encoded for the model: %w", value, err)
 	}
 	return Result{Text: string(data)}, nil
 }

@@ -5,7 +5,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -123,11 +122,11 @@ func (c *Call) ended(caller context.Context, last error) error {
 		last = nil // no more than the echo of the end
 	}
 	if caller.Err() != nil {
-		return fmt.Errorf("%s: %w", c.Package, Cancelled(caller, c.Info, last))
+		return errs.Errorf("%s: %w", c.Package, Cancelled(caller, c.Info, last))
 	}
-	cause := fmt.Errorf("no complete response within %s: %w", c.Total, os.ErrDeadlineExceeded)
+	cause := errs.Errorf("no complete response within %s: %w", c.Total, os.ErrDeadlineExceeded)
 	if last != nil {
-		cause = fmt.Errorf("%w; before that: %w", cause, last)
+		cause = errs.Errorf("%w; before that: %w", cause, last)
 	}
 	return &model.APIError{Provider: c.Info.Provider, Model: c.Info.Name, Retryable: true, Err: cause}
 }

@@ -6,17 +6,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Unsupported returns an error for something the provider cannot do. It wraps
 // [model.ErrUnsupported].
 func Unsupported(info model.Info, what string) error {
-	return fmt.Errorf("%s %s: %s: %w", info.Provider, info.Name, what, model.ErrUnsupported)
+	return errs.Errorf("%s %s: %s: %w", info.Provider, info.Name, what, model.ErrUnsupported)
 }
 
 // MediaType returns a media part's type without parameters, in lower case, and its kind as
@@ -47,7 +47,7 @@ func CheckMedia(info model.Info, p *model.Part) error {
 	case len(p.Data) > 0:
 		return nil
 	case p.URL == "":
-		return fmt.Errorf("a media part of type %s has neither data nor URL", mediaType)
+		return errs.Errorf("a media part of type %s has neither data nor URL", mediaType)
 	case !takes(info.MediaURLs):
 		return Unsupported(info, "input of type "+mediaType+" by URL")
 	}
@@ -63,24 +63,25 @@ func CheckTools(req *model.Request) error {
 			return err
 		}
 		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
-			return fmt.Errorf("the schema of tool %q is not valid JSON", t.Name)
+			return errs.Errorf("the schema of tool %q is not valid JSON", t.Name)
 		}
 	}
 	if req.Output != nil && !json.Valid(req.Output.Schema) {
-		return fmt.Errorf("the output schema %q is not valid JSON", req.Output.Name)
+		return errs.Errorf("the output schema %q is not valid JSON", req.Output.Name)
 	}
 	switch choice := req.ToolChoice; choice.Mode {
 	case model.ToolChoiceAuto, model.ToolChoiceNone:
 	case model.ToolChoiceRequired, model.ToolChoiceTool:
 		if len(req.Tools) == 0 {
-			return fmt.Errorf("a tool call is required (%q), but the request offers no tools", choice.Mode)
+			return errs.Errorf("a tool call is required (%q), but the request offers no tools", choice.Mode)
 		}
 		offered := func(t model.ToolDef) bool { return t.Name == choice.Tool }
 		if choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(req.Tools, offered) {
-			return fmt.Errorf("tool choice names %q, which the request does not offer", choice.Tool)
+			const text = "tool choice names %q, which the request does not offer"
+			return errs.Errorf(text, choice.Tool)
 		}
 	default:
-		return fmt.Errorf("unknown tool choice mode %q", choice.Mode)
+		return errs.Errorf("unknown tool choice mode %q", choice.Mode)
 	}
 	return nil
 }
@@ -112,12 +113,12 @@ func CheckNative(info *model.Info, req *model.Request, s *model.Settings) error 
 // also the context's error if that differs. last is the error of the last attempt, or nil.
 func Cancelled(ctx context.Context, info model.Info, last error) error {
 	cause, prefix := context.Cause(ctx), info.Provider+" "+info.Name
-	err := fmt.Errorf("%s: request cancelled: %w", prefix, cause)
+	err := errs.Errorf("%s: request cancelled: %w", prefix, cause)
 	if !errors.Is(cause, ctx.Err()) {
-		err = fmt.Errorf("%s: request cancelled: %w (%w)", prefix, cause, ctx.Err())
+		err = errs.Errorf("%s: request cancelled: %w (%w)", prefix, cause, ctx.Err())
 	}
 	if last != nil {
-		err = fmt.Errorf("%w; before that: %w", err, last)
+		err = errs.Errorf("%w; before that: %w", err, last)
 	}
 	return err
 }

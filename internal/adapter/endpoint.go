@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // CheckEndpoint returns an error if the name of a model is missing, or if a key is invalid. The key
@@ -34,7 +36,7 @@ func ParseBaseURL(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, errors.New("Config.BaseURL is not a valid URL")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("Config.BaseURL %q must start with http:// or https:// and have a host", CleanURL(u))
+		return nil, errs.Errorf("Config.BaseURL %q must start with http:// or https:// and have a host", CleanURL(u))
 	}
 	return u, nil
 }

@@ -5,12 +5,12 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // errSilent is the cause with which a watchdog cancels an attempt.
@@ -116,9 +116,9 @@ func (w *Watchdog) Expired(ctx context.Context) error {
 	case context.Cause(ctx) != errSilent:
 		return nil
 	case w.answering && w.bounds.Stall > 0 && w.waited >= w.bounds.Stall:
-		return fmt.Errorf("the response stalled: only keep-alives for %s: %w", w.bounds.Stall, os.ErrDeadlineExceeded)
+		return errs.Errorf("the response stalled: only keep-alives for %s: %w", w.bounds.Stall, os.ErrDeadlineExceeded)
 	case w.answering:
-		return fmt.Errorf("the response broke off: nothing for %s: %w", w.bounds.Idle, os.ErrDeadlineExceeded)
+		return errs.Errorf("the response broke off: nothing for %s: %w", w.bounds.Idle, os.ErrDeadlineExceeded)
 	}
-	return fmt.Errorf("no response within %s: %w", w.bounds.FirstByte, os.ErrDeadlineExceeded)
+	return errs.Errorf("no response within %s: %w", w.bounds.FirstByte, os.ErrDeadlineExceeded)
 }

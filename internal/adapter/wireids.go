@@ -4,11 +4,11 @@ package adapter
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 const (
@@ -149,7 +149,7 @@ func (r IDRule) hash(id string) string {
 // names that pass, which makes tools portable.
 func CheckToolName(name string) error {
 	if name == "" || len(name) > MaxToolName || strings.Trim(name, idChars) != "" {
-		return fmt.Errorf("the tool name %q: use 1 to %d letters (a-z, A-Z), digits, _ and -; toolset.Renamed changes names: %w",
+		return errs.Errorf("the tool name %q: use 1 to %d letters (a-z, A-Z), digits, _ and -; toolset.Renamed changes names: %w",
 			Truncate(name, 2*MaxToolName), MaxToolName, model.ErrUnsupported)
 	}
 	return nil

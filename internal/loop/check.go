@@ -5,10 +5,10 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -60,7 +60,7 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 			continue
 		}
 		if c.tool == nil {
-			c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", shortened(c.part.Tool)))
+			c.askRetry(r.unknown(c.part.Tool), errs.Errorf("unknown tool %q", shortened(c.part.Tool)))
 			continue
 		}
 		if cap(checks) < len(calls) {
@@ -84,7 +84,7 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 	case done.Checked == nil:
 		return nil
 	case len(done.Checked) != len(checks):
-		return &engine.RunError{Stage: engine.StageTool, Err: fmt.Errorf("the engine returned %d checks of %d calls", len(done.Checked), len(checks))}
+		return &engine.RunError{Stage: engine.StageTool, Err: errs.Errorf("the engine returned %d checks of %d calls", len(done.Checked), len(checks))}
 	}
 	return r.checked(calls, checks, done.Checked)
 }

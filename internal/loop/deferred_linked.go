@@ -3,11 +3,11 @@
 package loop
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -58,5 +58,5 @@ func unfit(format string, names ...string) error {
 	for _, name := range names {
 		args = append(args, name)
 	}
-	return fmt.Errorf("%w: "+format, args...)
+	return errs.Errorf("%w: "+format, args...)
 }

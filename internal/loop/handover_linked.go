@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -124,7 +125,7 @@ func resumeHandOver(ctx context.Context, r *run) (ok, done bool, err error) {
 	}
 	t := r.handOver(s.Tool)
 	if t == nil {
-		return true, false, &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: the agent no longer has the hand-over %q", engine.ErrResults, s.Tool)}
+		return true, false, &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("%w: the agent no longer has the hand-over %q", engine.ErrResults, s.Tool)}
 	}
 	c := bareCall(s.ID, t, s.Args)
 	if err := r.takeUp(ctx, c); err != nil {

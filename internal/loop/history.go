@@ -5,11 +5,11 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // nextOffer prepares a step. With process, history processors run first.
@@ -40,7 +40,7 @@ func (r *run) offered(done *engine.Done) error {
 		return nil
 	}
 	if err := valid(r.offer.History); err != nil {
-		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("the processed history has %w", err)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("the processed history has %w", err)}
 	}
 	before := r.last()
 	r.res.Messages = r.offer.History
@@ -63,7 +63,7 @@ func Processed(before, after []*model.Message) ([]*model.Message, error) {
 		return nil, nil // and the history goes on growing in place
 	}
 	if err := valid(after); err != nil {
-		return nil, fmt.Errorf("a history processor left %w", err)
+		return nil, errs.Errorf("a history processor left %w", err)
 	}
 	made := slices.Clone(model.CarryKept(before, Repair(after, true)))
 	if len(asking(made)) < len(made) && len(asking(before)) == len(before) {
@@ -95,9 +95,9 @@ func valid(messages []*model.Message) error {
 	for i, m := range messages {
 		switch {
 		case m == nil:
-			return fmt.Errorf("a nil message at index %d", i)
+			return errs.Errorf("a nil message at index %d", i)
 		case m.Kind != model.KindRequest && m.Kind != model.KindResponse:
-			return fmt.Errorf("a message of kind %q at index %d, want %q or %q", m.Kind, i, model.KindRequest, model.KindResponse)
+			return errs.Errorf("a message of kind %q at index %d, want %q or %q", m.Kind, i, model.KindRequest, model.KindResponse)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -365,9 +366,9 @@ func (r *run) failure(ctx context.Context, err error) error {
 		cause = engine.ErrStopped
 	}
 	if cause != nil && !errors.Is(e.Err, cause) {
-		led := fmt.Errorf("%w (%w)", cause, e.Err)
+		led := errs.Errorf("%w (%w)", cause, e.Err)
 		if isPending(e.Err) { // it does not wait for answers any more
-			led = fmt.Errorf("%w (%v)", cause, e.Err)
+			led = errs.Errorf("%w (%v)", cause, e.Err)
 		}
 		// e may be shared with a task's result: it is not changed.
 		e = &engine.RunError{Stage: e.Stage, Tool: e.Tool, CallID: e.CallID, Attempt: e.Attempt, Err: led}

@@ -5,11 +5,11 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // begin asks the engine how the run begins.
@@ -20,7 +20,7 @@ func (r *run) begin(ctx context.Context) error {
 	r.res.Messages = slices.Clip(r.cfg.History)
 	began, err := r.eng.Begin(ctx)
 	if err != nil {
-		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("begin the run: %w", err)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("begin the run: %w", err)}
 	}
 	r.fuses = began.Fuse && !r.cfg.Observed
 	r.earlier, r.info.Step, r.clock = began.Steps, began.Steps, began.At
@@ -34,7 +34,7 @@ func (r *run) start(began *engine.Beginning) error {
 	}
 	history := r.cfg.History
 	if err := valid(history); err != nil {
-		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("the history has %w", err)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("the history has %w", err)}
 	}
 	for i := len(history) - 1; i >= 0 && r.info.ConversationID == ""; i-- {
 		r.info.ConversationID = history[i].ConversationID
@@ -46,12 +46,12 @@ func (r *run) start(began *engine.Beginning) error {
 	taken := func(m *model.Message) bool { return m.RunID == id }
 	if !began.Continued && slices.ContainsFunc(history, taken) {
 		r.info.RunID = "" // the messages of that id are not this run's
-		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: %q", engine.ErrRunID, id)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("%w: %q", engine.ErrRunID, id)}
 	}
 	last := r.last()
 	pending := last != nil && last.Kind == model.KindRequest && last.Pending
 	if r.cfg.Answers != nil && (last == nil || !pending && !last.HasToolCalls()) {
-		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls", engine.ErrResults)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("%w: the history does not end with pending calls", engine.ErrResults)}
 	}
 	if r.cfg.Resume && r.cfg.Prompt != nil {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}

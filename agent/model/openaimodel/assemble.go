@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // assembler builds one message from the chunks of a stream or from an unstreamed response, and
@@ -193,7 +193,7 @@ func (a *assembler) mediaOf(msg *wireMessage) error {
 	return a.media.addAudio(msg.Audio)
 }
 
-var errNoChoice = fmt.Errorf("%w (empty choices, or a null message)", errNoResponse)
+var errNoChoice = errs.Errorf("%w (empty choices, or a null message)", errNoResponse)
 
 // result returns the complete message. It announces calls that the sink has not been told about
 // yet.

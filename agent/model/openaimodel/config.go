@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/header"
 )
 
@@ -68,7 +69,7 @@ type problems []error
 
 //go:noinline
 func (p *problems) add(format string, args ...any) {
-	*p = append(*p, fmt.Errorf("openaimodel: "+format, args...))
+	*p = append(*p, errs.Errorf("openaimodel: "+format, args...))
 }
 
 func newEndpoint(config Config, answers string) (*endpoint, error) {
@@ -149,7 +150,7 @@ func parseBaseURL(s string) (*url.URL, error) {
 	}
 	u, err := adapter.ParseBaseURL(s)
 	if err != nil {
-		return nil, fmt.Errorf("openaimodel: %w", err)
+		return nil, errs.Errorf("openaimodel: %w", err)
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")

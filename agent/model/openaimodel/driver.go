@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 func init() {
@@ -61,7 +61,7 @@ func (p *provider) config(of string, o model.OpenOptions) (Config, error) {
 	}
 	// A proxy or a self-hosted server may not need a key even if the provider does.
 	if config.APIKey == "" && config.BaseURL == "" && p.needsKey {
-		return Config{}, fmt.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
+		return Config{}, errs.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
 	}
 	if config.BaseURL != "" && name == "openai" && !isOpenAIs(of) {
 		// OPENAI_BASE_URL is often set to other compatible servers, so the address decides the
@@ -71,7 +71,7 @@ func (p *provider) config(of string, o model.OpenOptions) (Config, error) {
 	if config.BaseURL == "" {
 		var err error
 		if config.BaseURL, err = p.address(o.Getenv); err != nil {
-			return Config{}, fmt.Errorf("openaimodel: %s: %w", name, err)
+			return Config{}, errs.Errorf("openaimodel: %s: %w", name, err)
 		}
 	}
 	return config, nil
@@ -112,7 +112,7 @@ func bedrockAddress(getenv func(string) string) (string, error) {
 	case region == "":
 		return "", errors.New("no region: set AWS_REGION, such as us-west-2, or OpenOptions.BaseURL")
 	case strings.ContainsFunc(region, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }):
-		return "", fmt.Errorf("AWS_REGION %q is not a region", region)
+		return "", errs.Errorf("AWS_REGION %q is not a region", region)
 	}
 	return "https://bedrock-runtime." + region + ".amazonaws.com/openai/v1", nil
 }
@@ -133,7 +133,7 @@ func ollamaAddress(getenv func(string) string) (string, error) {
 		if strings.ContainsAny(host, "@?") { // it may contain a secret
 			return "", errors.New("OLLAMA_HOST is not an address")
 		}
-		return "", fmt.Errorf("OLLAMA_HOST %q is not an address", host)
+		return "", errs.Errorf("OLLAMA_HOST %q is not an address", host)
 	}
 	name, port := u.Hostname(), u.Port()
 	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // endpoint is a model at an address, for either protocol.
@@ -58,7 +59,7 @@ func (m *endpoint) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
 // unsupported returns an error that wraps [model.ErrUnsupported].
 func (m *endpoint) unsupported(what string) error {
-	return fmt.Errorf("openaimodel: %w", adapter.Unsupported(m.info, what))
+	return errs.Errorf("openaimodel: %w", adapter.Unsupported(m.info, what))
 }
 
 // supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not support the
@@ -81,7 +82,7 @@ func (m *endpoint) send(ctx context.Context, method, path string, body []byte, e
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
 	if err != nil {
-		return nil, fmt.Errorf("openaimodel: %w", adapter.Cleaned(err, m.secret.Redact))
+		return nil, errs.Errorf("openaimodel: %w", adapter.Cleaned(err, m.secret.Redact))
 	}
 	for name, values := range m.header {
 		req.Header[name] = values

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -176,4 +175,4 @@ func (m *endpoint) brokenResponse(resp *http.Response, cause error, retryable bo
 // exceeds returns the error for a limit. Not inlined, it keeps programs smaller.
 //
 //go:noinline
-func exceeds(format string, limit int) error { return fmt.Errorf(format, limit) }
+func exceeds(format string, limit int) error { return errs.Errorf(format, limit) }

@@ -5,15 +5,15 @@ package openaimodel
 import (
 	"cmp"
 	"encoding/base64"
-	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 func (m *endpoint) checkMedia(p *model.Part) error {
 	if err := adapter.CheckMedia(m.info, p); err != nil {
-		return fmt.Errorf("openaimodel: %w", err)
+		return errs.Errorf("openaimodel: %w", err)
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // mediaOut collects the images and the audio of one response.
@@ -90,7 +90,7 @@ func (m *mediaOut) addAudio(w *wireAudio) error {
 	m.audioID = cmp.Or(m.audioID, string(w.ID))
 	data, err := decodeBase64(string(w.Data))
 	if err != nil {
-		return fmt.Errorf("cannot decode the audio of the response: %w", err)
+		return errs.Errorf("cannot decode the audio of the response: %w", err)
 	}
 	m.audio = append(m.audio, data...)
 	return nil

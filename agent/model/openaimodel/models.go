@@ -5,12 +5,12 @@ package openaimodel
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Models returns the names of the models that the endpoint offers, in its order. It makes one
@@ -37,7 +37,7 @@ func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 	expired := dog.Expired(attemptCtx)
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, nil))
+		return nil, errs.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, nil))
 	case expired != nil:
 		return nil, m.timedOut(expired)
 	case resp == nil:

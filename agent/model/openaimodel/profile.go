@@ -5,7 +5,6 @@ package openaimodel
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/header"
 )
 
@@ -199,22 +199,22 @@ func (p *Profile) check() error {
 		{"ReasoningField", reasoning, "reasoning_content reasoning"},
 	} {
 		if !slices.Contains(strings.Fields(f.valid), f.value) {
-			return fmt.Errorf("openaimodel: Profile.%s is %q, must be one of %q; start from ProfileFor and change what differs", f.name, f.value, strings.Fields(f.valid))
+			return errs.Errorf("openaimodel: Profile.%s is %q, must be one of %q; start from ProfileFor and change what differs", f.name, f.value, strings.Fields(f.valid))
 		}
 	}
 	if p.CallIDLength != 0 && (p.CallIDLength < minCallID || p.CallIDLength > maxExactCallID) {
-		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from %d to %d", p.CallIDLength, minCallID, maxExactCallID)
+		return errs.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from %d to %d", p.CallIDLength, minCallID, maxExactCallID)
 	}
 	if p.CallIDMax != 0 && p.CallIDMax < minCallID {
-		return fmt.Errorf("openaimodel: Profile.CallIDMax is %d, must be 0, or at least %d", p.CallIDMax, minCallID)
+		return errs.Errorf("openaimodel: Profile.CallIDMax is %d, must be 0, or at least %d", p.CallIDMax, minCallID)
 	}
 	if p.KeyHeader != "" && !header.Valid(p.KeyHeader, "") {
-		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is not a valid header name", p.KeyHeader)
+		return errs.Errorf("openaimodel: Profile.KeyHeader %q is not a valid header name", p.KeyHeader)
 	}
 	for _, level := range adapter.SortedKeys(p.Thinking) {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(p.Thinking[level], &members); err != nil || members == nil {
-			return fmt.Errorf("openaimodel: Profile.Thinking[%q] is not a JSON object", level)
+			return errs.Errorf("openaimodel: Profile.Thinking[%q] is not a JSON object", level)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -49,7 +48,7 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 		if syntax.Offset >= int64(len(data)) {
 			return adapter.BrokeOff(io.EOF) // the connection ended, and the length of the response is unknown
 		}
-		return fmt.Errorf("the response is not valid JSON: %w", err)
+		return errs.Errorf("the response is not valid JSON: %w", err)
 	}
 	return err
 }
@@ -92,7 +91,7 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 			if ev.AtEnd {
 				return streamEnd(io.EOF, c)
 			}
-			return fmt.Errorf("an event of the stream is not valid JSON: %w", err)
+			return errs.Errorf("an event of the stream is not valid JSON: %w", err)
 		default:
 			return err
 		}

@@ -5,11 +5,11 @@ package openaimodel
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // appendRequest returns the body of a request. The bytes depend only on the arguments. The messages
@@ -79,7 +79,7 @@ type bodyBuilder struct {
 func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (bodyBuilder, error) {
 	for _, err := range []error{adapter.CheckTools(req), settings.Check(), adapter.CheckNative(&m.info, req, settings)} {
 		if err != nil {
-			return bodyBuilder{}, fmt.Errorf("openaimodel: %w", err)
+			return bodyBuilder{}, errs.Errorf("openaimodel: %w", err)
 		}
 	}
 	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // itemCollector builds one message from the events of a stream or from an unstreamed response. The
@@ -373,10 +373,10 @@ func (c *itemCollector) result() (*model.Message, error) {
 	case "completed", "done":
 		c.status = "stop"
 		if len(c.items) == 0 {
-			return nil, fmt.Errorf("%w (output is empty)", errNoResponse)
+			return nil, errs.Errorf("%w (output is empty)", errNoResponse)
 		}
 	case "queued", "in_progress":
-		return nil, fmt.Errorf("%w: its status is %s, and background requests are not supported", errNoResponse, c.status)
+		return nil, errs.Errorf("%w: its status is %s, and background requests are not supported", errNoResponse, c.status)
 	}
 	msg.Finish = adapter.OpenAIFinish(c.status, hasCalls, c.refused)
 	return msg, nil

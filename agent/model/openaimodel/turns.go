@@ -3,10 +3,9 @@
 package openaimodel
 
 import (
-	"fmt"
-
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // requestEncoder writes the contents of requests in one of the protocols.
@@ -43,7 +42,7 @@ func eachOfRequests(messages []*model.Message, run *[]*model.Part, e requestEnco
 				said, hasMedia = said[:0], false
 				e.system(p.Text)
 			default:
-				return fmt.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
+				return errs.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
 			}
 		}
 	}
