@@ -39,7 +39,7 @@ func effectsOf(a *toolset.Approval, dir string) []model.Effect {
 				effects = append(effects, model.Effect{Kind: model.EffectWrite, Path: name})
 			}
 		case p.Command != nil && !known:
-			c := command.Command(*p.Command)
+			c := *p.Command
 			if c.Dir == "" || !isAbsolute(c.Dir) {
 				c.Dir = within(dir, c.Dir)
 			}

@@ -9,50 +9,29 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/internal/serverfile"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // userFile is the form of a user's file, for its schema. [Keys] has the same keys.
 type userFile struct {
-	Schema          string                    `json:"$schema,omitempty" jsonschema:"description=Schema of this file\\, for editors"`
-	Model           string                    `json:"model,omitempty" jsonschema:"description=The model that answers\\, as PROVIDER:NAME\\, or offline,pattern=^(offline|[^:]+:.+)$"`
-	Models          []string                  `json:"models,omitempty" jsonschema:"description=Further models to choose from in a session,uniqueItems=true"`
-	Thinking        string                    `json:"thinking,omitempty" jsonschema:"description=How much the model thinks\\, if it has levels"`
-	Mode            string                    `json:"mode,omitempty" jsonschema:"description=The mode in which sessions begin,default=ask"`
-	Instructions    string                    `json:"instructions,omitempty" jsonschema:"description=Text that is added to the agent's instructions"`
-	Permissions     *approval.Config          `json:"permissions,omitempty" jsonschema:"description=What is allowed\\, denied and asked about"`
-	Always          []Always                  `json:"always,omitempty" jsonschema:"description=What was answered with always in this project. The program writes it"`
-	Files           string                    `json:"files,omitempty" jsonschema:"description=Where files are read and written,default=client"`
-	Terminal        string                    `json:"terminal,omitempty" jsonschema:"description=Where commands run,default=client"`
-	Env             []string                  `json:"env,omitempty" jsonschema:"description=Names of variables that commands get. * matches any text"`
-	Sandbox         *bool                     `json:"sandbox,omitempty" jsonschema:"description=Whether commands on this machine run in a sandbox. Without this key they do where it is possible"`
-	MCPServers      map[string]mcpServer      `json:"mcpServers,omitempty" jsonschema:"description=MCP servers by name"`
-	LanguageServers map[string]languageServer `json:"languageServers,omitempty" jsonschema:"description=Changes of language servers by name"`
-	Prompts         string                    `json:"prompts,omitempty" jsonschema:"description=The directory of your prompts\\, relative to this file,pattern=\\S"`
-	Encrypt         string                    `json:"encrypt,omitempty" jsonschema:"description=Where the key is that sessions are encrypted with: keyring\\, env:NAME or a file\\, relative to this file,pattern=\\S"`
-	Bare            bool                      `json:"bare,omitempty" jsonschema:"description=Offer only the tools for files\\, commands and MCP servers"`
-}
-
-// mcpServer is the form that package mcptoolset reads, which not every program links.
-type mcpServer struct {
-	Type     string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse"`
-	Command  string            `json:"command,omitempty" jsonschema:"description=The program. ${NAME} stands for a variable"`
-	Args     []string          `json:"args,omitempty"`
-	Env      map[string]string `json:"env,omitempty"`
-	Cwd      string            `json:"cwd,omitempty"`
-	URL      string            `json:"url,omitempty" jsonschema:"description=The address of a server that is not started"`
-	Headers  map[string]string `json:"headers,omitempty"`
-	Disabled bool              `json:"disabled,omitempty"`
-}
-
-// languageServer is the form that package lsptoolset reads.
-type languageServer struct {
-	Command  []string          `json:"command,omitempty" jsonschema:"description=The program and its arguments"`
-	Files    map[string]string `json:"files,omitempty" jsonschema:"description=Languages by the extension of files: .zig is zig"`
-	Install  string            `json:"install,omitempty" jsonschema:"description=The command that installs it. It is never run"`
-	Settings map[string]any    `json:"settings,omitempty"`
-	Options  any               `json:"options,omitempty"`
-	Disabled bool              `json:"disabled,omitempty"`
+	Schema          string                         `json:"$schema,omitempty" jsonschema:"description=Schema of this file\\, for editors"`
+	Model           string                         `json:"model,omitempty" jsonschema:"description=The model that answers\\, as PROVIDER:NAME\\, or offline,pattern=^(offline|[^:]+:.+)$"`
+	Models          []string                       `json:"models,omitempty" jsonschema:"description=Further models to choose from in a session,uniqueItems=true"`
+	Thinking        string                         `json:"thinking,omitempty" jsonschema:"description=How much the model thinks\\, if it has levels"`
+	Mode            string                         `json:"mode,omitempty" jsonschema:"description=The mode in which sessions begin,default=ask"`
+	Instructions    string                         `json:"instructions,omitempty" jsonschema:"description=Text that is added to the agent's instructions"`
+	Permissions     *approval.Config               `json:"permissions,omitempty" jsonschema:"description=What is allowed\\, denied and asked about"`
+	Always          []Always                       `json:"always,omitempty" jsonschema:"description=What was answered with always in this project. The program writes it"`
+	Files           string                         `json:"files,omitempty" jsonschema:"description=Where files are read and written,default=client"`
+	Terminal        string                         `json:"terminal,omitempty" jsonschema:"description=Where commands run,default=client"`
+	Env             []string                       `json:"env,omitempty" jsonschema:"description=Names of variables that commands get. * matches any text"`
+	Sandbox         *bool                          `json:"sandbox,omitempty" jsonschema:"description=Whether commands on this machine run in a sandbox. Without this key they do where it is possible"`
+	MCPServers      map[string]serverfile.MCP      `json:"mcpServers,omitempty" jsonschema:"description=MCP servers by name"`
+	LanguageServers map[string]serverfile.Language `json:"languageServers,omitempty" jsonschema:"description=Changes of language servers by name"`
+	Prompts         string                         `json:"prompts,omitempty" jsonschema:"description=The directory of your prompts\\, relative to this file,pattern=\\S"`
+	Encrypt         string                         `json:"encrypt,omitempty" jsonschema:"description=Where the key is that sessions are encrypted with: keyring\\, env:NAME or a file\\, relative to this file,pattern=\\S"`
+	Bare            bool                           `json:"bare,omitempty" jsonschema:"description=Offer only the tools for files\\, commands and MCP servers"`
 }
 
 // projectFile is the form of a project's file.

@@ -13,19 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Command is a command that would run. Either Line or Args is set.
-type Command struct {
-	// Line is a line for a POSIX shell, or for cmd.exe on Windows.
-	Line string
-	// Args are a program and its arguments. No shell reads them.
-	Args []string
-	// Dir is the working directory, absolute.
-	Dir string
-	// Env are the variables that are set in addition to the inherited ones, each as "NAME=value".
-	Env []string
-	// Sandbox is empty, "network" or "none": see [model.CommandLine].
-	Sandbox string
-}
+// Command is a command that would run. Line is for a POSIX shell, or for cmd.exe on Windows. Dir is
+// absolute.
+type Command = model.CommandLine
 
 // Place is where named scopes hold.
 type Place struct {

@@ -10,17 +10,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// serverJSON is a server's entry in a file.
-type serverJSON struct {
-	Command  []string          `json:"command"`
-	Files    map[string]string `json:"files"`
-	Install  string            `json:"install"`
-	Settings map[string]any    `json:"settings"`
-	Options  any               `json:"options"`
-	Disabled bool              `json:"disabled"`
-}
+	"github.com/ponte-go/ponte/internal/serverfile"
+)
 
 // ParseConfig reads language servers from a configuration file, by name:
 //
@@ -41,7 +33,7 @@ func ParseConfig(data []byte) ([]Server, error) {
 	var added []Server
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		var entry serverJSON
+		var entry serverfile.Language
 		d := json.NewDecoder(bytes.NewReader(given[name]))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&entry); err != nil {
@@ -57,10 +49,10 @@ func ParseConfig(data []byte) ([]Server, error) {
 		case i >= 0 && entry.Disabled:
 			all = slices.Delete(all, i, i+1)
 		case i >= 0:
-			entry.change(&all[i])
+			setServer(&all[i], &entry)
 		case !entry.Disabled:
 			s := Server{Name: name}
-			entry.change(&s)
+			setServer(&s, &entry)
 			added = append(added, s)
 		}
 	}
@@ -74,8 +66,8 @@ func ParseConfig(data []byte) ([]Server, error) {
 	return all, nil
 }
 
-// change sets what an entry has.
-func (e *serverJSON) change(s *Server) {
+// setServer sets what an entry has.
+func setServer(s *Server, e *serverfile.Language) {
 	if e.Command != nil {
 		s.Command = e.Command
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/internal/nearest"
+	"github.com/ponte-go/ponte/internal/serverfile"
 )
 
 // ServerConfig is a server in a configuration file.
@@ -46,18 +47,6 @@ func (c ServerConfig) LogValue() slog.Value { return slog.StringValue(c.String()
 // MarshalJSON returns what String does. The file is not written back, because the variables in it
 // have been replaced by secrets.
 func (c ServerConfig) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
-
-// serverJSON is a server's entry in a file.
-type serverJSON struct {
-	Type     string            `json:"type"`
-	Command  string            `json:"command"`
-	Args     []string          `json:"args"`
-	Env      map[string]string `json:"env"`
-	Cwd      string            `json:"cwd"`
-	URL      string            `json:"url"`
-	Headers  map[string]string `json:"headers"`
-	Disabled bool              `json:"disabled"`
-}
 
 var serverFields = []string{"type", "command", "args", "env", "cwd", "url", "headers", "disabled"}
 
@@ -154,7 +143,7 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 			strings.Join(serverFields, ", "),
 		)
 	}
-	var s serverJSON
+	var s serverfile.MCP
 	for _, m := range []struct {
 		name string
 		into any
@@ -171,11 +160,11 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 	if c.Disabled = s.Disabled; c.Disabled {
 		lookup = func(string) (string, bool) { return "", true } // its variables need not be set
 	}
-	if err := s.expand(lookup); err != nil {
+	if err := expandAll(&s, lookup); err != nil {
 		return c, err
 	}
 	var err error
-	if c.Transport, err = s.transport(); err == nil {
+	if c.Transport, err = transportOf(&s); err == nil {
 		err = c.Transport.check()
 	}
 	if c.Disabled {
@@ -197,8 +186,8 @@ func ServerName(name string) string {
 	return text[:min(len(text), 32)]
 }
 
-// transport returns the transport that a server's members describe.
-func (s *serverJSON) transport() (Transport, error) {
+// transportOf returns the transport that a server's members describe.
+func transportOf(s *serverfile.MCP) (Transport, error) {
 	local, remote := s.Command != "", s.URL != ""
 	switch {
 	case local && remote:
@@ -227,8 +216,8 @@ func (s *serverJSON) transport() (Transport, error) {
 	return nil, fmt.Errorf(`type %q is not known: use "stdio", "http" or "sse"`, visible(s.Type, 100))
 }
 
-// expand replaces the variables in all members.
-func (s *serverJSON) expand(lookup func(string) (string, bool)) error {
+// expandAll replaces the variables in all members.
+func expandAll(s *serverfile.MCP, lookup func(string) (string, bool)) error {
 	var errs []error
 	replace := func(member string, text *string) {
 		expanded, err := expand(*text, lookup)

@@ -43,7 +43,7 @@ func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approva
 					return err == nil || errors.Is(err, fs.ErrNotExist)
 				}
 			}
-			c := command.Command(*p.Command)
+			c := *p.Command
 			if c.Dir != "" { // a link may lead elsewhere by the next time
 				c.Dir = Follow(ctx, w, c.Dir)
 			}

@@ -22,25 +22,11 @@ type sentRequest struct {
 
 // sentFrame is the part that is the same in most steps of a run.
 type sentFrame struct {
-	Instructions string       `json:"instructions,omitempty"`
-	Tools        []sentTool   `json:"tools,omitempty"`
-	ToolChoice   *sentChoice  `json:"tool_choice,omitempty"`
-	Output       *sentOutput  `json:"output,omitempty"`
-	Settings     *sentOptions `json:"settings,omitempty"`
-}
-
-type sentTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Strict      bool            `json:"strict,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"`
-}
-
-type sentOutput sentTool
-
-type sentChoice struct {
-	Mode model.ToolChoiceMode `json:"mode"`
-	Tool string               `json:"tool,omitempty"`
+	Instructions string              `json:"instructions,omitempty"`
+	Tools        []model.ToolDef     `json:"tools,omitempty"`
+	ToolChoice   *model.ToolChoice   `json:"tool_choice,omitempty"`
+	Output       *model.OutputSchema `json:"output,omitempty"`
+	Settings     *sentOptions        `json:"settings,omitempty"`
 }
 
 type sentOptions struct {
@@ -93,13 +79,16 @@ func sent(req *model.Request) (*sentRequest, error) {
 func frameOf(req *model.Request) *sentFrame {
 	f := &sentFrame{Instructions: req.Instructions}
 	for _, t := range req.Tools {
-		f.Tools = append(f.Tools, sentTool{t.Name, t.Description, t.Strict, embedded(t.Schema)})
+		t.Schema = embedded(t.Schema)
+		f.Tools = append(f.Tools, t)
 	}
 	if req.ToolChoice != (model.ToolChoice{}) {
-		f.ToolChoice = &sentChoice{req.ToolChoice.Mode, req.ToolChoice.Tool}
+		f.ToolChoice = &req.ToolChoice
 	}
 	if o := req.Output; o != nil {
-		f.Output = &sentOutput{o.Name, o.Description, o.Strict, embedded(o.Schema)}
+		output := *o
+		output.Schema = embedded(o.Schema)
+		f.Output = &output
 	}
 	if s := req.Settings; s != nil {
 		f.Settings = &sentOptions{

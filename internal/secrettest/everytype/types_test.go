@@ -44,7 +44,6 @@ var harmless = map[string]string{
 	"acpclient.RegistryArchive.Env":    "the registry is public",
 	"acpclient.RegistryPackage.Env":    "the registry is public",
 	"anthropicmodel.Profile.MediaURLs": names,
-	"command.Command.Env":              decided,
 	"geminimodel.Profile.MediaURLs":    names,
 	"genkitmodel.Dialect.MediaURLs":    names,
 	"local.Config.PassEnv":             names,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Input is the input of a flow, a JSON object. All fields are optional, unless the agent needs
@@ -43,7 +44,7 @@ type Output[O any] struct {
 	// with [Input.Results] and no prompt.
 	Pending []agent.PendingCall `json:"pending,omitempty"`
 	// Usage is the usage of the run.
-	Usage Usage `json:"usage"`
+	Usage toolset.Usage `json:"usage"`
 	// RunID and ConversationID identify the run.
 	RunID          string `json:"run_id"`
 	ConversationID string `json:"conversation_id"`
@@ -51,23 +52,11 @@ type Output[O any] struct {
 	Messages []*model.Message `json:"messages"`
 }
 
-// Usage is the usage of a run.
-type Usage struct {
-	// Requests counts the requests to models, and ToolCalls the tool calls that returned a value.
-	Requests  int `json:"requests"`
-	ToolCalls int `json:"tool_calls"`
-	model.Usage
-	// Cost is in the currency of the agent's prices. It does not include responses without a price,
-	// which Unpriced counts.
-	Cost     float64 `json:"cost,omitempty"`
-	Unpriced int     `json:"unpriced,omitempty"`
-}
-
 // outputOf returns the outcome of a run.
 func outputOf[O any](res *agent.Result[O], err error) (Output[O], error) {
 	if err == nil {
 		return Output[O]{
-			Output: &res.Output, Usage: Usage(res.Usage),
+			Output: &res.Output, Usage: res.Usage,
 			RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages,
 		}, nil
 	}
@@ -77,7 +66,7 @@ func outputOf[O any](res *agent.Result[O], err error) (Output[O], error) {
 		return Output[O]{}, err
 	}
 	return Output[O]{
-		Pending: pending.Calls, Usage: Usage(ended.Usage),
+		Pending: pending.Calls, Usage: ended.Usage,
 		RunID: ended.RunID, ConversationID: ended.ConversationID, Messages: ended.Messages,
 	}, nil
 }
