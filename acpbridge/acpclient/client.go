@@ -97,6 +97,9 @@ const maxReading = 32
 // Start starts an agent, connects to it and initializes the connection. ctx bounds the start only.
 // The process ends with the client, and with this process, however that ends. Its children do too.
 func Start(ctx context.Context, command Command, config Config) (*Client, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
 	p, err := startProcess(command, grace(&config), config.OnStderr)
 	if err != nil {
 		return nil, &ProcessError{Command: command.String(), err: err}
@@ -107,15 +110,26 @@ func Start(ctx context.Context, command Command, config Config) (*Client, error)
 // Connect initializes a connection with an agent that reads what is written to w, and whose answers
 // are read from r. The client closes both if they are [io.Closer]s.
 func Connect(ctx context.Context, r io.Reader, w io.Writer, config Config) (*Client, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
 	return open(ctx, config, nil, r, w)
 }
 
-func grace(c *Config) time.Duration { return cmp.Or(max(c.CancelGrace, 0), 5*time.Second) }
+func (c *Config) check() error {
+	if c.StartTimeout < 0 || c.CancelGrace < 0 || c.MaxState < 0 {
+		const what = "StartTimeout, CancelGrace and MaxState must not be negative"
+		return errors.New("acpclient: config: " + what)
+	}
+	return nil
+}
+
+func grace(c *Config) time.Duration { return cmp.Or(c.CancelGrace, 5*time.Second) }
 
 func open(ctx context.Context, config Config, p *process, r io.Reader, w io.Writer) (*Client, error) {
-	config.StartTimeout = cmp.Or(max(config.StartTimeout, 0), 30*time.Second)
+	config.StartTimeout = cmp.Or(config.StartTimeout, 30*time.Second)
 	config.CancelGrace = grace(&config)
-	config.MaxState = cmp.Or(max(config.MaxState, 0), 256<<20)
+	config.MaxState = cmp.Or(config.MaxState, 256<<20)
 	config.Name, config.Version = cmp.Or(config.Name, "ponte"), cmp.Or(config.Version, "0")
 	c := &Client{
 		config: config, process: p, served: make(chan struct{}), reading: make(chan struct{}, maxReading), sessions: map[acp.SessionID]*Session{},

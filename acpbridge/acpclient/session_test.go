@@ -17,6 +17,15 @@ import (
 	"github.com/ponte-go/ponte/internal/acpview"
 )
 
+func TestNegativeNumbersAreRefused(t *testing.T) {
+	for _, config := range []acpclient.Config{{StartTimeout: -1}, {CancelGrace: -1}, {MaxState: -1}} {
+		_, err := acpclient.Start(t.Context(), acpclient.Command{Path: "/no/such/agent"}, config)
+		require.ErrorContains(t, err, "acpclient: config: StartTimeout, CancelGrace and MaxState must not be negative")
+		_, err = acpclient.Connect(t.Context(), strings.NewReader(""), new(strings.Builder), config)
+		require.ErrorContains(t, err, "must not be negative")
+	}
+}
+
 func TestWhatTheAgentDoesNotOfferIsNotSent(t *testing.T) {
 	c, err := connect(t, acpclient.Config{}, func(a *raw) {
 		a.open()

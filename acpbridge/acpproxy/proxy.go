@@ -65,6 +65,15 @@ type proxy struct {
 	overHTTP bool                     // the agent supports MCP servers over HTTP
 }
 
+// complete reports numbers out of range, and fills in the default of Grace.
+func (c *Config) complete() error {
+	if c.MaxLine < 0 || c.Grace < 0 {
+		return errors.New("acpproxy: config: MaxLine and Grace must not be negative")
+	}
+	c.Grace = cmp.Or(c.Grace, 5*time.Second)
+	return nil
+}
+
 // maxAsked bounds the open requests that the proxy would answer itself.
 const maxAsked = 10_000
 
@@ -73,7 +82,9 @@ const maxAsked = 10_000
 // the agent after it, [ErrAgentEnded] if the agent ended first, ctx's cause, or the error of a
 // stream. Streams that are [io.Closer]s are closed.
 func Serve(ctx context.Context, fromEditor io.Reader, toEditor io.Writer, fromAgent io.Reader, toAgent io.Writer, config Config) error {
-	config.Grace = cmp.Or(max(config.Grace, 0), 5*time.Second)
+	if err := config.complete(); err != nil {
+		return err
+	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}

@@ -16,8 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/acpbridge/acpproxy"
 )
+
+func TestNegativeNumbersAreRefused(t *testing.T) {
+	for _, c := range []acpproxy.Config{{MaxLine: -1}, {Grace: -time.Second}} {
+		err := acpproxy.Serve(t.Context(), strings.NewReader(""), new(bytes.Buffer), strings.NewReader(""), new(bytes.Buffer), c)
+		require.ErrorContains(t, err, "acpproxy: config: MaxLine and Grace must not be negative")
+		err = acpproxy.Run(t.Context(), strings.NewReader(""), new(bytes.Buffer), acpclient.Command{Path: "/no/such/agent"}, c)
+		require.ErrorContains(t, err, "acpproxy: config: MaxLine and Grace must not be negative")
+	}
+}
 
 func TestLinesPassByteByByte(t *testing.T) {
 	lines := []string{

@@ -3,7 +3,6 @@
 package acpproxy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,9 @@ import (
 // process, however that ends. So does everything that the agent has started. An agent that has
 // ended with an exit code other than 0, or by a signal, is an [*acpclient.ProcessError].
 func Run(ctx context.Context, in io.Reader, out io.Writer, agent acpclient.Command, config Config) error {
-	config.Grace = cmp.Or(max(config.Grace, 0), 5*time.Second)
+	if err := config.complete(); err != nil {
+		return err
+	}
 	agentIn, toAgent, err1 := os.Pipe()
 	fromAgent, agentOut, err2 := os.Pipe()
 	ours := []*os.File{toAgent, fromAgent}

@@ -123,6 +123,9 @@ func (c *Config) check() error {
 	if c.StartTimeout < 0 || c.CallTimeout < 0 || c.ReadyTimeout < 0 {
 		bad("StartTimeout, CallTimeout and ReadyTimeout must not be negative")
 	}
+	if c.Run.OutputLimit < 0 || c.Run.TimeLimit < 0 {
+		bad("Run.OutputLimit and Run.TimeLimit must not be negative")
+	}
 	return errors.Join(errs...)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/lsptoolset"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // No server can hang a call, end a run, or leave a process behind, however it misbehaves.
@@ -170,11 +171,11 @@ func TestConfigIsChecked(t *testing.T) {
 				Files:   map[string]string{".x": "x"},
 			}, {Name: "c", Files: map[string]string{"x": "x"}},
 			{Name: "c", Command: []string{"x"}},
-		}, CallTimeout: -1,
+		}, CallTimeout: -1, Run: local.Config{TimeLimit: -1},
 	})
 	for _, want := range []string{
 		`Servers[0]: Name "a b" must have`, `server "c": Command is empty`, `server "c": Files has "x": "x"`, `there are two servers called "c"`,
-		`server "c": Files is empty`, "must not be negative",
+		`server "c": Files is empty`, "ReadyTimeout must not be negative", "Run.TimeLimit must not be negative",
 	} {
 		require.ErrorContains(t, err, want)
 	}

@@ -46,12 +46,16 @@ var (
 	_ Applier   = (*Memory)(nil)
 )
 
-// NewMemory makes a workspace. It fails if a root or the path of a file is malformed.
+// NewMemory makes a workspace. It fails if a root or the path of a file is malformed, or
+// OutputLimit is negative.
 func NewMemory(c MemoryConfig) (*Memory, error) {
 	if len(c.Roots) == 0 {
 		c.Roots = []string{"/project"}
 	}
-	if c.OutputLimit <= 0 {
+	if c.OutputLimit < 0 {
+		return nil, errors.New("workspace: OutputLimit must not be negative")
+	}
+	if c.OutputLimit == 0 {
 		c.OutputLimit = 1 << 20
 	}
 	style := StyleOf(c.Roots[0])

@@ -48,6 +48,8 @@ func TestKillWaitsForTheScript(t *testing.T) {
 }
 
 func TestOutputIsBoundedByOneMiBUnlessSetOtherwise(t *testing.T) {
+	_, err := workspace.NewMemory(workspace.MemoryConfig{OutputLimit: -1})
+	require.ErrorContains(t, err, "OutputLimit must not be negative")
 	for limit, want := range map[int]int{0: 1 << 20, 100: 100} {
 		ws, err := workspace.NewMemory(workspace.MemoryConfig{OutputLimit: limit, Command: func(workspace.Command) workspace.MemoryScript {
 			return workspace.MemoryPrint("first"+strings.Repeat("x", 1<<20)+"last", 0)
