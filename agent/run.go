@@ -68,7 +68,7 @@ func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts
 	} else if rule := r.options.rule; rule != nil {
 		rule.govern(&r.options, nil, r.context.Deps)
 	}
-	r.asking = r.options.findAsker(&r.place, a.config.Asker)
+	r.asking, r.place = r.options.findAsker(a.config.Asker)
 	r.context.Host = (*stepHost[D, O])(r)
 	r.instrument(ctx)
 }
@@ -272,10 +272,10 @@ type agentRun[D, O any] struct {
 	// claimed reports that the run has its inbox to itself.
 	claimed bool
 	watch
-	// asking handles the run's questions; nil without an asker. It is &place or belongs to the run
+	// asking handles the run's questions; nil without an asker. It is place or belongs to the run
 	// around it.
 	asking *seat
-	place  seat
+	place  *seat
 	// emits takes what history processors emit; nil if none have run.
 	emits *processing
 	// steps is how far the run got.

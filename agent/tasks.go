@@ -199,8 +199,12 @@ func (w *tasks[D, O]) withTools(ctx context.Context, r *agentRun[D, O], t *engin
 		f()
 		return nil
 	}
-	run := w.run(t.Info.RunID, r.place.asker)
-	if r.asking == &r.place {
+	var own toolset.Asker
+	if r.place != nil {
+		own = r.place.asker
+	}
+	run := w.run(t.Info.RunID, own)
+	if r.place != nil && r.asking == r.place {
 		r.asking = &run.place
 	}
 	if t.Op == engine.OpPrepare || t.Op == engine.OpStep {
