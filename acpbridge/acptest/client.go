@@ -78,7 +78,6 @@ type Client struct {
 	changed     chan struct{} // closed with the next update
 	permissions []*acp.RequestPermissionRequest
 	elicited    []*acp.CreateElicitationRequest
-	completed   []acp.ElicitationID
 	watch       watcher
 }
 

@@ -32,7 +32,6 @@ func (c *Client) CreateElicitation(ctx context.Context, req *acp.CreateElicitati
 func (c *Client) CompleteElicitation(ctx context.Context, n *acp.CompleteElicitationNotification) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.completed = append(c.completed, n.ElicitationID)
 	known := slices.ContainsFunc(c.elicited, func(r *acp.CreateElicitationRequest) bool {
 		return r.URL != nil && r.URL.ElicitationID == n.ElicitationID
 	})
@@ -47,13 +46,6 @@ func (c *Client) Elicitations() []*acp.CreateElicitationRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.elicited)
-}
-
-// Completed returns the ids of the addresses that the agent has reported as done with.
-func (c *Client) Completed() []acp.ElicitationID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.completed)
 }
 
 func (c *Client) canElicit(req *acp.CreateElicitationRequest) bool {

@@ -104,10 +104,10 @@ func (e *RunError) cause() string {
 func (e *RunError) Unwrap() error { return e.Err }
 
 // NewMessages returns the messages that the run added before it failed, in order.
-func (e *RunError) NewMessages() []*model.Message { return NewMessages(e.Messages, e.RunID) }
+func (e *RunError) NewMessages() []*model.Message { return newMessages(e.Messages, e.RunID) }
 
-// NewMessages returns the messages that one run has added, in order. A run without an id never began.
-func NewMessages(messages []*model.Message, runID string) []*model.Message {
+// newMessages returns the messages that one run has added, in order. A run without an id never began.
+func newMessages(messages []*model.Message, runID string) []*model.Message {
 	var fresh []*model.Message
 	for _, m := range messages {
 		if runID != "" && m != nil && m.RunID == runID {

@@ -25,4 +25,4 @@ type Result[O any] struct {
 }
 
 // NewMessages returns the messages that the run added, in order.
-func (r *Result[O]) NewMessages() []*model.Message { return NewMessages(r.Messages, r.RunID) }
+func (r *Result[O]) NewMessages() []*model.Message { return newMessages(r.Messages, r.RunID) }

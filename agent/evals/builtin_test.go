@@ -105,7 +105,17 @@ func TestCallsAreCompared(t *testing.T) {
 		evals.CalledWith("refund", raw(`{"cents":500}`)).Named("with"),
 		evals.CalledWith("refund", raw(`{"cents":501}`)).Named("with other"),
 		evals.CalledWith("mail", raw(`{}`)).Named("with, not called"),
+		evals.Trajectory(evals.InOrder, "find", "refund"),
+		evals.Trajectory(evals.AnyOrder, "mail", "refund").Named("near, any order"),
+		evals.Trajectory(evals.Exact, "find", "find", "refund").Named("near, exact"),
+		evals.Trajectory(evals.Exact, "find", "refund").Named("near, exact, one is missing"),
 	)
+	for name, want := range map[string]float64{
+		"trajectory": 0.8, "near, any order": 0.4, "near, exact": 1, "near, exact, one is missing": 0,
+	} {
+		require.Equal(t, evals.KindNumber, scores[name].Kind, name)
+		require.InDelta(t, want, scores[name].Value, 1e-9, name)
+	}
 	for name, want := range map[string]bool{
 		"exact": true, "exact, one is missing": false, "in order": true, "in order, turned round": false,
 		"any order": true, "any order, twice": false, "any order, but the call was not valid": false,
