@@ -57,7 +57,9 @@ func TestRefusedOutputsAreInTheWindow(t *testing.T) {
 		return nil, errors.New("no")
 	}})
 	text, call := model.Text(`{"text":"x"}`), model.ToolCall("1", "final_result", `{"text":"x"}`)
-	never := func(context.Context, *toolset.RunContext[user], noted) (noted, error) { return noted{}, toolset.Retry("again") }
+	never := func(context.Context, *toolset.RunContext[user], noted) (noted, error) {
+		return noted{}, toolset.Retry("again")
+	}
 	inner := func(m model.Model, p *agent.Policy) *agent.Agent[user, string] {
 		return agent.Must(agent.New(agent.Config[user, string]{Name: "inner", Model: m, Policies: []*agent.Policy{p}}))
 	}
