@@ -33,24 +33,22 @@ type seat struct {
 	turn chan struct{} // holds a token while a question is open; nil until the first one
 }
 
-// findAsker returns where the questions of a run go, or nil, and its own seat, or nil if it needs
-// none. own is the agent's asker.
+// findAsker returns where the questions of a run go, or nil. place is its own seat, and own is the
+// agent's asker.
 //
 //go:noinline
-func (o *runOptions) findAsker(own toolset.Asker) (asking, place *seat) {
-	if o.asker != nil {
-		own = o.asker
+func (o *runOptions) findAsker(place *seat, own toolset.Asker) *seat {
+	if place.asker = own; o.asker != nil {
+		place.asker = o.asker
 	}
-	if own != nil || o.rule != nil {
-		place = &seat{asker: own}
-	}
-	if asking = place; own == nil {
+	asking := place
+	if place.asker == nil {
 		asking = o.outer.asking
 	}
 	if o.rule != nil {
 		asking = o.rule.says.seat(place, asking)
 	}
-	return asking, place
+	return asking
 }
 
 // enter waits until no other question is open, or until ctx ends.

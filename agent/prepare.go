@@ -34,7 +34,7 @@ func (r *agentRun[D, O]) prepare(ctx context.Context, t *engine.Task, l engine.L
 	if err != nil {
 		return err
 	}
-	r.listing = listing
+	r.listed = listing.Tools
 	instructions, err := r.instructions(ctx, listing.Instructions)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *agentRun[D, O]) enterStep(
 //go:noinline
 func (r *agentRun[D, O]) list(tools []*toolset.Tool[D]) (*engine.Offer, error) {
 	mode := r.agent.output.modeFor(&r.model, len(tools) > 0, refusedText(r.context.Messages))
-	if r.offer == nil || mode != r.mode || !sameTools(tools, r.listing.Tools) {
+	if r.offer == nil || mode != r.mode || !sameTools(tools, r.listed) {
 		r.mode = mode
 		if err := r.makeOffer(tools); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func (r *agentRun[D, O]) keep(offer *engine.Offer) {
 	a, o := r.agent, &r.options
 	dynamic := len(a.config.Dynamic)+len(o.instructions) > 0
 	if !dynamic && o.settings == a.config.Settings && o.toolRetries == nil {
-		a.offered.Store(&offered[D]{r.listing.Tools, r.mode, offer})
+		a.offered.Store(&offered[D]{r.listed, r.mode, offer})
 	}
 }
 

@@ -68,7 +68,7 @@ func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts
 	} else if rule := r.options.rule; rule != nil {
 		rule.govern(&r.options, nil, r.context.Deps)
 	}
-	r.asking, r.place = r.options.findAsker(a.config.Asker)
+	r.asking = r.options.findAsker(&r.place, a.config.Asker)
 	r.context.Host = (*stepHost[D, O])(r)
 	r.instrument(ctx)
 }
@@ -223,7 +223,7 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 
 // ended makes the run's result of the loop's.
 func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, closeErr error) (*Result[O], error) {
-	r.steps = res.Steps
+	r.steps = int32(res.Steps)
 	if err != nil {
 		runErr := runError(r.agent.config.Name, res, err)
 		if rule := r.options.rule; rule != nil {
@@ -271,15 +271,15 @@ type agentRun[D, O any] struct {
 	stream bool
 	// claimed reports that the run has its inbox to itself.
 	claimed bool
+	// steps is how far the run got.
+	steps int32
 	watch
-	// asking handles the run's questions; nil without an asker. It is place or belongs to the run
+	// asking handles the run's questions; nil without an asker. It is &place or belongs to the run
 	// around it.
 	asking *seat
-	place  *seat
+	place  seat
 	// emits takes what history processors emit; nil if none have run.
 	emits *processing
-	// steps is how far the run got.
-	steps int
 	meter toolset.Meter
 	model model.Info
 	// context holds what user code of the current step may see. Tasks copy it.
@@ -288,10 +288,11 @@ type agentRun[D, O any] struct {
 	hooks   []Hooks[D]
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
-	listing toolset.Listing[D]
+	// listed are the tools of the step.
+	listed []*toolset.Tool[D]
 	// mode is how the output is asked for in the offer.
 	mode OutputMode
-	// offer is the offer to the model for the listing and the mode; nil before the first step. Other
+	// offer is the offer to the model for these tools and the mode; nil before the first step. Other
 	// runs may have it, too.
 	offer *engine.Offer
 }
@@ -303,7 +304,7 @@ func (r *agentRun[D, O]) end(err error) {
 		if r.context.Meter != nil {
 			*usage = r.context.Meter.Usage()
 		}
-		r.Emit(&Event{Kind: EventRunEnd, Step: r.steps, Usage: usage, Err: err})
+		r.Emit(&Event{Kind: EventRunEnd, Step: int(r.steps), Usage: usage, Err: err})
 	}
 }
 

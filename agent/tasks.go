@@ -55,10 +55,10 @@ type tasks[D, O any] struct {
 type workerRun[D any] struct {
 	mu    sync.Mutex
 	tools toolset.Instance[D]
-	// listing is the list of tools in a step.
-	listing toolset.Listing[D]
-	step    int
-	place   seat
+	// listed are the tools of a step.
+	listed []*toolset.Tool[D]
+	step   int
+	place  seat
 }
 
 // NewWorker returns a worker for runs of an agent. deps and the options replace what tasks cannot
@@ -199,12 +199,8 @@ func (w *tasks[D, O]) withTools(ctx context.Context, r *agentRun[D, O], t *engin
 		f()
 		return nil
 	}
-	var own toolset.Asker
-	if r.place != nil {
-		own = r.place.asker
-	}
-	run := w.run(t.Info.RunID, own)
-	if r.place != nil && r.asking == r.place {
+	run := w.run(t.Info.RunID, r.place.asker)
+	if r.asking == &r.place {
 		r.asking = &run.place
 	}
 	if t.Op == engine.OpPrepare || t.Op == engine.OpStep {
@@ -212,7 +208,7 @@ func (w *tasks[D, O]) withTools(ctx context.Context, r *agentRun[D, O], t *engin
 		defer run.mu.Unlock()
 		r.tools = run.tools
 		f()
-		run.tools, run.listing, run.step = r.tools, r.listing, t.Info.Step
+		run.tools, run.listed, run.step = r.tools, r.listed, t.Info.Step
 		return nil
 	}
 	if err := r.findTools(ctx, run); err != nil {
@@ -248,12 +244,13 @@ func (r *agentRun[D, O]) findTools(ctx context.Context, run *workerRun[D]) (err 
 		}
 	}
 	if run.step != r.context.Step {
-		if run.listing, err = run.tools.Tools(ctx, &r.context); err != nil {
+		listing, err := run.tools.Tools(ctx, &r.context)
+		if err != nil {
 			return err
 		}
-		run.step = r.context.Step
+		run.listed, run.step = listing.Tools, r.context.Step
 	}
-	r.listing = run.listing
+	r.listed = run.listed
 	return nil
 }
 

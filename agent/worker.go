@@ -154,7 +154,7 @@ func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener, meter *too
 
 // tool finds a tool that the step offers.
 func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
-	for _, t := range r.listing.Tools {
+	for _, t := range r.listed {
 		if t.Def.Name == name {
 			return t
 		}

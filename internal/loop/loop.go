@@ -90,16 +90,16 @@ type run struct {
 	// custom is set if the current tasks have emitted events.
 	custom  bool
 	stopped bool
-	// earlier is how many steps the earlier parts of the run made, clock the time of the latest
-	// result.
-	earlier int
-	clock   engine.Time
 	// fuses is set if steps are fused, ahead if the checks of the current response were made with
 	// it.
 	fuses, ahead bool
 	// here is set if the conversation no longer stays with another agent, because this agent no
 	// longer hands over to it.
 	here bool
+	// earlier is how many steps the earlier parts of the run made, clock the time of the latest
+	// result.
+	earlier int
+	clock   engine.Time
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 
