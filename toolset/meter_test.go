@@ -107,3 +107,22 @@ func TestIdempotencyKeyIdentifiesTheCall(t *testing.T) {
 	run := toolset.RunContext[struct{}]{RunInfo: toolset.RunInfo{RunID: "job-17", Step: 3}, Call: toolset.Call{ID: "c1"}}
 	require.Equal(t, "job-17/3/c1", run.IdempotencyKey())
 }
+
+// TestAdoptedUsageIsTheTasksAndCountsOnce: all tasks around have it, and the run has counted it already.
+func TestAdoptedUsageIsTheTasksAndCountsOnce(t *testing.T) {
+	run := toolset.NewMeter(toolset.Limits{})
+	outer := run.Sub()
+	inner := outer.Sub()
+	left := inner.Outlive()
+	left.Add(toolset.Usage{Requests: 2, ToolCalls: 1, Cost: 0.5})
+	require.Equal(t, 2, run.Usage().Requests)
+	require.Zero(t, inner.Own())
+	require.Zero(t, outer.Own())
+	inner.Adopt(left)
+	want := toolset.Usage{Requests: 2, ToolCalls: 1, Cost: 0.5}
+	require.Equal(t, want, inner.Own())
+	require.Equal(t, want, outer.Own())
+	require.Equal(t, want, run.Own(), "it is not counted twice")
+	require.NoError(t, inner.Request(), "no lock is held")
+	require.Equal(t, 3, outer.Own().Requests)
+}

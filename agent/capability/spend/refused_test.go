@@ -158,3 +158,23 @@ func inWindow(t *testing.T, o spend.Options[any]) (sum float64) {
 	}
 	return sum
 }
+
+// kept keeps the contexts of what is appended.
+type kept struct {
+	session.Memory
+	contexts []context.Context
+}
+
+func (k *kept) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	k.contexts = append(k.contexts, ctx)
+	return k.Memory.Append(ctx, l, head, b)
+}
+
+// TestSettlingEnds: the context in which a window is settled ends with that, whatever the run does.
+func TestSettlingEnds(t *testing.T) {
+	store := new(kept)
+	_, err := spender(1, hourly(store, 100, 10)).Run(t.Context(), user{"ada"}, "go")
+	require.NoError(t, err)
+	require.Len(t, store.contexts, 2, "a reservation and what was used")
+	require.ErrorIs(t, store.contexts[1].Err(), context.Canceled)
+}
