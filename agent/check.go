@@ -113,8 +113,17 @@ func (p *problems) negative(name string, n int64) {
 	}
 }
 
+// join allocates only if there is a problem: each run checks its options.
+//
 //go:noinline
-func (p *problems) join(more ...error) error { return errors.Join(append(*p, more...)...) }
+func (p *problems) join(more ...error) error {
+	for _, err := range more {
+		if err != nil {
+			*p = append(*p, err)
+		}
+	}
+	return errors.Join(*p...)
+}
 
 // checkTools reports the errors of toolsets that can be found before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
