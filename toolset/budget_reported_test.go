@@ -50,3 +50,44 @@ func TestBudgetsAreToldWhatABrokenStreamReported(t *testing.T) {
 		}
 	}
 }
+
+// TestBudgetsOfOneKeyReserveOnce: the second budget has no Check, so it has nothing to say.
+func TestBudgetsOfOneKeyReserveOnce(t *testing.T) {
+	var first, second told
+	meter := new(toolset.Meter)
+	meter.SetBudgets(t, &first, &second)
+	m := model.Func(model.Info{}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return model.Response(model.Text("hi")), nil
+	})
+	_, err := meter.Generate(t.Context(), m, new(model.Request), nil)
+	require.NoError(t, err)
+	require.Len(t, first.spent, 1)
+	require.Empty(t, second.spent)
+}
+
+// TestBudgetsSeeTheRequestsOfModelsThatAskOthers: what was reserved for the model that asks is
+// given back, and room is reserved for each that it asks.
+func TestBudgetsSeeTheRequestsOfModelsThatAskOthers(t *testing.T) {
+	var b told
+	meter := new(toolset.Meter)
+	meter.SetBudgets(t, &b)
+	answers := model.Func(model.Info{Name: "answers"}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return model.Response(model.Text("hi")), nil
+	})
+	asks := model.Func(model.Info{Name: "asks"}, func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+		if _, err := model.Ask(ctx, answers, req, sink); err != nil {
+			return nil, err
+		}
+		return model.Ask(ctx, answers, req, sink)
+	})
+	_, err := meter.Generate(t.Context(), asks, new(model.Request), nil)
+	require.NoError(t, err)
+	require.Len(t, b.spent, 3)
+	require.True(t, b.spent[0].Unsent, "the model that asks")
+	for _, s := range b.spent[1:] {
+		require.False(t, s.Unsent)
+		require.NotNil(t, s.Response)
+		require.Equal(t, "answers", s.Asked.Name)
+	}
+	require.Equal(t, 2, meter.Usage().Requests)
+}
