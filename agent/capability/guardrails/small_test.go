@@ -139,3 +139,16 @@ func TestDocumentsHaveFewEscapes(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, res.Output, `"<i>":"<b>&"`)
 }
+
+// TestReasonsOfModelsAreShort: whatever a model writes, a person reads the beginning of it, on one line.
+func TestReasonsOfModelsAreShort(t *testing.T) {
+	judge := speaker(says(`{"verdict":"block","reason":"` + strings.Repeat(`é \n`, 1000) + `"}`))
+	g := guard{Name: "g", On: guardrails.Output, Check: guardrails.ByModel[none](guardrails.ModelCheck{Policy: "p", Model: judge})}
+	_, err := newAgent(t, speaker(says("x")), g).Run(t.Context(), none{}, "go")
+	var blocked *guardrails.BlockedError
+	require.ErrorAs(t, err, &blocked)
+	require.LessOrEqual(t, len(blocked.Reason), 500+len("…"))
+	require.GreaterOrEqual(t, len(blocked.Reason), 490)
+	require.True(t, strings.HasSuffix(blocked.Reason, "…"), blocked.Reason)
+	require.NotContains(t, blocked.Reason, "\n")
+}
