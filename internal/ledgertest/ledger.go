@@ -84,21 +84,19 @@ func (p *provider) count(f func(l *Ledger)) {
 
 // answered enters a response, or what was said of one that was cut off. It has the price of the model that answered or, if that is
 // unknown, of the one that was asked.
-func (p *provider) answered(asked, name string, u model.Usage) {
-	p.count(func(l *Ledger) {
-		l.Usage.Add(u)
-		price, ok := prices{}.Price("p", name, time.Time{})
-		if !ok {
-			price, ok = prices{}.Price("p", asked, time.Time{})
-		}
-		switch {
-		case !ok, u == model.Usage{} && !price.Free():
-			l.Unknown++
-			l.Happened["unknown cost"]++
-		default:
-			l.Nano += int64(math.Round(price.Of(u) * 1e9))
-		}
-	})
+func (l *Ledger) answered(asked, name string, u model.Usage) {
+	l.Usage.Add(u)
+	price, ok := prices{}.Price("p", name, time.Time{})
+	if !ok {
+		price, ok = prices{}.Price("p", asked, time.Time{})
+	}
+	switch {
+	case !ok, u == model.Usage{} && !price.Free():
+		l.Unknown++
+		l.Happened["unknown cost"]++
+	default:
+		l.Nano += int64(math.Round(price.Of(u) * 1e9))
+	}
 }
 
 // leaf returns a model of the provider. answer makes its responses.
@@ -121,29 +119,43 @@ func (p *provider) respond(ctx context.Context, name string, resp *model.Message
 	usage := model.Usage{InputTokens: int64(1 + p.n(999)), OutputTokens: int64(1 + p.n(999))}
 	if err := ctx.Err(); err != nil {
 		happens("late")
-		p.lost(name)
+		p.count(func(l *Ledger) { l.lost(name) })
 		return nil, err
 	}
 	switch roll := p.n(100); {
 	case roll < 6:
 		happens("refused")
+		p.count(func(l *Ledger) {
+			if ctx.Err() != nil { // nobody can tell any more who has ended the request
+				l.lost(name)
+			}
+		})
 		return nil, &model.APIError{Provider: "p", Model: name, Status: 503, Retryable: true}
 	case roll < 10 && sink != nil:
-		if err := sink(model.Delta{Usage: &usage}); err != nil {
-			p.answered(name, name, usage)
+		err := sink(model.Delta{Usage: &usage})
+		if err == nil {
+			happens("cut off")
+		}
+		p.count(func(l *Ledger) {
+			if ctx.Err() == nil {
+				l.answered(name, name, usage)
+			} else { // there may have been more than what was said
+				l.Usage.Add(usage)
+				l.lost(name)
+			}
+		})
+		if err != nil {
 			return nil, err
 		}
-		happens("cut off")
-		p.answered(name, name, usage)
 		return nil, &model.APIError{Provider: "p", Model: name, Message: "broken"}
 	case roll < 11:
 		happens("timed out")
-		p.lost(name)
+		p.count(func(l *Ledger) { l.lost(name) })
 		return nil, fmt.Errorf("after a minute: %w", context.DeadlineExceeded)
 	case roll < 13 && p.cancel != nil:
 		happens("cancelled")
 		p.cancel()
-		p.lost(name)
+		p.count(func(l *Ledger) { l.lost(name) })
 		return nil, context.Canceled
 	case roll < 16:
 		happens("unusable")
@@ -155,7 +167,7 @@ func (p *provider) respond(ctx context.Context, name string, resp *model.Message
 		happens("answered by another")
 	}
 	resp.Usage, resp.Provider, resp.Model = usage, "p", name
-	p.answered(asked, name, usage)
+	p.count(func(l *Ledger) { l.answered(asked, name, usage) })
 	if sink != nil {
 		if err := sink(model.Delta{Usage: &usage}); err != nil {
 			return nil, err
@@ -165,9 +177,9 @@ func (p *provider) respond(ctx context.Context, name string, resp *model.Message
 }
 
 // lost enters a request without an answer.
-func (p *provider) lost(name string) {
+func (l *Ledger) lost(name string) {
 	if price, ok := (prices{}).Price("p", name, time.Time{}); !ok || !price.Free() {
-		p.count(func(l *Ledger) { l.Unknown++ })
+		l.Unknown++
 	}
 }
 
