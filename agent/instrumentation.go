@@ -98,7 +98,7 @@ func (r *agentRun[D, O]) dressed(outer []Hooks[any], inner []erased) {
 	}
 	deps := any(r.context.Deps)
 	if same, ok := any(outer).([]Hooks[D]); ok { // D is any
-		all, outer = slices.Clone(same), nil
+		all, outer = slices.Clip(same), nil
 	}
 	for i := range outer {
 		add(outer[i], func() any { return deps })

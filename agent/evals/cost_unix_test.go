@@ -54,10 +54,11 @@ func spent(t *testing.T, fn func()) work {
 
 // TestManyCasesCostLittleMoreThanABareLoop bounds what is allocated, and the processor time, for
 // which a busy machine gets more attempts. The bare loop keeps its results, as a report does.
+// Twice its time was the bound while a run took twice as long as it does now.
 func TestManyCasesCostLittleMoreThanABareLoop(t *testing.T) {
 	d := many(10_000)
 	bare, run := work{time: time.Hour}, work{time: time.Hour}
-	for n := 0; n < 5 || run.time > 2*bare.time && n < 20; n++ {
+	for n := 0; n < 5 || 2*run.time > 5*bare.time && n < 20; n++ {
 		results := make([]*agent.Result[string], len(d.Cases))
 		cost := spent(t, func() {
 			for i := range d.Cases {
@@ -80,9 +81,9 @@ func TestManyCasesCostLittleMoreThanABareLoop(t *testing.T) {
 	t.Logf("%.2f × the time of a bare loop, %d and %d objects, %d and %d bytes a case",
 		float64(run.time)/float64(bare.time), run.objects/10_000, bare.objects/10_000,
 		run.bytes/10_000, bare.bytes/10_000)
-	require.Less(t, run.objects-bare.objects, uint64(10_000*32))
+	require.Less(t, run.objects-bare.objects, uint64(10_000*24))
 	require.Less(t, run.bytes, 2*bare.bytes)
-	require.LessOrEqual(t, run.time, 2*bare.time)
+	require.LessOrEqual(t, 2*run.time, 5*bare.time)
 }
 
 func TestMemoryOfManyCasesIsLinearAndSmall(t *testing.T) {

@@ -20,6 +20,7 @@ type recorder struct {
 	// usage gets what the runs use, if it is not nil.
 	usage *toolset.Meter
 	runs  []*recorded
+	one   [1]*recorded // memory for runs
 	// events are those of runs that are streamed.
 	events []agent.Event
 	// repeat is the repeat of the case, and cached what answers from the cache count as.
@@ -37,6 +38,8 @@ type recorded struct {
 	index     int
 	outer     *recorded
 	responses []*model.Message
+	first     [1]*model.Message // memory for responses
+	place     place
 	// outputs are the names of the tools that give the output.
 	outputs []string
 	calls   []executed
@@ -83,15 +86,18 @@ func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.Run
 		return err
 	}
 	r := &recorded{AgentRun: AgentRun{Agent: run.Agent, Call: p.call, Outer: -1}, outer: p.run}
+	r.responses, r.place = r.first[:0], place{ctx, p.recorder, r, ""}
 	if p.run != nil {
 		r.Outer = p.run.index
 	}
 	p.mu.Lock()
-	r.index = len(p.runs)
+	if r.index = len(p.runs); r.index == 0 {
+		p.runs = p.one[:0]
+	}
 	p.runs = append(p.runs, r)
 	p.mu.Unlock()
 	begin := time.Now()
-	sum, err := next(&place{ctx, p.recorder, r, ""})
+	sum, err := next(&r.place)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Duration, r.RunID, r.Messages, r.Usage = time.Since(begin), sum.RunID, sum.Messages, sum.Usage

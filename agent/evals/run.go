@@ -29,7 +29,8 @@ func (r *Runner) run(ctx context.Context, t *trial, i int, space workspace.Works
 		ctx, cancel = context.WithTimeoutCause(ctx, d, late)
 		defer cancel()
 	}
-	ctx = &place{Context: ctx, recorder: &t.recorder}
+	t.places[0] = place{Context: ctx, recorder: &t.recorder}
+	ctx = &t.places[0]
 	begin := time.Now()
 	r.call(ctx, t, i)
 	took := time.Since(begin)

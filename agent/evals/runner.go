@@ -325,7 +325,8 @@ func unavailable(result TrialResult, why error) (TrialResult, error) {
 
 // scores returns what the evaluators say.
 func (r *Runner) scores(ctx context.Context, t *trial) []Score {
-	ctx = &place{Context: ctx, recorder: &t.judges}
+	t.places[1] = place{Context: ctx, recorder: &t.judges}
+	ctx = &t.places[1]
 	scores := make([]Score, 0, len(r.evaluators)+len(t.evaluators))
 	for _, list := range [2][]Evaluator{r.evaluators, t.evaluators} {
 		for _, e := range list {

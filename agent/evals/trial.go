@@ -101,6 +101,7 @@ type trial struct {
 	*subject
 	recorder
 	judges recorder // of the runs that evaluators make
+	places [2]place // of the task and of the evaluators
 	output any
 	err    error
 	trace  Trace
