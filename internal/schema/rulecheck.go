@@ -184,8 +184,7 @@ func (c *ruleCheck) unique(t reflect.Type, param string) (plain bool, err error)
 		elem = pointee(f.Type)
 	}
 	plain = t.Kind() != reflect.Map && param == ""
-	nillable := t.Elem().Kind() == reflect.Pointer && t.Elem().Implements(jsonUnmarshaler)
-	if !elem.Comparable() || !plain && (nillable || !alwaysComparable(elem)) {
+	if !elem.Comparable() || !plain && !alwaysComparable(elem) {
 		return plain, errorf("values of type %v cannot be compared", elem)
 	}
 	return plain, nil
