@@ -3,6 +3,7 @@
 package guardrails_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,6 +80,17 @@ type outcome struct {
 	seen string
 }
 
+// records returns what a journal has of a run.
+func records(t testing.TB, j *journal.Memory, run string) string {
+	t.Helper()
+	log, err := j.Open(t.Context(), run)
+	require.NoError(t, err)
+	lines, err := log.Load(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	return string(bytes.Join(lines, nil))
+}
+
 // play runs an agent, observed and with a journal, against a script.
 func play(t testing.TB, a *agent.Agent[none, string], script *modeltest.Scripted, prompt string, opts ...agent.RunOption) *outcome {
 	t.Helper()
@@ -102,14 +114,7 @@ func play(t testing.TB, a *agent.Agent[none, string], script *modeltest.Scripted
 		require.ErrorAs(t, o.err, &failed)
 		messages = failed.Messages
 	}
-	log, err := j.Open(t.Context(), "run")
-	require.NoError(t, err)
-	lines, err := log.Load(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, log.Close())
-	for _, line := range lines {
-		all.Write(line)
-	}
+	all.WriteString(records(t, j, "run"))
 	data, err := json.Marshal([]any{messages, script.Requests()})
 	require.NoError(t, err)
 	all.Write(data)

@@ -376,14 +376,7 @@ func (n *noted) content(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for id := range n.ids {
-		log, err := n.Memory.Open(t.Context(), id)
-		require.NoError(t, err)
-		lines, err := log.Load(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, log.Close())
-		for _, line := range lines {
-			all.Write(line)
-		}
+		all.WriteString(records(t, &n.Memory, id))
 	}
 	return all.String()
 }
