@@ -15,30 +15,35 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// recorded sums up the records of a run: what the run counts when it is replayed, and which runs inside it may have records of their
-// own that none of its records includes.
+// recorded sums up the records of a run: what the run counts when it is replayed, and which runs
+// inside it may have records of their own that none of its records includes.
 type recorded struct {
 	used toolset.Usage
 	// lost is the part of used that no task has when it is replayed.
 	lost toolset.Usage
-	// answered is the latest step with a response, calls are the calls of that response. last is the latest step with a record.
+	// answered is the latest step with a response, calls are the calls of that response. last is the
+	// latest step with a record.
 	answered, last int
 	calls          []string
-	// others are the ids of calls that no response has, done are the calls of the step last whose result is recorded.
+	// others are the ids of calls that no response has, done are the calls of the step last whose
+	// result is recorded.
 	others []string
 	done   map[string]bool
-	// left are the ids of runs that outlive the calls that began them and are in no record's Used.
-	left []string
+	// left are the runs that outlive the calls that began them, with what the calls say of them that
+	// got their results.
+	left map[string]*toolset.Usage
 }
 
-// place is where runs inside a run are: in a call, in an output without a call or in the preparation of a step, which have no id.
+// place is where runs inside a run are: in a call, in an output without a call or in the
+// preparation of a step, which have no id.
 type place struct {
 	step int
 	call string
 }
 
-// InsideID returns the id of the n-th run in a call, or in what a step does outside of calls. No two runs inside a run have the same: ids of
-// calls, which are the model's, are escaped, and a number has a mark.
+// InsideID returns the id of the n-th run in a call, or in what a step does outside of calls. No
+// two runs inside a run have the same: ids of calls, which are the model's, are escaped, and a
+// number has a mark.
 func InsideID(run string, step int, call string, n int) string {
 	id := fmt.Sprintf("%s/%d/%s", run, step, model.EscapeID(call))
 	if n > 1 {
@@ -99,8 +104,8 @@ func addUsage(to *toolset.Usage, u toolset.Usage) {
 // textOutput is the id of a hand-over by a text, as in package loop.
 const textOutput = "output"
 
-// places returns where there may be runs whose usage no record includes: in calls of the last step without a result, in its output, and
-// in the preparation of the next one.
+// places returns where there may be runs whose usage no record includes: in calls of the last step
+// without a result, in its output, and in the preparation of the next one.
 func (s *recorded) places() []place {
 	var all []place
 	add := func(step int, call string) {
@@ -140,8 +145,9 @@ type ahead struct {
 	used  toolset.Usage
 }
 
-// aheadOf returns what the runs in some places have recorded, with the runs inside them.
-func aheadOf(ctx context.Context, j journal.Journal, run string, places []place) []ahead {
+// aheadOf returns what the runs in some places have recorded, with the runs inside them, but for
+// those in but.
+func aheadOf(ctx context.Context, j journal.Journal, run string, places []place, but map[string]*toolset.Usage) []ahead {
 	if j == nil {
 		return nil
 	}
@@ -155,6 +161,9 @@ func aheadOf(ctx context.Context, j journal.Journal, run string, places []place)
 				continue
 			}
 			none = 0
+			if but[id] != nil {
+				continue
+			}
 			all = append(all, ahead{p, id, s.total(ctx, j, id)})
 		}
 	}
@@ -164,13 +173,11 @@ func aheadOf(ctx context.Context, j journal.Journal, run string, places []place)
 // total is the usage that a run counts when it is replayed, including its inner runs.
 func (s *recorded) total(ctx context.Context, j journal.Journal, run string) toolset.Usage {
 	total := s.used
-	for _, a := range aheadOf(ctx, j, run, s.places()) {
+	for _, a := range aheadOf(ctx, j, run, s.places(), s.left) {
 		addUsage(&total, a.used)
 	}
-	for _, left := range s.left {
-		if s := read(ctx, j, left); s != nil {
-			addUsage(&total, s.total(ctx, j, left))
-		}
+	for left := range s.left {
+		addUsage(&total, s.totalLeft(ctx, j, left))
 	}
 	return total
 }
@@ -209,7 +216,7 @@ func Prepay(
 	ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string,
 ) (settle func(keep bool)) {
 	var p prepaid
-	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}))
+	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}, nil))
 	return func(keep bool) { p.settle(keep, func(place) bool { return true }) }
 }
 
@@ -247,9 +254,9 @@ func (j *Journal) takeBack(over place) {
 	j.prepaid.settle(false, func(p place) bool { return p == over })
 }
 
-// keepPrepaid makes what runs inside a call had recorded, and did not resume, a part of what the call
-// has used: it has been asked for, and the call is over. Runs that outlive the call resume in their
-// own time, and are counted then.
+// keepPrepaid makes what runs inside a call had recorded, and did not resume, a part of what the
+// call has used: it has been asked for, and the call is over. Runs that outlive the call resume in
+// their own time, and are counted then.
 func (j *Journal) keepPrepaid(r *record, done *engine.Done) {
 	if r.Op != opTool || done.Return.Approval != nil || done.Used == nil {
 		return
@@ -272,7 +279,7 @@ func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 		return
 	}
 	if j.ahead == nil {
-		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places())
+		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places(), j.recorded.left)
 	}
 	begun := slices.ContainsFunc(j.ahead, func(a ahead) bool { return a.step == step && a.call != "" })
 	if begun && !live {

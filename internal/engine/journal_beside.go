@@ -4,18 +4,22 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
 
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // beside collects the runs that outlive a task, and those that have ended in it.
 type beside struct {
-	mu            sync.Mutex
-	left, adopted []string
+	mu      sync.Mutex
+	left    []string
+	adopted map[string]toolset.Usage
 	// recorded is the usage of runs in the task that keep their own records.
 	recorded toolset.Usage
 }
@@ -31,12 +35,15 @@ func Leave(ctx context.Context, run string) {
 	}
 }
 
-// Adopt notes that a run of [Leave] has ended, and is counted by the record of the task with ctx.
+// Adopt notes that a run of [Leave] has ended, and that the task with ctx gets its result.
 func Adopt(ctx context.Context, run string, used toolset.Usage) {
 	if b, ok := ctx.Value(besideKey{}).(*beside); ok {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.adopted = append(b.adopted, run)
+		if b.adopted == nil {
+			b.adopted = map[string]toolset.Usage{}
+		}
+		b.adopted[run] = used
 		addUsage(&b.recorded, used)
 	}
 }
@@ -57,7 +64,11 @@ func Inside(ctx context.Context, run string, used toolset.Usage) {
 func (b *beside) besides(used toolset.Usage) toolset.Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	in := &b.recorded
+	return less(used, b.recorded)
+}
+
+// less is used without what is in it, and never negative.
+func less(used, in toolset.Usage) toolset.Usage {
 	return toolset.Usage{
 		Requests:  max(used.Requests-in.Requests, 0),
 		ToolCalls: max(used.ToolCalls-in.ToolCalls, 0),
@@ -73,30 +84,53 @@ func (b *beside) besides(used toolset.Usage) toolset.Usage {
 	}
 }
 
-// take writes what was noted into the record of the task.
-func (b *beside) take(r *record) {
+// take writes what was noted into the record of the task, whose usage is done's.
+func (b *beside) take(r *record, done *engine.Done) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r.Left, r.Adopted = slices.Clone(b.left), slices.Clone(b.adopted)
-}
-
-// besides adds a record's Left and Adopted.
-func (s *recorded) besides(r *record) {
-	for _, run := range r.Left {
-		if !slices.Contains(s.left, run) {
-			s.left = append(s.left, run)
+	r.Left, r.Adopted = slices.Clone(b.left), maps.Clone(b.adopted)
+	for _, used := range b.adopted {
+		if done.Used != nil {
+			*done.Used = less(*done.Used, used)
 		}
 	}
-	adopted := func(run string) bool { return slices.Contains(r.Adopted, run) }
-	s.left = slices.DeleteFunc(s.left, adopted)
 }
 
-// payLeft counts what was recorded of runs that no record counts. A run that continues takes it
-// over.
+// besides adds a record's Left and Adopted. Calls run side by side, so a run may be adopted before
+// it was left.
+func (s *recorded) besides(r *record) {
+	for _, run := range r.Left {
+		s.leave(run)
+	}
+	for run, used := range r.Adopted {
+		s.leave(run)
+		addUsage(s.left[run], used)
+	}
+}
+
+func (s *recorded) leave(run string) {
+	if s.left[run] != nil {
+		return
+	}
+	if s.left == nil {
+		s.left = map[string]*toolset.Usage{}
+	}
+	s.left[run] = new(toolset.Usage)
+}
+
+// totalLeft is the usage of a run that outlives the call that began it. Its own records say it.
+// What has none, such as a tool in the background, has used what the calls say that got its
+// results.
+func (s *recorded) totalLeft(ctx context.Context, j journal.Journal, run string) toolset.Usage {
+	if own := read(ctx, j, run); own != nil {
+		return own.total(ctx, j, run)
+	}
+	return *s.left[run]
+}
+
+// payLeft counts what runs have used that outlive their calls. A run that continues takes it over.
 func (j *Journal) payLeft(ctx context.Context) {
-	for _, run := range j.recorded.left {
-		if s := read(ctx, j.runs, run); s != nil {
-			toolset.Prepay(j.meter, run, s.total(ctx, j.runs, run))
-		}
+	for run := range j.recorded.left {
+		toolset.Prepay(j.meter, run, j.recorded.totalLeft(ctx, j.runs, run))
 	}
 }

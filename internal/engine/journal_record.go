@@ -87,8 +87,8 @@ type record struct {
 	Used *toolset.Usage `json:"used,omitempty"`
 
 	Start *start `json:"start,omitempty"`
-	// Messages is how many messages a request or the history before processing had; Instructions what a request said, if
-	// the one before did not say the same.
+	// Messages is how many messages a request or the history before processing had; Instructions what
+	// a request said, if the one before did not say the same.
 	Messages     int               `json:"messages,omitempty"`
 	Instructions *string           `json:"instructions,omitempty"`
 	Response     *model.Message    `json:"response,omitempty"`
@@ -105,9 +105,10 @@ type record struct {
 	None bool `json:"none,omitempty"`
 	// Again means that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`
-	// Left are the ids of runs that outlive the call, Adopted those that Used includes.
-	Left    []string `json:"left,omitempty"`
-	Adopted []string `json:"adopted,omitempty"`
+	// Left are the ids of runs that outlive the call. Adopted is what those have used whose result the
+	// call has: Used does not include it.
+	Left    []string                 `json:"left,omitempty"`
+	Adopted map[string]toolset.Usage `json:"adopted,omitempty"`
 
 	seq int
 }

@@ -61,7 +61,7 @@ func (w *recorder) do(
 		return false
 	}
 	f.record.At = done.At.Time()
-	b.take(&f.record)
+	b.take(&f.record, done)
 	j.keepPrepaid(&f.record, done)
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {

@@ -45,8 +45,10 @@ func (all allStarted) has(handle string) bool {
 }
 
 // left returns the sub-agents that the run has in the background by its history, the oldest first.
+// A response may have the call that gets a result before the one that began the sub-agent.
 func left(run *toolset.RunInfo) (all allStarted) {
 	for _, m := range run.Messages {
+		var ended []string
 		for i := range m.Parts {
 			p := &m.Parts[i]
 			ours := p.Tool == ToolDelegate || p.Tool == ToolWait || p.Tool == ToolCancel
@@ -60,8 +62,9 @@ func left(run *toolset.RunInfo) (all allStarted) {
 			if n.Started != nil {
 				all = append(all, n.Started)
 			}
-			all = slices.DeleteFunc(all, func(s *started) bool { return slices.Contains(n.Ended, s.Handle) })
+			ended = append(ended, n.Ended...)
 		}
+		all = slices.DeleteFunc(all, func(s *started) bool { return slices.Contains(ended, s.Handle) })
 	}
 	return all
 }

@@ -22,6 +22,7 @@ type beside struct {
 // besideOf finds them among the entries of a turn.
 func besideOf(turn string, entries []session.Entry) *beside {
 	b := &beside{calls: map[string][]*left{}}
+	adopted := map[string]bool{} // its call may have been recorded before the one that it outlives
 	for i := range entries {
 		e := &entries[i]
 		if e.Kind != session.KindStep || e.Run != turn {
@@ -29,10 +30,12 @@ func besideOf(turn string, entries []session.Entry) *beside {
 		}
 		if r := engine.ReadRecord(e.Data); r != nil {
 			b.runs = append(b.runs, r.Left...)
-			adopted := func(run string) bool { return slices.Contains(r.Adopted, run) }
-			b.runs = slices.DeleteFunc(b.runs, adopted)
+			for run := range r.Adopted {
+				adopted[run] = true
+			}
 		}
 	}
+	b.runs = slices.DeleteFunc(b.runs, func(run string) bool { return adopted[run] })
 	return b
 }
 
