@@ -307,6 +307,24 @@ func (p *Transcript) openCalls(parent string) []string {
 	return open
 }
 
+// reopen shows that calls wait which a process has shown as ended before it died: no message has a
+// result of theirs.
+func (p *Transcript) reopen(pending []model.PendingCall) {
+	for i := range pending {
+		path := append(slices.Clone(pending[i].Path), pending[i].ID)
+		p.mu.Lock()
+		c := p.calls[p.latest[path[0]]]
+		if c != nil && c.base != nil && !c.base.Status.Ended() && c.over != nil && c.over.Status.Ended() {
+			before, over := c.entity, *c.over
+			over.Status = ""
+			c.over = &over
+			c.entity = overlaid(c)
+			p.put(c, &before)
+		}
+		p.mu.Unlock()
+	}
+}
+
 // Running returns the names of the tools of the turn's own calls that are open.
 func (p *Transcript) Running() []string {
 	p.mu.Lock()

@@ -54,6 +54,7 @@ func (t *Turn) endWith(
 		t.c.stale = true
 		return err
 	}
+	t.c.reopen(agent.PendingCalls(messages))
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
 	h.answers = answers

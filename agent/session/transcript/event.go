@@ -32,6 +32,7 @@ func (p *Transcript) Event(e *agent.Event) {
 		}
 		p.answered = e.Step
 		p.responses++
+		p.finishedInside = false
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 		p.media(e.Message)
 		p.native(e.Step, e.Message)
@@ -184,6 +185,7 @@ func (p *Transcript) handedOver(around *agent.Event, e *agent.Event) {
 		}
 	case agent.EventResponse:
 		if e.Message.HandOver == nil {
+			p.finishedInside = true
 			p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 			p.media(e.Message)
 		}

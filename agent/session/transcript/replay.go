@@ -196,6 +196,7 @@ func (p *Transcript) replayMessage(i *item) {
 			p.returnedBy(part)
 		}
 	}
+	p.reopen(m.PendingCalls)
 	t := &p.replay.turn
 	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown

@@ -54,6 +54,7 @@ type Transcript struct {
 	step, answered   int // the step in hand, and the last one with a response
 	first            int // the step of the run's first request, 0 before it
 	finish           model.FinishReason
+	finishedInside   bool             // finish is that of another agent's response, which is in no message
 	textual          bool             // the last response called no tool, so that its text is the output
 	writing          map[int]*written // calls of the response in hand that are not complete, by part
 	early            []string         // those that were shown before they were
@@ -163,6 +164,7 @@ func (p *Transcript) Start(run string) {
 	p.run, p.numbers.notice = run, 0
 	p.mu.Unlock()
 	p.message, p.thought, p.step, p.answered, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, 0, "", false, nil
+	p.finishedInside = false
 	clear(p.writing)
 	p.numbers.said, p.responses, p.begun, p.handed = 0, 0, false, p.waits && p.handed
 	p.mu.Lock()
