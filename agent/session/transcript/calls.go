@@ -314,7 +314,8 @@ func (p *Transcript) reopen(pending []model.PendingCall) {
 		path := append(slices.Clone(pending[i].Path), pending[i].ID)
 		p.mu.Lock()
 		c := p.calls[p.latest[path[0]]]
-		if c != nil && c.base != nil && !c.base.Status.Ended() && c.over != nil && c.over.Status.Ended() {
+		waits := c != nil && c.base != nil && !c.base.Status.Ended()
+		if waits && c.over != nil && c.over.Status.Ended() {
 			before, over := c.entity, *c.over
 			over.Status = ""
 			c.over = &over

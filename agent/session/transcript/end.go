@@ -25,6 +25,9 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 func (t *Turn) endWith(
 	ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults,
 ) error {
+	if reason != Pending {
+		messages = t.withoutPending(messages)
+	}
 	if t.c.recording.CompareAndSwap(t, nil) && t.c.run == t.id {
 		t.c.Said(messages)
 		t.c.Stop(reason)
@@ -60,6 +63,21 @@ func (t *Turn) endWith(
 	h.answers = answers
 	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
 	return nil
+}
+
+// withoutPending returns messages without the calls that the turn's run left waiting: it was
+// stopped when it had ended. They have no results, as other calls that a stop has cut off.
+func (t *Turn) withoutPending(messages []*model.Message) []*model.Message {
+	n := len(messages) - 1
+	if n < 0 || messages[n] == nil || !messages[n].Pending || messages[n].RunID != t.id {
+		return messages
+	}
+	m := *messages[n]
+	m.Pending, m.PendingCalls, m.SuspendedCalls, m.Interrupted = false, nil, nil, true
+	if len(m.Parts) == 0 {
+		return messages[:n:n]
+	}
+	return append(messages[:n:n], &m)
 }
 
 // lookUp reads which messages of the turn have entries if an append has failed. Its entries may be

@@ -48,7 +48,7 @@ func (p *Transcript) ended(reason string) {
 		return
 	}
 	answer.Status = status
-	if p.message.added || p.finishedInside { // how the response of another agent ended is in no message
+	if p.message.added || p.finishedInside { // of another agent, in no message
 		p.add(answer)
 		return
 	}

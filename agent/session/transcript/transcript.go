@@ -54,7 +54,7 @@ type Transcript struct {
 	step, answered   int // the step in hand, and the last one with a response
 	first            int // the step of the run's first request, 0 before it
 	finish           model.FinishReason
-	finishedInside   bool             // finish is that of another agent's response, which is in no message
+	finishedInside   bool             // finish is of another agent's response
 	textual          bool             // the last response called no tool, so that its text is the output
 	writing          map[int]*written // calls of the response in hand that are not complete, by part
 	early            []string         // those that were shown before they were
