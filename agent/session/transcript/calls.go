@@ -180,6 +180,16 @@ func (p *Transcript) started(id string, e *agent.Event) {
 	p.change(id, ed)
 }
 
+// begins shows a call that has a result as running, with what was decided about it.
+func (p *Transcript) begins(id string, d *toolset.Decision) {
+	ed := edit{}
+	ed.Status = view.Running
+	if d != nil {
+		p.decided(&ed, d, model.RawArgs(d.Args))
+	}
+	p.change(id, ed)
+}
+
 // decided shows the effects of a decision on a call.
 func (p *Transcript) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
 	if d == nil {
@@ -213,6 +223,13 @@ func (p *Transcript) result(id string, e *agent.Event) {
 	if e.Result == nil { // what ended the run
 		p.change(id, failed(p.failureText(e.Tool, e.Err), true))
 		return
+	}
+	p.mu.Lock()
+	c := p.calls[id]
+	begins := c != nil && c.entity.Status == view.Pending // it has a result, and was not started
+	p.mu.Unlock()
+	if begins {
+		p.begins(id, e.Result.Decision)
 	}
 	p.returned(id, e.Result)
 	why := notResumed

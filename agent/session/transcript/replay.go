@@ -286,18 +286,11 @@ func (p *Transcript) returnedBy(part *model.Part) {
 	p.mu.Lock()
 	id := p.latest[part.CallID]
 	c := p.calls[id]
-	var args model.RawArgs
-	if c != nil && part.Decision != nil {
-		args = model.RawArgs(part.Decision.Args)
-	}
 	p.mu.Unlock()
 	if c == nil {
 		return
 	}
-	ed := edit{}
-	ed.Status = view.Running
-	p.decided(&ed, part.Decision, args)
-	p.change(id, ed)
+	p.begins(id, part.Decision)
 	p.returned(id, part)
 }
 
