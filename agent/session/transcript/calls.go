@@ -35,6 +35,9 @@ type call struct {
 	// because of that: see [call.answered].
 	asking bool
 	asked  []view.Content
+	// waits reports that the tool itself waits for an answer: the call has begun, which no message
+	// says.
+	waits bool
 }
 
 // edit is a change of a call. Fields that are empty stay as they were.
@@ -188,6 +191,17 @@ func (p *Transcript) begins(id string, d *toolset.Decision) {
 		p.decided(&ed, d, model.RawArgs(d.Args))
 	}
 	p.change(id, ed)
+}
+
+// leaves notes that a call has left the run pending.
+func (p *Transcript) leaves(id string) {
+	p.mu.Lock()
+	if c := p.calls[id]; c != nil {
+		c.waits = true
+		p.records.touch(id)
+	}
+	p.mu.Unlock()
+	p.changed()
 }
 
 // decided shows the effects of a decision on a call.
@@ -416,7 +430,10 @@ func (ed *edit) apply(e *view.Entity, asked []view.Content) {
 			e.Content = append(slices.Clip(ed.Content), rest...)
 		}
 	}
-	if ed.added != nil {
-		e.Content = append(slices.Clip(e.Content), ed.added...)
+	for _, c := range ed.added { // once, although a call that waited starts again
+		same := func(o view.Content) bool { return reflect.DeepEqual(o, c) }
+		if !slices.ContainsFunc(e.Content, same) {
+			e.Content = append(slices.Clip(e.Content), c)
+		}
 	}
 }

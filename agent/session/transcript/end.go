@@ -150,6 +150,9 @@ func (e *ending) find(h *history) error {
 	e.used, e.encoded = make([]bool, len(e.turn.kept)), make([][]byte, len(e.messages))
 	for i, m := range e.messages {
 		if e.seqs[i] = known[m]; e.seqs[i] > 0 {
+			if k := e.unused(func(k *keptMessage) bool { return k.seq == e.seqs[i] }); k >= 0 {
+				e.used[k] = true
+			}
 			continue
 		}
 		data, err := m.MarshalJSON()
@@ -219,6 +222,9 @@ const endPrefix = "end/"
 func (e *ending) key(i, step int) string {
 	t, m := e.turn, e.messages[i]
 	key := fmt.Sprint(endPrefix, i)
+	for n := i; e.isKey(key); n++ { // of an end that was cut off
+		key = fmt.Sprint(endPrefix, n, "/", i)
+	}
 	if m.RunID == t.id {
 		if m.Kind == model.KindResponse && len(t.past[t.id]) == 0 { // of a run without a journal
 			key = responseKey(step)
@@ -233,6 +239,16 @@ func (e *ending) key(i, step int) string {
 		}
 	}
 	return key
+}
+
+// isKey reports whether a message that has found its place has the key.
+func (e *ending) isKey(key string) bool {
+	for k := range e.turn.kept {
+		if e.used[k] && e.turn.kept[k].key == key {
+			return true
+		}
+	}
+	return false
 }
 
 // appendEnd records the end itself.

@@ -44,6 +44,8 @@ func (p *Transcript) Event(e *agent.Event) {
 		p.started(p.callID(e.Step, e.CallID), e)
 	case agent.EventToolResult:
 		p.result(p.callID(e.Step, e.CallID), e)
+	case agent.EventPending:
+		p.leaves(p.callID(e.Step, e.CallID))
 	case agent.EventMessage:
 		p.said(e.Message)
 	case agent.EventCustom:

@@ -40,6 +40,23 @@ func readGiven(e *session.Entry) *given {
 	return b.Given
 }
 
+// decision returns the decision about a call with which the turn was started, nil if there is none.
+func (g *given) decision(call string) *model.Decision {
+	key := model.PendingCall{ID: call}.Key()
+	d, ok := g.Answers.Decisions[key]
+	if !ok {
+		return nil
+	}
+	if g.Pending != nil && len(d.Args) == 0 {
+		for _, c := range g.Pending.PendingCalls {
+			if c.Key() == key && c.Changed {
+				d.Args = c.Args
+			}
+		}
+	}
+	return &d
+}
+
 // apply has the history be the one that the turn has begun with.
 func (g *given) apply(h *history) {
 	h.answers = agent.DeferredResults{

@@ -280,7 +280,7 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 			if strings.HasPrefix(e.Key, endPrefix) && m.RunID != h.Interrupted {
 				continue // the end that was cut off put it in the place of earlier messages, such as a summary of them
 			}
-			if response == nil && hasResults(m) {
+			if response == nil && (m.Pending || hasResults(m)) {
 				h.dropPending()
 			}
 			h.add(m, e.Seq)

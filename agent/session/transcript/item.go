@@ -8,6 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/decision"
 	"github.com/ponte-go/ponte/internal/engine"
 )
 
@@ -37,6 +38,8 @@ type item struct {
 	// beginning of, for the reason [Rewound].
 	Reason string
 	To     string
+	// Given are the answers to pending calls that a turn was started with.
+	Given *given
 	// Data is the data of a view.
 	Data json.RawMessage
 }
@@ -57,10 +60,13 @@ func itemOf(e *session.Entry, m *model.Message, end *ended) *item {
 		}
 	case session.KindDecision:
 		var b body
-		if isAnswer(e) || json.Unmarshal(e.Data, &b) != nil || json.Unmarshal(b.Decision, &i.Decision) != nil {
+		var d *decision.Record
+		if isAnswer(e) || json.Unmarshal(e.Data, &b) != nil {
 			break
 		}
-		i.Call = b.Call
+		if json.Unmarshal(b.Decision, &d) == nil {
+			i.Decision, i.Call = d.Decision(), b.Call
+		}
 	case session.KindView:
 		if !strings.HasSuffix(e.Key, "/response") {
 			i.Data = e.Data
@@ -69,6 +75,10 @@ func itemOf(e *session.Entry, m *model.Message, end *ended) *item {
 		var p piece
 		if json.Unmarshal(e.Data, &p) == nil {
 			i.Step, i.Piece, i.Thinking = stepIn(e.Key), p.Text, p.Kind == model.PartThinking
+		}
+	case session.KindValue:
+		if isGiven(e) {
+			i.Given = readGiven(e)
 		}
 	case session.KindEnd:
 		i.Reason, i.To = end.Reason, end.To

@@ -165,7 +165,7 @@ func (c *call) recorded() []record {
 	}
 	differs("title", &d.Title, e.Title, c.base.Title)
 	differs("class", &d.Class, e.Class, c.base.Class)
-	if e.Status.Ended() && e.Status != c.base.Status {
+	if e.Status.Ended() && e.Status != c.base.Status || c.waits && e.Status == view.Running {
 		d.Status = e.Status
 	}
 	without := false

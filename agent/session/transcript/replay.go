@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/loop"
 )
 
 // replay is the state of a projector that reads entries.
@@ -22,6 +23,7 @@ type replay struct {
 	turn     replayedTurn
 	removed  map[string]bool   // entities that something may have been shown behind
 	ends     map[string]string // why turns have ended: entries of theirs may come later
+	given    *given            // what the last turn that resumed calls was started with
 }
 
 // replayedTurn is the turn in hand.
@@ -46,6 +48,14 @@ func (t *replayedTurn) decide(call string, d *model.Decision) {
 	t.decisions[call] = d
 }
 
+// decision returns the decision about a call of the turn's run, nil if there is none.
+func (r *replay) decision(run, call string) *model.Decision {
+	if d := r.turn.decisions[call]; d != nil || r.given == nil || r.given.turn != run {
+		return d
+	}
+	return r.given.decision(call)
+}
+
 func (r *replay) overlay(id string) *view.Entity {
 	e := r.overlays[id]
 	delete(r.overlays, id)
@@ -62,6 +72,9 @@ func (p *Transcript) read(i *item) {
 		p.withdraw(cmp.Or(p.replay.turn.pieces, p.replay.turn.step+1))
 		p.replay.turn.pieces = 0
 		p.placeWaiting(true) // what was shown behind that response
+	}
+	if i.Given != nil {
+		p.replay.given = i.Given
 	}
 	if i.Kind == session.KindValue || i.Run == "" && i.Kind != session.KindMessage {
 		return
@@ -95,8 +108,10 @@ func (p *Transcript) read(i *item) {
 			p.replay.turn.decide(i.Call, i.Decision)
 		}
 		if i.Result != nil {
-			if i.Result.Decision == nil {
-				i.Result.Decision = p.replay.turn.decisions[i.Result.CallID]
+			if d := p.replay.decision(root, i.Result.CallID); i.Result.Decision == nil && d != nil {
+				if i.Result.Decision = d; len(d.Args) > 0 {
+					i.Result.Text = loop.WithChange(model.RawArgs(d.Args), i.Result.Text)
+				}
 			}
 			p.returnedBy(i.Result)
 		}

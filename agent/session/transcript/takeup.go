@@ -75,6 +75,9 @@ func giveUp(m, response *model.Message) {
 		if p.Kind != model.PartToolCall || slices.ContainsFunc(m.Parts, func(r model.Part) bool { return r.CallID == p.CallID }) {
 			continue
 		}
+		if !m.Pending { // no call before it waited, so it may have run
+			continue
+		}
 		c, text := left{part: p}, textNotAllowed
 		if slices.ContainsFunc(m.SuspendedCalls, func(s model.SuspendedCall) bool { return s.ID == p.CallID }) {
 			text = textUnknown
