@@ -54,7 +54,7 @@ type edit struct {
 func (p *Transcript) callID(step int, id string) string {
 	if p.first == 0 || step < p.first {
 		p.mu.Lock()
-		known := p.latest[id]
+		known := p.resumes[id]
 		p.mu.Unlock()
 		if known != "" {
 			return known

@@ -5,6 +5,7 @@ package transcript
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ type Transcript struct {
 	calls   map[string]*call  // by entity, as far as they can still change
 	last    string            // the entity that was shown last
 	latest  map[string]string // entities of the calls of the last response, by the model's id
+	resumes map[string]string // those of the last response before the turn, which it may go on with
 	records records
 }
 
@@ -161,6 +163,9 @@ func (p *Transcript) Fold() *view.Fold { return &p.fold }
 // Start begins to show a turn. [Conversation.Begin] calls it.
 func (p *Transcript) Start(run string) {
 	p.mu.Lock()
+	if run != p.run { // otherwise it goes on
+		p.resumes = maps.Clone(p.latest)
+	}
 	p.run, p.numbers.notice = run, 0
 	p.mu.Unlock()
 	p.message, p.thought, p.step, p.answered, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, 0, "", false, nil
