@@ -77,8 +77,8 @@ type processing struct {
 
 func (p *processing) open(l engine.Listener) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.listener = l
+	p.mu.Unlock()
 }
 
 func (p *processing) close() { p.open(nil) }

@@ -123,7 +123,6 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 		to = around.asked
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	d := &m.door
 	if m.shared || d.state.Load() != doorFree || !reflect.TypeOf(ctx).Comparable() || d.ctx != nil && d.ctx != ctx {
 		d = &door{ctx: ctx, meter: m}
@@ -133,6 +132,7 @@ func (m *Meter) enter(ctx context.Context, to model.Model, around *door) (*door,
 	d.asked = to
 	d.unknown.Store(false)
 	d.state.Store(doorBusy)
+	m.mu.Unlock()
 	return d, nil
 }
 

@@ -22,7 +22,7 @@ const contextLengthPhrases = "" +
 	// Fireworks, NVIDIA, MLX.
 	"maximum context length is #|maximum context length of|maximum context length (|maximum context length:|" +
 	"exceed*maximum context length|too large for model with*maximum context length|reduce the length of the messages|" +
-	"exceeds the context window|exceeds the model's context|context length exceeded|context_length_exceeded|" +
+	"exceeds the context window|exceeds the model's context|context_length_exceeded|" +
 	"input tokens exceed the configured limit|contextwindowexceeded|" +
 	// Anthropic, Amazon Bedrock, Google, xAI, Perplexity.
 	"prompt is too long|exceed context limit|request exceeds the maximum size|maximum allowed number of bytes|" +
@@ -38,11 +38,11 @@ const contextLengthPhrases = "" +
 	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|" +
 	// llama.cpp, llama-cpp-python, LM Studio, Ollama, WebLLM, MLC, ONNX Runtime, and others that run
 	// on the user's machine.
-	"available context size|context size has been exceeded|exceed context window of|context length of only|" +
+	"available context size|exceed context window|context length of only|" +
 	"greater than the context length|reached context length of|cannot truncate prompt|" +
 	"max context length|input length exceeds the context length|exceeds max context window|configured context size|" +
 	"greater than max_seq_len|context limit is #*prompt|request too long: #*input tokens|" +
-	"exceed context window size|exceeded model context window|" +
+	"exceeded model context window|" +
 	"larger than the model input length limit|sequence_length (#*is >= max_length|" +
 	// Alibaba, Moonshot, Z.ai, MiniMax, SiliconFlow, Volcengine, UCloud, and proxies.
 	"range of input length|token length exceed model limit|exceeded model token limit|input token length too long|" +
@@ -55,7 +55,7 @@ const contextLengthPhrases = "" +
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
 	"exceeded this model context window limit|maximum supported sequence length is|" +
 	"total number of tokens*cannot exceed|size limit exceeded by|" +
-	"prompt has too many tokens|number of input tokens*cannot exceed the total tokens limit|" +
+	"prompt has too many tokens|number of input tokens*cannot exceed|" +
 	"number of input tokens must be no more than|tokens exceed model token limit|" +
 	// A message, or their number, beyond what OpenAI, Google and Alibaba read at all.
 	"invalid 'messages*content*string too long|invalid 'messages': array too long|" +
@@ -73,7 +73,7 @@ const contextLengthPhrases = "" +
 	"exceeded maximum context|exceeds max_seq_len|exceed max_model_len|exceeds model's context|" +
 	"exceeds context limit|exceeds the token limit of the model|exceeds model's maximum sequence|" +
 	"sequence length*exceeds model maximum|larger than the context|larger than context|" +
-	"more than the context|fit in*context|fit into*context|messages too long|messages are too long|" +
+	"more than the context|fit in*context|messages too long|messages are too long|" +
 	"tokens, but the model's context|input too long|input is too large: #*tokens|" +
 	"the conversation has*the limit is #"
 

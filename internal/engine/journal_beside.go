@@ -118,9 +118,8 @@ func (s *recorded) leave(run string) {
 	s.left[run] = new(toolset.Usage)
 }
 
-// totalLeft is the usage of a run that outlives the call that began it. Its own records say it.
-// What has none, such as a tool in the background, has used what the calls say that got its
-// results.
+// totalLeft is the usage of a run that outlives the call that began it, by its own records. A tool in
+// the background has none: the calls that got its results have its usage.
 func (s *recorded) totalLeft(ctx context.Context, j journal.Journal, run string) toolset.Usage {
 	if own := read(ctx, j, run); own != nil {
 		return own.total(ctx, j, run)

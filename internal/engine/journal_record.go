@@ -105,8 +105,8 @@ type record struct {
 	None bool `json:"none,omitempty"`
 	// Again means that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`
-	// Left are the ids of runs that outlive the call. Adopted is what those have used whose result the
-	// call has: Used does not include it.
+	// Left are the ids of runs that outlive the call. Adopted has the usage of those whose result the
+	// call got. Used does not include it.
 	Left    []string                 `json:"left,omitempty"`
 	Adopted map[string]toolset.Usage `json:"adopted,omitempty"`
 

@@ -272,7 +272,6 @@ func (r *run) cutOff() {
 	if s == nil { // nobody has read anything
 		return
 	}
-	defer s.reset()
 	resp := &model.Message{Kind: model.KindResponse, Interrupted: true, Usage: s.usage}
 	if r.cfg.Model != nil {
 		resp.Provider, resp.Model = r.cfg.Model.Provider, r.cfg.Model.Name
@@ -285,6 +284,7 @@ func (r *run) cutOff() {
 	if resp.Parts != nil {
 		r.append(resp)
 	}
+	s.reset()
 }
 
 // kept returns a part that can be kept in a history: a part that the model has completed, text, or a call with complete

@@ -29,10 +29,21 @@ func (r *rules) duration(name, param string) error {
 		return nil
 	}
 	d, err := durationParam(param)
-	if err == nil {
-		r.schema.Description += ", " + words + " " + d.String()
+	if err != nil {
+		return err
 	}
-	return err
+	r.schema.Description += ", " + words + " " + d.String()
+	bound := json.Number(strconv.FormatInt(int64(d), 10))
+	switch words {
+	case "at least", "more than":
+		tighten(&r.waits.Minimum, bound, lower)
+	case "at most", "less than":
+		tighten(&r.waits.Maximum, bound, upper)
+	}
+	if excludesAll(&r.waits) {
+		return errorf("no value is left that the rules allow")
+	}
+	return nil
 }
 
 // durationParam parses a parameter as the validator does: 1h30m, or nanoseconds.

@@ -382,7 +382,7 @@ func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
 	if err := checkRules(f.owner, &f.StructField); err != nil {
 		return err
 	}
-	if excludesAll(s) {
+	if excludesAll(s) || b.breaksRules(s, f) {
 		return errorf("no value is left that the rules allow")
 	}
 	required := ruledPresent || hasOption(f, "required")

@@ -87,6 +87,7 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 			continue
 		}
 		if sf.Anonymous && name == "" && elem.Kind() == reflect.Struct {
+			wrong = also(wrong, within(sf.Name, checkEmbedded(sf)))
 			wrong = also(wrong, collectFields(elem, open, at, all))
 			continue
 		}
@@ -100,9 +101,27 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 				f.omittable = true
 			case "string":
 				f.quoted = quotable(elem.Kind())
+			default: // options of other libraries are left alone
+				if strings.HasPrefix(strings.TrimSpace(option), "omit") {
+					unknown := errorf("the json option %q is unknown", option)
+					wrong = also(wrong, within(sf.Name, unknown))
+				}
 			}
 		}
 		*all = append(*all, f)
+	}
+	return wrong
+}
+
+// checkEmbedded reports tags of an embedded struct that would be ignored.
+func checkEmbedded(f reflect.StructField) error {
+	wrong := checkTags(&field{StructField: f})
+	for _, tag := range [...]string{
+		"description", "jsonschema", "jsonschema_description", "enum", "default",
+	} {
+		if f.Tag.Get(tag) != "" {
+			wrong = also(wrong, errorf("the tag %s has no effect; use %s", tag, "it on a field"))
+		}
 	}
 	return wrong
 }

@@ -21,13 +21,34 @@ func excludesAll(s *jsonschema.Schema) bool {
 	case above(s.MinLength, s.MaxLength), above(s.MinItems, s.MaxItems), above(s.MinProperties, s.MaxProperties):
 	case beyond(s.Minimum, s.Maximum, 1), beyond(s.ExclusiveMinimum, s.Maximum, 0):
 	case beyond(s.Minimum, s.ExclusiveMaximum, 0), beyond(s.ExclusiveMinimum, s.ExclusiveMaximum, 0):
+	case s.Type == "integer" && next(s.ExclusiveMinimum, s.ExclusiveMaximum):
 	case s.Enum != nil && refusesEach(s):
+	case s.PropertyNames != nil && s.PropertyNames.Enum != nil &&
+		above(s.MinProperties, new(uint64(len(s.PropertyNames.Enum)))):
 	case s.UniqueItems && s.Items != nil && s.Items.Enum != nil &&
 		above(s.MinItems, new(uint64(len(s.Items.Enum)))): // fewer values than items
 	default:
 		return excludesAll(s.Items) || excludesAll(s.AdditionalProperties)
 	}
 	return true
+}
+
+// next reports whether there is no integer between two bounds.
+func next(low, high json.Number) bool {
+	a, err := low.Int64()
+	b, err2 := high.Int64()
+	return err == nil && err2 == nil && a+1 == b
+}
+
+// breaksRules reports whether each value of the list of s breaks a rule of the field.
+func (b *builder) breaksRules(s *jsonschema.Schema, f *field) bool {
+	for _, v := range s.Enum {
+		value, err := b.value(s, pointee(f.Type), jsonOf(v))
+		if err == nil && breaksRule(f.Tag.Get("validate"), value) == nil {
+			return false
+		}
+	}
+	return s.Enum != nil
 }
 
 // refusesEach reports whether s rejects every value of its own list.

@@ -184,7 +184,8 @@ func (c *ruleCheck) unique(t reflect.Type, param string) (plain bool, err error)
 		elem = pointee(f.Type)
 	}
 	plain = t.Kind() != reflect.Map && param == ""
-	if !elem.Comparable() || !plain && !alwaysComparable(elem) {
+	nillable := t.Elem().Kind() == reflect.Pointer && t.Elem().Implements(jsonUnmarshaler)
+	if !elem.Comparable() || !plain && (nillable || !alwaysComparable(elem)) {
 		return plain, errorf("values of type %v cannot be compared", elem)
 	}
 	return plain, nil

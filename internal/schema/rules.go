@@ -87,6 +87,7 @@ type rules struct {
 	lenient  bool // the zero value must stay acceptable
 	// strict has the rules of a lenient value that its zero value would break.
 	strict *jsonschema.Schema
+	waits  jsonschema.Schema // the bounds of a duration, in nanoseconds
 }
 
 // dive returns the rules of the elements. Their schema is nil if there is none to add rules to.

@@ -49,19 +49,23 @@ func For(t reflect.Type) (*Type, error) {
 	if t == nil {
 		return nil, errors.New("schema: the type is nil")
 	}
-	making.Lock() // so that no type is made twice
-	defer making.Unlock()
 	base := pointee(t)
-	made, ok := types.Load(base)
-	if !ok {
-		var err error
-		if made, err = newType(base); err != nil {
-			return nil, fmt.Errorf("schema: %v: %w", t, err)
-		}
-		types.Store(base, made)
+	made, err := (*Type)(nil), error(nil)
+	making.Lock() // so that no type is made twice
+	if known, ok := types.Load(base); ok {
+		made = known.(*Type)
+	} else {
+		made, err = newType(base)
 	}
-	types.Store(t, made)
-	return made.(*Type), nil
+	if err == nil {
+		types.Store(base, made)
+		types.Store(t, made)
+	}
+	making.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %v: %w", t, err)
+	}
+	return made, nil
 }
 
 func newType(t reflect.Type) (made *Type, err error) {

@@ -242,3 +242,24 @@ func TestDurationRulesMayBeNanoseconds(t *testing.T) {
 	require.NoError(t, made.Decode([]byte(`{"v":"1m"}`), dst))
 	require.Error(t, made.Decode([]byte(`{"v":"59s"}`), dst))
 }
+
+func TestTagsOfEmbeddedStructsAndMisspeltOptionsAreErrors(t *testing.T) {
+	for want, of := range map[string]reflect.Type{
+		"field WithID: the tag description has no effect; use it on a field": structType(embed[WithID](`description:"a"`)),
+		"field WithID: the tag jsonschema has no effect; use it on a field":  structType(embed[*WithID](`jsonschema:"-"`)),
+		"field WithID: the tag default has no effect; use it on a field":     structType(embed[WithID](`default:"{}"`)),
+		"field WithID: the tag binding has no effect; use validate":          structType(embed[WithID](`binding:"required"`)),
+		`field V: the json option "omitemty" is unknown`:                     tagged[string](`json:"v,omitemty"`),
+		`field V: the json option " omitempty" is unknown`:                   tagged[string](`json:"v, omitempty"`),
+	} {
+		_, err := schema.For(of)
+		require.ErrorContains(t, err, want)
+	}
+	for _, of := range []reflect.Type{
+		structType(embed[WithID](`json:",inline" yaml:",inline" mapstructure:",squash"`)), structType(embed[*WithID](`validate:"required"`)),
+		structType(embed[WithID](`json:"id" description:"a" jsonschema:"title=b"`)), tagged[string](`json:"v,required,omitzero"`),
+	} {
+		_, err := schema.For(of)
+		require.NoError(t, err)
+	}
+}

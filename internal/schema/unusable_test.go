@@ -220,6 +220,24 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		"fewer values than items": {reflectType[struct {
 			V []string `validate:"unique,min=3,dive,oneof=a b"`
 		}](), "field V: no value is left that the rules allow"},
+		"unique on values that may be null": {reflectType[struct {
+			V map[string]*shape `validate:"unique"`
+		}](), "values of type schema_test.shape cannot be compared"},
+		"no integer between bounds": {reflectType[struct {
+			V []int `validate:"dive,gt=3,lt=4"`
+		}](), "field V: no value is left that the rules allow"},
+		"values that are no addresses": {reflectType[struct {
+			V string `enum:"a,b" validate:"email"`
+		}](), "field V: no value is left that the rules allow"},
+		"a value that is refused": {reflectType[struct {
+			V string `validate:"eq=a,ne=a"`
+		}](), "field V: no value is left that the rules allow"},
+		"bounds of a duration that exclude all": {reflectType[struct {
+			V *time.Duration `validate:"min=5s,lt=1s"`
+		}](), `field V: validate tag "lt=1s": no value is left that the rules allow`},
+		"fewer keys than entries": {reflectType[struct {
+			V map[string]int `validate:"min=3,dive,keys,oneof=a b,endkeys"`
+		}](), "field V: no value is left that the rules allow"},
 		"a number that is text": {reflectType[struct {
 			V json.Number `validate:"min=3"`
 		}](), "the rule counts the characters of a json.Number"},
@@ -229,6 +247,12 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 		})
 	}
+	typeFor[struct {
+		A float64       `json:"a" validate:"gt=3,lt=4"`
+		B int           `json:"b" validate:"gt=3,lt=5"`
+		C time.Duration `json:"c" validate:"min=1s,max=1s"`
+		D string        `json:"d,omitempty" validate:"omitempty,oneof=a a@b.org,email"`
+	}](t)
 	require.Contains(t, string(typeFor[struct {
 		V int `json:"v" validate:"omitempty,oneof=0 1"`
 	}](t).JSON()), `"enum":[0,1]`, "zero is not listed twice")
