@@ -237,11 +237,12 @@ func TestEveryViewOfASessionIsTheSame(t *testing.T) {
 			return
 		}
 	}
-	one(1789) // a call that was shown as failed waits in the next process
-	one(9425) // the turn that went on with a pending call is taken up after its first response
-	one(8228) // a call that a rule has allowed may have run, and is given up
-	one(4056) // a turn is stopped when its run has ended with a call that waits
-	one(1987) // the answer of an agent that the run was handed over to is cut off
+	one(1789)  // a call that was shown as failed waits in the next process
+	one(13343) // an agent is shown behind the prompt of a turn that had none
+	one(9425)  // the turn that went on with a pending call is taken up after its first response
+	one(8228)  // a call that a rule has allowed may have run, and is given up
+	one(4056)  // a turn is stopped when its run has ended with a call that waits
+	one(1987)  // the answer of an agent that the run was handed over to is cut off
 }
 
 func play(t *testing.T, seed uint64) {

@@ -175,6 +175,7 @@ func (p *Transcript) endReplayed(reason string) {
 	if t.prompted && !t.filled {
 		if t.typed == nil {
 			p.apply(view.Change{Op: view.Remove, ID: PromptID(p.run)})
+			p.replay.removed[PromptID(p.run)] = true
 		} else {
 			p.prompt(nil)
 		}
