@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,6 +132,21 @@ func (o *Options) check() error {
 	for _, name := range o.Hosts {
 		if name == "" || strings.ContainsAny(name, "/ *") {
 			errs = append(errs, fmt.Errorf("webbridge: config: Hosts has %q: use names such as chat.example.com, with a port or without", name))
+		}
+	}
+	if slices.Contains(o.Dirs, "") {
+		errs = append(errs, errors.New("webbridge: config: Dirs has an empty directory"))
+	}
+	for _, m := range o.Accepts {
+		if _, _, err := mime.ParseMediaType(m); err != nil || !strings.Contains(m, "/") {
+			errs = append(errs, fmt.Errorf(
+				"webbridge: config: Accepts has %q: use media types such as image/png", m,
+			))
+		}
+	}
+	for i, c := range o.Commands {
+		if c.Name == "" {
+			errs = append(errs, fmt.Errorf("webbridge: config: Commands[%d] has no name", i))
 		}
 	}
 	if math.IsNaN(o.Limits.UserCost) {

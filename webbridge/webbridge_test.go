@@ -84,14 +84,17 @@ func paying() model.Model {
 
 func TestConfigWithoutTokenAndUserIsRefused(t *testing.T) {
 	for want, o := range map[string]webbridge.Options{
-		"set Token":         {},
-		"at least 16":       {Token: "short"},
-		"ends with white s": {Token: token + "\n"},
-		"a Protocol is nil": {Token: token, Protocols: []webbridge.Protocol{nil}},
-		"a scheme and a ho": {Token: token, Origins: []string{"https://a.example/x"}},
-		"use names such as": {Token: token, Hosts: []string{"*.example.com"}},
-		"not be negative":   {Token: token, Linger: -1},
-		"UserCost is not a": {Token: token, Limits: webbridge.Limits{UserCost: math.NaN()}},
+		"set Token":           {},
+		"at least 16":         {Token: "short"},
+		"ends with white s":   {Token: token + "\n"},
+		"a Protocol is nil":   {Token: token, Protocols: []webbridge.Protocol{nil}},
+		"a scheme and a ho":   {Token: token, Origins: []string{"https://a.example/x"}},
+		"use names such as":   {Token: token, Hosts: []string{"*.example.com"}},
+		"not be negative":     {Token: token, Linger: -1},
+		"Dirs has an empty":   {Token: token, Dirs: []string{"/a", ""}},
+		"Accepts has \"png\"": {Token: token, Accepts: []string{"image/png", "png"}},
+		"Commands[1] has n":   {Token: token, Commands: []view.SlashCommand{{Name: "a"}, {}}},
+		"UserCost is not a":   {Token: token, Limits: webbridge.Limits{UserCost: math.NaN()}},
 	} {
 		_, err := webbridge.New(webbridge.Config[none, string]{Options: o})
 		require.ErrorContains(t, err, want)

@@ -4,6 +4,7 @@ package model
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -109,22 +110,41 @@ func (o overlay) Price(provider, name string, at time.Time) (Price, bool) {
 //
 // A key is a provider and a model, a model alone, or a provider and "*" for all its models. Keys
 // are looked up in that order. If the full name of a model is not in the table, a date at its end
-// is ignored, as in "gpt-5-2025-08-07". The time is not used. Prices must not be changed while in
-// use.
+// is ignored, as in "gpt-5-2025-08-07". The time is not used. A price that is negative or not a
+// finite number counts as unknown: it would lower what others cost. Prices must not be changed
+// while in use.
 type Prices map[string]Price
 
 // Price implements [PriceTable].
 func (p Prices) Price(provider, name string, _ time.Time) (Price, bool) {
 	if price, ok := p.exactly(provider, name); ok {
-		return price, true
+		return price.known()
 	}
 	if undated, ok := withoutDate(name); ok {
 		if price, ok := p.exactly(provider, undated); ok {
-			return price, true
+			return price.known()
 		}
 	}
-	price, ok := p[provider+"/*"]
-	return price, ok
+	if price, ok := p[provider+"/*"]; ok {
+		return price.known()
+	}
+	return Price{}, false
+}
+
+// known returns the price, unless one of its numbers is none.
+func (p Price) known() (Price, bool) {
+	numbers := []float64{p.Input, p.Output, p.CachedInput, p.CacheWrite, p.Reasoning, p.Request}
+	for _, t := range p.Tiers {
+		numbers = append(
+			numbers, t.Input, t.Output, t.CachedInput, t.CacheWrite, t.Reasoning,
+		)
+	}
+	for _, n := range numbers {
+		if !(n >= 0 && n <= math.MaxFloat64) {
+			return Price{}, false
+		}
+	}
+	return p, true
 }
 
 func (p Prices) exactly(provider, name string) (Price, bool) {

@@ -4,6 +4,7 @@ package model_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -44,6 +45,22 @@ func TestFirstPriceUsesTablesInOrder(t *testing.T) {
 	}
 	_, ok := table.Price("x", "y", time.Time{})
 	require.False(t, ok)
+}
+
+// TestPriceThatIsNoPriceIsUnknown has every number of a price be negative, infinite or none.
+func TestPriceThatIsNoPriceIsUnknown(t *testing.T) {
+	for _, n := range []float64{-1, math.NaN(), math.Inf(1)} {
+		for _, p := range []model.Price{
+			{Input: n}, {Output: n}, {CachedInput: n}, {CacheWrite: n}, {Reasoning: n},
+			{Request: n},
+			{Tiers: []model.PriceTier{{Above: 1, Output: n}}},
+		} {
+			for _, key := range []string{"a/b", "b", "a/*"} {
+				_, ok := model.Prices{key: p}.Price("a", "b", time.Time{})
+				require.False(t, ok, "%s: %+v", key, p)
+			}
+		}
+	}
 }
 
 func TestPricesPreferTheMostPreciseName(t *testing.T) {

@@ -200,8 +200,8 @@ func TestPatienceHasDefaults(t *testing.T) {
 	require.Equal(t, model.Timeouts{}, adapter.Timeouts(model.Timeouts{Total: -1, FirstByte: -1, Idle: -1, Stall: -1}))
 	require.Equal(t, model.RetryPolicy{Attempts: 3, Base: 500 * time.Millisecond, Max: 30 * time.Second, Total: 2 * time.Minute}, adapter.RetryPolicy(model.RetryPolicy{}))
 	require.Equal(t, model.RetryPolicy{Attempts: 1, Base: 2, Max: 3, Total: 4}, adapter.RetryPolicy(model.RetryPolicy{Attempts: 1, Base: 2, Max: 3, Total: 4}))
-	require.True(t, adapter.ValidRetryPolicy(model.RetryPolicy{}))
-	for _, r := range []model.RetryPolicy{{Attempts: -1}, {Base: -1}, {Max: -1}, {Total: -1}} {
-		require.False(t, adapter.ValidRetryPolicy(r))
+	require.Empty(t, adapter.NegativeRetry(&model.RetryPolicy{}))
+	for field, r := range map[string]model.RetryPolicy{"Attempts": {Attempts: -1}, "Base": {Base: -1}, "Max": {Max: -1}, "Total": {Total: -1}} {
+		require.Equal(t, field, adapter.NegativeRetry(&r))
 	}
 }

@@ -84,7 +84,7 @@ const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|
 
 // elsewherePhrases occur in errors about something else than the conversation that is too large.
 const elsewherePhrases = "image is|image too|image exceeds|input image|of images|audio input|" +
-	"the file|embedding|out of memory|num_ctx|logit_bias|schema exceeds|stop: exceeds"
+	"for the cache|the file|embedding|out of memory|num_ctx|logit_bias|schema exceeds|stop: exceeds"
 
 // outputWords name the output, and inputWords the rest of a request.
 const (

@@ -27,6 +27,7 @@ func TestContextLengthIsToldFromTheStatusWhereThereIsNoText(t *testing.T) {
 		{model.APIError{Status: 400, Provider: "mistral", Message: adapter.EmptyBody}, true},
 		{model.APIError{Status: 400, Provider: "openai"}, false},
 		{model.APIError{Status: 400, Provider: "cerebras", Message: "no such model"}, false},
+		{model.APIError{Status: 400, Message: "The prompt is too long for the cache."}, false},
 		{model.APIError{Status: 500}, false},
 	} {
 		adapter.Classify(&test.e)

@@ -28,7 +28,17 @@ func RetryPolicy(p model.RetryPolicy) model.RetryPolicy {
 	return p
 }
 
-// ValidRetryPolicy reports whether no number of a policy is negative.
-func ValidRetryPolicy(p model.RetryPolicy) bool {
-	return p.Attempts >= 0 && p.Base >= 0 && p.Max >= 0 && p.Total >= 0
+// NegativeRetry returns the name of a field of a policy that is negative, or an empty string.
+func NegativeRetry(p *model.RetryPolicy) string {
+	switch {
+	case p.Attempts < 0:
+		return "Attempts"
+	case p.Base < 0:
+		return "Base"
+	case p.Max < 0:
+		return "Max"
+	case p.Total < 0:
+		return "Total"
+	}
+	return ""
 }

@@ -106,6 +106,11 @@ func (c *Config) check() error {
 		if len(s.Command) == 0 || s.Command[0] == "" {
 			bad("server %q: Command is empty", s.Name)
 		}
+		for n, v := range s.Env {
+			if name, _, ok := strings.Cut(v, "="); !ok || name == "" { // it may be a secret
+				bad("server %q: Env[%d] is not of the form NAME=value", s.Name, n)
+			}
+		}
 		if len(s.Files) == 0 {
 			bad("server %q: Files is empty: name the extensions that the server is for", s.Name)
 		}

@@ -170,12 +170,12 @@ func TestConfigIsChecked(t *testing.T) {
 				Command: []string{"x"},
 				Files:   map[string]string{".x": "x"},
 			}, {Name: "c", Files: map[string]string{"x": "x"}},
-			{Name: "c", Command: []string{"x"}},
+			{Name: "c", Command: []string{"x"}, Env: []string{"A=b", "secret"}},
 		}, CallTimeout: -1, Run: local.Config{TimeLimit: -1},
 	})
 	for _, want := range []string{
 		`Servers[0]: Name "a b" must have`, `server "c": Command is empty`, `server "c": Files has "x": "x"`, `there are two servers called "c"`,
-		`server "c": Files is empty`, "ReadyTimeout must not be negative", "Run.TimeLimit must not be negative",
+		`server "c": Files is empty`, `server "c": Env[1] is not of the form NAME=value`, "ReadyTimeout must not be negative", "Run.TimeLimit must not be negative",
 	} {
 		require.ErrorContains(t, err, want)
 	}

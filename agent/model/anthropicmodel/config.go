@@ -88,8 +88,8 @@ func New(config Config) (*Model, error) {
 			problem("Config.%s contains white space or other invalid characters; does it end in a newline?", name)
 		}
 	}
-	if !adapter.ValidRetryPolicy(config.Retry) {
-		problem("Config.Retry has a negative value")
+	if field := adapter.NegativeRetry(&config.Retry); field != "" {
+		problem("Config.Retry.%s is negative", field)
 	}
 	if err := config.Settings.Check(); err != nil {
 		problem("Config.Settings: %w", err)

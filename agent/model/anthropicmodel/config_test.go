@@ -119,7 +119,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 			Thinking: map[string]anthropicmodel.Thinking{"a": {Type: "deep"}, "b": {Type: "enabled", Budget: 1000}, "c": {Type: "adaptive", Budget: 2000}}},
 	})
 	for _, want := range []string{
-		"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry", "Config.Cache is", "Config.CacheTTL", "Config.Betas",
+		"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry.Attempts is negative", "Config.Cache is", "Config.CacheTTL", "Config.Betas",
 		"Config.ServerTools[0]", "Profile.MaxTokens", "Profile.Sampling", "Profile.ForcedTools", "Profile.ContextWindow", `Thinking["a"]`, `Thinking["b"]`,
 		`Thinking["c"]`, `"audio"`, "text/plain",
 	} {

@@ -157,8 +157,8 @@ func (c Config) checked() (Config, endpoint, []error) {
 	default:
 		problem("Config.Backend is %q, must be %q or %q", c.Backend, GeminiAPI, VertexAI)
 	}
-	if !adapter.ValidRetryPolicy(c.Retry) {
-		problem("Config.Retry has a negative value")
+	if field := adapter.NegativeRetry(&c.Retry); field != "" {
+		problem("Config.Retry.%s is negative", field)
 	}
 	if err := c.Settings.Check(); err != nil {
 		problem("Config.Settings: %w", err)

@@ -202,7 +202,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 		"must start with http:// or https://":    {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"Config.BaseURL is not a valid URL":      {Name: "m", APIKey: testKey, BaseURL: "http://[::1"},
 		"has a query or fragment":                {Name: "m", APIKey: testKey, BaseURL: "https://x.test/?key=" + testKey},
-		"Config.Retry has a negative value":      {Name: "m", APIKey: testKey, Retry: model.RetryPolicy{Attempts: -1}},
+		"Config.Retry.Attempts is negative":      {Name: "m", APIKey: testKey, Retry: model.RetryPolicy{Attempts: -1}},
 		"Config.ContextWindow is negative":       {Name: "m", APIKey: testKey, ContextWindow: -1},
 	} {
 		_, err := geminimodel.New(config)
@@ -216,7 +216,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 
 	_, err = geminimodel.New(geminimodel.Config{Retry: model.RetryPolicy{Base: -time.Second}})
 	require.ErrorContains(t, err, "Config.Name is empty")
-	require.ErrorContains(t, err, "Config.Retry has")
+	require.ErrorContains(t, err, "Config.Retry.Base is negative")
 	require.ErrorIs(t, err, model.ErrAuth)
 }
 

@@ -68,7 +68,8 @@ type FetchPolicy struct {
 // server. For images it is determined from the data. Media that the model does not support is not
 // downloaded: the model reports the error. Downloaded data replaces the URL only in the request,
 // never in the history. While [model.ForbidRequests] is in effect, nothing is downloaded.
-// FetchMedia panics if m is nil or a limit in the policy is negative.
+// FetchMedia panics if m is nil, a limit in the policy is negative, or a range of addresses is
+// invalid.
 func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	mustWrap("FetchMedia", m)
 	if p.MaxBytes < 0 || p.MaxTotalBytes < 0 || p.Timeout < 0 {
@@ -77,6 +78,13 @@ func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	}
 	if name, found := header.Invalid(p.Header); found {
 		panic(fmt.Sprintf("modelwrap: FetchMedia: Header[%q] is not a valid header", name))
+	}
+	for i, r := range p.AllowPrivate {
+		if !r.IsValid() {
+			panic(fmt.Sprintf(
+				"modelwrap: FetchMedia: AllowPrivate[%d] is not valid; use netip.ParsePrefix", i,
+			))
+		}
 	}
 	p.MaxTotalBytes = cmp.Or(p.MaxTotalBytes, 100<<20)
 	p.MaxBytes = min(cmp.Or(p.MaxBytes, 20<<20), p.MaxTotalBytes, math.MaxInt32) // sums do not overflow

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -270,7 +271,10 @@ func TestWrappersPanicOnMistakes(t *testing.T) {
 		"Fallback: no models":       func() { modelwrap.Fallback(nil, modelwrap.FallbackPolicy{}) },
 		"Fallback: model is nil":    func() { modelwrap.Fallback([]model.Model{m, nil}, modelwrap.FallbackPolicy{}) },
 		"Retry: model is nil":       func() { modelwrap.Retry(nil, model.RetryPolicy{}) },
-		"Retry: policy has a neg":   func() { modelwrap.Retry(m, model.RetryPolicy{Attempts: -1}) },
+		"Retry: Max of the policy ": func() { modelwrap.Retry(m, model.RetryPolicy{Max: -1}) },
+		"FetchMedia: AllowPrivate[": func() {
+			modelwrap.FetchMedia(m, modelwrap.FetchPolicy{AllowPrivate: []netip.Prefix{{}}})
+		},
 		"Break: model is nil":       func() { modelwrap.Break(nil, modelwrap.BreakPolicy{}) },
 		"Break: policy has a neg":   func() { modelwrap.Break(m, modelwrap.BreakPolicy{CoolDown: -1}) },
 		"Limit: model is nil":       func() { modelwrap.Limit(nil, 1) },

@@ -22,8 +22,8 @@ import (
 // Retry panics if m is nil or a number in the policy is negative.
 func Retry(m model.Model, policy model.RetryPolicy) model.Model {
 	mustWrap("Retry", m)
-	if !adapter.ValidRetryPolicy(policy) {
-		panic("modelwrap: Retry: policy has a negative value")
+	if field := adapter.NegativeRetry(&policy); field != "" {
+		panic("modelwrap: Retry: " + field + " of the policy is negative")
 	}
 	p := adapter.RetryPolicy(policy)
 	if p.On == nil {

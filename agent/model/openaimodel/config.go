@@ -86,8 +86,8 @@ func newEndpoint(config Config, answers string) (*endpoint, error) {
 	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		errs.add("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
 	}
-	if !adapter.ValidRetryPolicy(config.Retry) {
-		errs.add("Config.Retry has a negative value")
+	if field := adapter.NegativeRetry(&config.Retry); field != "" {
+		errs.add("Config.Retry.%s is negative", field)
 	}
 	if config.ContextWindow < 0 {
 		errs.add("Config.ContextWindow is negative")

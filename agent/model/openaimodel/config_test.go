@@ -117,7 +117,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.RetryPolicy{Attempts: -1},
 		Profile: &openaimodel.Profile{}, Project: "a\nb", Settings: &model.Settings{ExtraHeaders: map[string]string{"A B": "x"}},
 	})
-	for _, want := range []string{"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry", "Config.Project", `Config.Settings: the setting ExtraHeaders["A B"]`, "Profile.MaxTokensField"} {
+	for _, want := range []string{"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry.Attempts is negative", "Config.Project", `Config.Settings: the setting ExtraHeaders["A B"]`, "Profile.MaxTokensField"} {
 		require.ErrorContains(t, err, want)
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {

@@ -84,7 +84,7 @@ func paysOnce() model.Model {
 
 // askOnce is a model that calls the agent once.
 func askOnce() model.Model {
-	return modeltest.Script(modeltest.Say(model.ToolCall("h", "ask", `{"prompt":"Pay."}`)), modeltest.SayText("done"))
+	return modeltest.Script(modeltest.Say(model.ToolCall("h", "ask", `{"prompt":"Pay."}`)), modeltest.SayText("done"), modeltest.SayText("done"))
 }
 
 // TestSessionLoadsAfterEveryMoment kills the process at every moment of a turn that ends pending for the second time, between the messages of its end and the
@@ -219,7 +219,7 @@ func TestCallThatAsksItselfIsShownAlike(t *testing.T) {
 	})
 	var paid []string
 	for i, a := range []*agent.Agent[none, string]{
-		newAgent(modeltest.Script(modeltest.Say(payTo("a", "Ada")), modeltest.SayText("done")), ask), guardedAgent(askOnce(), pay(&paid)),
+		newAgent(modeltest.Script(modeltest.Say(payTo("a", "Ada")), modeltest.SayText("done"), modeltest.SayText("done")), ask), guardedAgent(askOnce(), pay(&paid)),
 	} {
 		m := &moments{Store: new(session.Memory)}
 		s := create(t, newHost(t, host.Config[none, string]{Agent: a, Store: m}))
@@ -235,6 +235,8 @@ func TestCallThatAsksItselfIsShownAlike(t *testing.T) {
 		if i == 0 {
 			later := next(t, s, a)
 			require.Equal(t, shown(t, s), shown(t, later))
+			require.NoError(t, prompt(t, later, "And?").Err)
+			require.Equal(t, shown(t, later), shown(t, next(t, later, a)))
 		}
 		q := asked(t, s, 1)[0]
 		resumed, err := s.Answer(t.Context(), q.ID, "", allowed(q))

@@ -34,10 +34,10 @@ const logFile = "log.json"
 // or damaged cannot be undone. Errors of writing go to [Options.Problem], and the change of the
 // file itself is kept.
 func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
-	switch {
-	case w == nil:
-		return nil, errors.New(errNil)
-	case dir == "":
+	if err := check(w, &o); err != nil {
+		return nil, err
+	}
+	if dir == "" {
 		return nil, errors.New("checkpoint: Keep: the directory is empty")
 	}
 	k := &keeper{dir: dir, saved: map[string]bool{}, cipher: o.Cipher, problem: o.Problem}

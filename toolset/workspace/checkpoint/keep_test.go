@@ -186,7 +186,7 @@ func TestFilesThatCannotBeTakenBackAreTold(t *testing.T) {
 	require.Empty(t, note, "there is nothing left")
 }
 
-func TestNilWorkspacesAreRefused(t *testing.T) {
+func TestMistakesAreRefused(t *testing.T) {
 	_, err := checkpoint.Keep(nil, t.TempDir(), checkpoint.Options{})
 	require.EqualError(t, err, "checkpoint: the workspace is nil")
 	_, err = checkpoint.Restore(nil, checkpoint.Log{}, nil, checkpoint.Options{})
@@ -194,5 +194,13 @@ func TestNilWorkspacesAreRefused(t *testing.T) {
 	_, err = checkpoint.Keep(newBench(t, nil, checkpoint.Options{}).ws, "", checkpoint.Options{})
 	require.EqualError(t, err, "checkpoint: Keep: the directory is empty")
 	require.PanicsWithValue(t, "checkpoint: the workspace is nil", func() { checkpoint.New(nil, checkpoint.Options{}) })
+	for _, o := range []checkpoint.Options{{MaxBytes: -1}, {MaxChanges: -1}} {
+		ws := newBench(t, nil, checkpoint.Options{}).ws
+		_, err = checkpoint.Keep(ws, t.TempDir(), o)
+		require.ErrorContains(t, err, "must not be negative")
+		_, err = checkpoint.Restore(ws, checkpoint.Log{}, nil, o)
+		require.ErrorContains(t, err, "must not be negative")
+		require.Panics(t, func() { checkpoint.New(ws, o) })
+	}
 	require.PanicsWithValue(t, "checkpoint: NewTurns: the recorder is nil", func() { checkpoint.NewTurns(nil) })
 }

@@ -159,8 +159,8 @@ var ErrLog = errors.New("checkpoint: unusable log")
 // hash; fs.ErrNotExist means that they are not kept, and that the changes they belong to cannot be
 // undone. The newest contents are asked for first, up to the bound of the options.
 func Restore(w workspace.Workspace, l Log, content func(hash string) ([]byte, error), o Options) (*Recorder, error) {
-	if w == nil {
-		return nil, errors.New(errNil)
+	if err := check(w, &o); err != nil {
+		return nil, err
 	}
 	if err := l.check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,17 +100,12 @@ var (
 // New returns a recorder of the changes in w. Pass it to [workspace.NewSession] instead of w. It
 // does not have to be closed.
 //
-// New panics if w is nil.
+// New panics if w is nil or an option is negative.
 func New(w workspace.Workspace, o Options) *Recorder {
-	if w == nil {
-		panic(errNil)
+	if err := check(w, &o); err != nil {
+		panic(err.Error())
 	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 64 << 20
-	}
-	if o.MaxChanges <= 0 {
-		o.MaxChanges = 10_000
-	}
+	o.MaxBytes, o.MaxChanges = cmp.Or(o.MaxBytes, 64<<20), cmp.Or(o.MaxChanges, 10_000)
 	r := &Recorder{workspace: w, options: o, writing: make(chan struct{}, 1), log: Log{Version: logVersion}}
 	r.contents.max = o.MaxBytes
 	if roots := w.Roots(); len(roots) > 0 {
@@ -118,7 +114,19 @@ func New(w workspace.Workspace, o Options) *Recorder {
 	return r
 }
 
-const errNil = "checkpoint: the workspace is nil"
+// check returns what is wrong with the arguments of a recorder.
+func check(w workspace.Workspace, o *Options) error {
+	switch {
+	case w == nil:
+		return errors.New("checkpoint: the workspace is nil")
+	case o.MaxBytes < 0 || o.MaxChanges < 0:
+		return fmt.Errorf(
+			"checkpoint: MaxBytes is %d and MaxChanges %d; they must not be negative",
+			o.MaxBytes, o.MaxChanges,
+		)
+	}
+	return nil
+}
 
 // GuardReads sets what was decided about reading a file, by its absolute path, as for
 // [workspace.Session.GuardReads]. Neither the tools nor the questions about an undo show the
