@@ -45,6 +45,6 @@ func TestRunThatWaitsForItsModelIsSmall(t *testing.T) {
 	all.Wait()
 	t.Logf("%d bytes a run: %d on the heap, %d of stack", heap+stack, heap, stack)
 	if !raceEnabled {
-		require.LessOrEqual(t, heap+stack, uint64(8<<10))
+		require.LessOrEqual(t, heap+stack, uint64(7900))
 	}
 }

@@ -21,11 +21,11 @@ const contextLengthPhrases = "" +
 	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral,
 	// Fireworks, NVIDIA, MLX.
 	"maximum context length is #|maximum context length of|maximum context length (|maximum context length:|" +
-	"exceed*maximum context length|too large for model with*maximum context length|reduce the length of the messages|" +
-	"exceeds the context window|exceeds the model's context|context_length_exceeded|" +
+	"too large for model with*maximum context length|reduce the length of the messages|" +
+	"context_length_exceeded|" +
 	"input tokens exceed the configured limit|contextwindowexceeded|" +
 	// Anthropic, Amazon Bedrock, Google, xAI, Perplexity.
-	"prompt is too long|exceed context limit|request exceeds the maximum size|maximum allowed number of bytes|" +
+	"prompt is too long|request exceeds the maximum size|maximum allowed number of bytes|" +
 	"input is too long|prompt tokens*exceed model maximum|too many input tokens|number of input tokens exceeds|" +
 	"exceeds the max input token|" +
 	"input token count*exceeds|input token count*supports up to|exceeds the maximum number of tokens|" +
@@ -64,14 +64,14 @@ const contextLengthPhrases = "" +
 	"text fields that are too large|string value length*exceeds the maximum allowed|" +
 	// What servers say in words of their own.
 	"context window*exceeded|context length*exceeded|context size*exceeded|context overflow|" +
-	"exceed the model's context|exceed model's context|exceeds the model's available context|" +
-	"context window is full|exceed the context window|exceed the model's maximum context|" +
-	"exceeds the maximum context|exceeds context length|exceeds the context limit|exceeds maximum context|" +
+	"exceed*model's context|exceeds the model's available context|" +
+	"context window is full|exceed*the context window|" +
+	"exceed*maximum context|exceeds context length|exceed*context limit|" +
 	"longer than the*maximum sequence length|model max length exceeded|token limit exceeded|" +
 	"max tokens of #*exceeded|exceeds maximum allowed token|conversation is too long|" +
 	"token数量超过上限|" +
-	"exceeded maximum context|exceeds max_seq_len|exceed max_model_len|exceeds model's context|" +
-	"exceeds context limit|exceeds the token limit of the model|exceeds model's maximum sequence|" +
+	"exceeds max_seq_len|exceed max_model_len|" +
+	"exceeds the token limit of the model|exceeds model's maximum sequence|" +
 	"sequence length*exceeds model maximum|larger than the context|larger than context|" +
 	"more than the context|fit in*context|messages too long|messages are too long|" +
 	"tokens, but the model's context|input too long|input is too large: #*tokens|" +

@@ -142,7 +142,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	answer := r.answer(calls, false)
 	r.tellAll(calls)
 	if winner != nil {
-		r.res.Output, r.res.Cut = winner.output, winner.cut
+		r.output, r.cut = winner.output, winner.cut
 		return true, nil
 	}
 	err = r.countRetries(calls, answer)

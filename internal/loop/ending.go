@@ -64,6 +64,6 @@ func (r *run) interrupt(resp *model.Message) {
 	}
 	m := *resp
 	m.Interrupted = true
-	r.res.Messages = slices.Clone(r.res.Messages)
-	r.res.Messages[len(r.res.Messages)-1], r.own = &m, &m
+	r.messages = slices.Clone(r.messages)
+	r.messages[len(r.messages)-1], r.own = &m, &m
 }

@@ -39,7 +39,7 @@ func handedOver(history []*model.Message) *model.HandOver {
 }
 
 // stays reports whether the conversation stays with another agent.
-func (r *run) stays() bool { return !r.here && handedOver(r.res.Messages) != nil }
+func (r *run) stays() bool { return !r.here && handedOver(r.messages) != nil }
 
 // handOver returns the tool that hands over under a name, or nil.
 func (r *run) handOver(name string) *engine.Tool {
@@ -69,7 +69,7 @@ func (r *run) stay(ctx context.Context) (bool, error) {
 	if err := r.nextOffer(ctx, false); err != nil {
 		return false, err
 	}
-	over := handedOver(r.res.Messages)
+	over := handedOver(r.messages)
 	t := r.handOver(over.Tool)
 	if t == nil { // the agent no longer has it
 		r.here = true
@@ -82,7 +82,7 @@ func (r *run) stay(ctx context.Context) (bool, error) {
 	if err := r.checkArguments(ctx, c, false); err != nil {
 		return false, err
 	}
-	c[0].args.Resume = &toolset.Resume{State: over.State, Prompt: unanswered(r.res.Messages), Stays: true}
+	c[0].args.Resume = &toolset.Resume{State: over.State, Prompt: unanswered(r.messages), Stays: true}
 	return r.settleWithoutCall(ctx, c)
 }
 
@@ -185,7 +185,7 @@ func (r *run) settleWithoutCall(ctx context.Context, calls []call) (bool, error)
 	case err != nil:
 		return false, err
 	case c.final:
-		r.res.Output, r.res.Cut = c.output, c.cut
+		r.output, r.cut = c.output, c.cut
 		return r.end(ctx)
 	case c.retry(): // its arguments are no longer valid
 		c.refused = &engine.Return{Result: toolset.Result{Text: c.answer.Text}, Cause: c.cause}
@@ -311,7 +311,7 @@ func takeBack(r *run, calls []call) error {
 	default:
 		return nil
 	}
-	if over := handedOver(r.res.Messages); over != nil {
+	if over := handedOver(r.messages); over != nil {
 		r.own.HandOver = &model.HandOver{Agent: over.Agent, Ended: true}
 	}
 	return err
@@ -332,7 +332,7 @@ func settleHandOver(ctx context.Context, r *run, calls []call, over *call, err e
 	case err != nil:
 		return false, err
 	case over.final:
-		r.res.Output, r.res.Cut = over.output, over.cut
+		r.output, r.cut = over.output, over.cut
 		return r.end(ctx)
 	}
 	return false, takeBack(r, calls)

@@ -20,7 +20,7 @@ func (r *run) nextOffer(ctx context.Context, process bool) error {
 //go:noinline
 func (r *run) prepareTask(process bool) *engine.Task {
 	// The worker sees a slice that it cannot append to in place.
-	r.info.Messages, r.info.Usage = slices.Clip(r.res.Messages), r.cfg.Meter.Usage()
+	r.info.Messages, r.info.Usage = slices.Clip(r.messages), r.cfg.Meter.Usage()
 	t := r.lone(engine.OpPrepare)
 	t.Process = process
 	return t
@@ -43,11 +43,11 @@ func (r *run) offered(done *engine.Done) error {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("the processed history has %w", err)}
 	}
 	before := r.last()
-	r.res.Messages = r.offer.History
+	r.messages = r.offer.History
 	if last := r.last(); last != before && before == r.own {
 		r.own = last // it stands for our own request, which has yet to be completed
 	}
-	r.info.Messages = slices.Clip(r.res.Messages)
+	r.info.Messages = slices.Clip(r.messages)
 	return nil
 }
 
@@ -125,13 +125,13 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 
 // end ends the run with its output, unless the inbox has messages to process first.
 func (r *run) end(ctx context.Context) (bool, error) {
-	before := len(r.res.Messages)
+	before := len(r.messages)
 	if err := r.inbox(ctx, true); err != nil {
 		return false, err
 	}
-	if len(r.res.Messages) > before {
-		r.res.Output, r.repaired, r.res.Cut = nil, nil, ""
+	if len(r.messages) > before {
+		r.output, r.repaired, r.cut = nil, nil, ""
 		return false, nil
 	}
-	return true, r.emit(&engine.Event{Kind: engine.EventOutput, Value: r.res.Output, Repaired: r.repaired})
+	return true, r.emit(&engine.Event{Kind: engine.EventOutput, Value: r.output, Repaired: r.repaired})
 }

@@ -47,7 +47,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 func (r *run) fail(ctx context.Context, err error) error {
 	err = r.failure(ctx, err)
 	if r.resumed != nil { // not used: the history stays as it was
-		r.res.Messages = append(r.res.Messages, r.resumed)
+		r.messages = append(r.messages, r.resumed)
 	}
 	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 		r.answer(nil, true)
@@ -57,9 +57,9 @@ func (r *run) fail(ctx context.Context, err error) error {
 }
 
 func (r *run) result() *Result {
-	res := &r.res
-	res.RunID, res.ConversationID, res.Steps = r.info.RunID, r.info.ConversationID, r.info.Step
-	res.Usage = r.cfg.Meter.Usage()
+	res := &Result{Steps: r.info.Step}
+	res.Output, res.Cut, res.Messages = r.output, r.cut, r.messages
+	res.RunID, res.ConversationID, res.Usage = r.info.RunID, r.info.ConversationID, r.cfg.Meter.Usage()
 	if last := r.last(); last != nil && last.HandOver != nil {
 		res.Agent = last.HandOver.Agent
 	}
@@ -73,8 +73,10 @@ type run struct {
 	cfg      *Config
 	cancel   context.CancelCauseFunc
 
-	// res has the messages, and the output once there is one. The rest is set at the end.
-	res Result
+	// messages are those of the result, output is its output once there is one.
+	messages []*model.Message
+	output   any
+	cut      model.FinishReason
 	// info is the run's description for tasks. It changes only when a step is prepared, so tasks
 	// may read it.
 	info    toolset.RunInfo
@@ -167,8 +169,8 @@ func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 }
 
 func (r *run) last() *model.Message {
-	if n := len(r.res.Messages); n > 0 {
-		return r.res.Messages[n-1]
+	if n := len(r.messages); n > 0 {
+		return r.messages[n-1]
 	}
 	return nil
 }
@@ -176,7 +178,7 @@ func (r *run) last() *model.Message {
 // request makes one request to the model and appends the response. Its steps are separate
 // functions, because its own frame is on the stack of every run that waits for its model.
 func (r *run) request(ctx context.Context) (*model.Message, error) {
-	if r.fuses && len(r.res.Messages) > 0 {
+	if r.fuses && len(r.messages) > 0 {
 		return r.fused(ctx)
 	}
 	task, err := r.prepare(ctx)
@@ -191,7 +193,7 @@ func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := r.enterStep(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.res.Messages) > 0); err != nil {
+	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.messages) > 0); err != nil {
 		return nil, err
 	}
 	return r.modelTask()
@@ -211,7 +213,7 @@ func (r *run) enterStep(ctx context.Context) error {
 //go:noinline
 func (r *run) modelTask() (*engine.Task, error) {
 	last := r.last()
-	if r.offer.Instructions == "" && len(asking(r.res.Messages)) == 0 {
+	if r.offer.Instructions == "" && len(asking(r.messages)) == 0 {
 		return nil, &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrNoPrompt}
 	}
 	if last == nil {
@@ -227,7 +229,7 @@ func (r *run) modelTask() (*engine.Task, error) {
 		return nil, err
 	}
 	t := r.lone(engine.OpModel)
-	t.Request = RequestOf(r.offer, slices.Clip(r.res.Messages))
+	t.Request = RequestOf(r.offer, slices.Clip(r.messages))
 	return t, nil
 }
 
@@ -333,7 +335,7 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Metadata = t.Metadata
 	}
 	r.own = m
-	r.res.Messages = append(r.res.Messages, m)
+	r.messages = append(r.messages, m)
 	return m
 }
 

@@ -17,7 +17,7 @@ func (r *run) begin(ctx context.Context) error {
 	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
 	r.info.Meter = r.cfg.Meter
 	r.info.RunID, r.info.ConversationID = r.cfg.RunID, r.cfg.ConversationID
-	r.res.Messages = slices.Clip(r.cfg.History)
+	r.messages = slices.Clip(r.cfg.History)
 	began, err := r.eng.Begin(ctx)
 	if err != nil {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: errs.Errorf("begin the run: %w", err)}
@@ -72,7 +72,7 @@ func (r *run) start(began *engine.Beginning) error {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrUnprocessedCalls}
 	}
 	// Leave room for a call and its result, which many runs need.
-	r.res.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
+	r.messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
 }
@@ -86,7 +86,7 @@ func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	if len(history) > 0 && &messages[0] != &history[0] {
 		messages = asking(messages)
 	}
-	r.res.Messages = slices.Clip(messages)
+	r.messages = slices.Clip(messages)
 	return history
 }
 

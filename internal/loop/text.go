@@ -39,9 +39,9 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		case done.Err != nil:
 			return false, &engine.RunError{Stage: engine.StageOutput, Err: done.Err}
 		case !done.Return.Retry:
-			r.res.Output, r.repaired = done.Output, done.Repaired
+			r.output, r.repaired = done.Output, done.Repaired
 			if cut(resp) != nil {
-				r.res.Cut = resp.Finish
+				r.cut = resp.Finish
 			}
 			return true, nil
 		}
