@@ -177,7 +177,8 @@ func TestResumedRunsKeepOuterLimits(t *testing.T) {
 							require.EqualValues(t, c.bound, limit.Bound)
 							total := c.used(recorded) + c.used(second.made)
 							require.LessOrEqual(t, total, float64(c.bound+c.inFlight), "kill %d: recorded %+v, then made %+v", kill, recorded, second.made)
-							require.GreaterOrEqual(t, total, float64(c.bound-c.inFlight), "kill %d: recorded %+v, then made %+v", kill, recorded, second.made)
+							// The leaf that is refused ends the others, one of which may have counted a request that it has not made.
+							require.GreaterOrEqual(t, total, float64(c.bound-max(c.inFlight, leaves)), "kill %d: recorded %+v, then made %+v", kill, recorded, second.made)
 							resumed++
 						})
 						if over {

@@ -59,7 +59,8 @@ func (r *run) fail(ctx context.Context, err error) error {
 func (r *run) result() *Result {
 	res := &Result{Steps: r.info.Step}
 	res.Output, res.Cut, res.Messages = r.output, r.cut, r.messages
-	res.RunID, res.ConversationID, res.Usage = r.info.RunID, r.info.ConversationID, r.cfg.Meter.Usage()
+	res.RunID, res.ConversationID = r.info.RunID, r.info.ConversationID
+	res.Usage = r.cfg.Meter.Usage()
 	if last := r.last(); last != nil && last.HandOver != nil {
 		res.Agent = last.HandOver.Agent
 	}
