@@ -69,8 +69,10 @@ func (p *Transcript) read(i *item) {
 	}
 	root, _, _ := strings.Cut(i.Run, "/")
 	if i.Kind == session.KindValue && i.Key == attemptKey && root == p.run {
-		p.withdraw(cmp.Or(p.replay.turn.pieces, p.replay.turn.step+1))
-		p.replay.turn.pieces = 0
+		t := &p.replay.turn
+		step := cmp.Or(t.pieces, t.step+1)
+		p.withdraw(step)
+		t.step, t.pieces = step-1, 0
 		p.placeWaiting(true) // what was shown behind that response
 	}
 	if i.Given != nil {
