@@ -89,6 +89,12 @@ func TestRulesAfterEndkeysApplyToValues(t *testing.T) {
 func TestFenceMayNameALanguageWithDigits(t *testing.T) {
 	require.Equal(t, `{"a":1}`, string(schema.TrimFences([]byte("```json5\n{\"a\":1}\n```"))))
 	require.Equal(t, `{"a":1}`, string(schema.TrimFences([]byte("```x-json+2\r\n{\"a\":1}```"))))
+	for _, name := range []string{"a", "z", "A", "Z", "0", "9", "-", "+", "azAZ09-+"} {
+		require.Equal(t, "1", string(schema.TrimFences([]byte("```"+name+"\n1\n```"))), name)
+	}
+	for _, name := range []string{"{", "@", "[", "/", ":", ".", "_", "*", ","} {
+		require.Equal(t, name+"\n1", string(schema.TrimFences([]byte("```"+name+"\n1\n```"))), name)
+	}
 }
 
 // untidy adds to its schema what the jsonschema package writes as true, and an identity.

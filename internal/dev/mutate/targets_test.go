@@ -31,7 +31,7 @@ func TestEveryPackageIsCovered(t *testing.T) {
 	for dir, tests := range moreTests {
 		require.Contains(t, dirs, dir, "moreTests names it")
 		for _, test := range tests {
-			require.Contains(t, dirs, test, "moreTests names it for %s", dir)
+			require.DirExists(t, filepath.Join(root, test), "moreTests names it for %s", dir) // it may have tests only
 		}
 	}
 	for name, want := range map[string]bool{"(Config).Format": true, "(*Config).MarshalJSON": true, "(Config).open": false, "Format": false, "(t).Marshal": false} {
