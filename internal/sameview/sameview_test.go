@@ -238,6 +238,7 @@ func TestEveryViewOfASessionIsTheSame(t *testing.T) {
 		}
 	}
 	one(1789)  // a call that was shown as failed waits in the next process
+	one(16618) // a response is asked for again whose usage was recorded
 	one(16445) // a turn is taken up twice in the middle of a response
 	one(13343) // an agent is shown behind the prompt of a turn that had none
 	one(9425)  // the turn that went on with a pending call is taken up after its first response

@@ -71,6 +71,7 @@ func (p *Transcript) read(i *item) {
 	if i.Kind == session.KindValue && i.Key == attemptKey && root == p.run {
 		t := &p.replay.turn
 		step := cmp.Or(t.pieces, t.step+1)
+		p.unspend(step)
 		p.withdraw(step)
 		t.step, t.pieces = step-1, 0
 		p.placeWaiting(true) // what was shown behind that response

@@ -55,6 +55,7 @@ func (p *Transcript) unspend(step int) {
 	if !ok {
 		return
 	}
+	delete(p.replay.turn.spent, step)
 	if p.spent -= before.cost; p.replay.turn.step == step {
 		p.full = before.full
 	}
