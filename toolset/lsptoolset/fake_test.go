@@ -186,6 +186,9 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 	uri := at.TextDocument.URI
 	switch method {
 	case "textDocument/documentSymbol":
+		if f.mode == "plays the text" {
+			return f.written(uri, "symbol "), nil
+		}
 		all := []lsp.DocumentSymbol{}
 		for _, d := range definitions(f.docs[uri]) {
 			if f.mode == "places symbols outside" {
@@ -231,6 +234,12 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 		}
 		return map[string]any{"kind": "full", "items": all}, nil
 	case "textDocument/hover":
+		if f.mode == "plays the text" {
+			if all := f.written(uri, "hover "); len(all) > 0 {
+				return map[string]any{"contents": all[0]}, nil
+			}
+			return nil, nil
+		}
 		return map[string]any{
 			"contents": map[string]string{
 				"kind":  "plaintext",
@@ -399,6 +408,12 @@ func (f *fake) publish(uri string) {
 	if f.mode == "publishes slowly" {
 		time.Sleep(500 * time.Millisecond)
 	}
+	if f.mode == "plays the text" {
+		f.tell("textDocument/publishDiagnostics", map[string]any{
+			"uri": uri, "version": f.versions[uri], "diagnostics": f.written(uri, "problem "),
+		})
+		return
+	}
 	version := f.versions[uri]
 	if f.mode == "publishes without version" {
 		version = 0
@@ -409,6 +424,17 @@ func (f *fake) publish(uri string) {
 			lsp.PublishDiagnosticsParams{URI: uri, Version: version, Diagnostics: all},
 		)
 	}
+}
+
+// written returns what the lines of a document that begin with a word have behind it, as JSON.
+func (f *fake) written(uri, word string) []json.RawMessage {
+	all := []json.RawMessage{}
+	for line := range strings.Lines(f.docs[uri]) {
+		if text, ok := strings.CutPrefix(line, word); ok {
+			all = append(all, json.RawMessage(text))
+		}
+	}
+	return all
 }
 
 func (f *fake) encoding() lsp.Encoding {
