@@ -152,7 +152,7 @@ func (i *typedInstance[D, O]) tools(ctx context.Context) (all []Tool, err error)
 	for _, t := range listing.Tools {
 		all = append(all, Tool{
 			Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind,
-			Idempotent: t.Idempotent,
+			Idempotent: t.Idempotent || t.External, // it does not run here
 		})
 	}
 	return all, err

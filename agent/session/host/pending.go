@@ -88,7 +88,7 @@ func pendingQuestion(run string, call *agent.PendingCall, lasting bool) *questio
 		}
 		q.entity.Content, q.entity.Choices = previews(a, call.Invalid), choices(q.offers)
 	}
-	if call.MayHaveRun {
+	if call.MayHaveRun && call.Approval != nil {
 		for i, title := range []string{"Run it again", "Do not run it again"} {
 			q.entity.Choices[i].Title = title
 		}

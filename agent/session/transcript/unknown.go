@@ -42,6 +42,13 @@ func (c *Conversation) Unknown() (tools []string, whole bool) {
 	for _, p := range calls {
 		tools = append(tools, p.Tool)
 	}
+	if c.h.Interrupted != "" {
+		for _, p := range agent.PendingCalls(c.h.Messages) {
+			if p.MayHaveRun { // it was allowed, and has no result
+				tools = append(tools, p.Tool)
+			}
+		}
+	}
 	return tools, !inside && !c.h.besideCut
 }
 
