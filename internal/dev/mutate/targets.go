@@ -101,7 +101,7 @@ var moreTests = map[string][]string{
 	"internal/protect":         {"internal/permissiontest"},
 	"toolset":                  {"toolset/toolsettest", "agent", "acpbridge"},
 	"toolset/command":          {"internal/permissiontest", "agent/approval"},
-	"toolset/workspace":        {"toolset/workspace/local"},
+	"toolset/workspace":        {"toolset/workspace/local", "acpbridge"},
 	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},
 	"acpbridge/acptest":        {"acpbridge"},
 }
