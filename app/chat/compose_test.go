@@ -92,6 +92,9 @@ func TestDroppedFiles(t *testing.T) {
 			for _, want := range []string{c.shows, c.sends} {
 				require.Contains(t, left, strings.ReplaceAll(want, " ", ""))
 			}
+			if strings.HasPrefix(c.sends, "image/") {
+				require.NotContains(t, left, "pngfile://", "a picture is not sent as a link, too")
+			}
 		})
 	}
 }

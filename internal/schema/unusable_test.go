@@ -162,6 +162,18 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 			W int
 			X *int
 		}](), `validate tag "required_if=W 1 X y": the rule does not apply to int`},
+		"keys of nothing": {reflectType[struct {
+			V map[string]int `validate:"keys,min=1,endkeys"`
+		}](), `validate tag "keys": it must follow dive`},
+		"keys of a list": {reflectType[struct {
+			V []string `validate:"dive,keys,min=1,endkeys"`
+		}](), "keys needs a map, not []string"},
+		"dive into a number": {reflectType[struct {
+			V int `validate:"dive"`
+		}](), `validate tag "dive": it needs a list or a map, not int`},
+		"a rule without a name": {reflectType[struct {
+			V int `validate:"=1"`
+		}](), `validate tag "=1": the rule is unknown`},
 		"half a condition": {reflectType[struct {
 			V int `validate:"required_if=W"`
 			W int
