@@ -68,6 +68,9 @@ func checkField(f *acp.ElicitationPropertySchema, v *acp.ElicitationContentValue
 		if v.Number == nil {
 			return fmt.Errorf("must be a number")
 		}
+		if math.IsNaN(*v.Number) || math.IsInf(*v.Number, 0) { // JSON does not have it
+			return fmt.Errorf("must be a finite number")
+		}
 		return between(*v.Number, f.Number.Minimum, f.Number.Maximum, "must be")
 	case f.Boolean != nil:
 		if v.Boolean == nil {

@@ -72,7 +72,7 @@ func (m *mock) handler() http.Handler {
 		mux.Handle("GET /assets/", http.FileServer(http.Dir(dist)))
 	}
 	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true, "scores": true})
+		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true, "files": false, "scores": true})
 	})
 	mux.HandleFunc("GET /api/sessions", m.list)
 	mux.HandleFunc("GET /api/events", m.feed)

@@ -25,7 +25,7 @@ type Field struct {
 	about    string
 	choices  []acp.EnumOption // what can be chosen
 	schema   acp.ElicitationPropertySchema
-	initial  string // the default, as it would be typed
+	initial  string // the default, as it is shown
 }
 
 // Fields returns the fields of a form: those that are required in their order, then the others by
@@ -118,7 +118,10 @@ func (f *Field) Raw() []string {
 	}
 	lines := []string{head}
 	for i, o := range f.choices {
-		line := fmt.Sprintf("  %d  %s", i+1, o.Title)
+		line := "  " + o.Title
+		if f.numbered() {
+			line = fmt.Sprintf("  %d  %s", i+1, o.Title)
+		}
 		if o.Description != nil && *o.Description != "" {
 			line += ": " + *o.Description
 		}
@@ -135,8 +138,12 @@ func (f *Field) Raw() []string {
 func (f *Field) how() (hints []string) {
 	s := &f.schema
 	switch {
-	case s.Array != nil:
+	case s.Array != nil && f.numbered():
 		hints = append(hints, "numbers or values, separated by commas")
+	case s.Array != nil:
+		hints = append(hints, "values, separated by commas")
+	case len(f.choices) > 0 && !f.numbered():
+		hints = append(hints, "a value")
 	case len(f.choices) > 0:
 		hints = append(hints, "a number or a value")
 	case s.Boolean != nil:
@@ -162,7 +169,8 @@ func (f *Field) how() (hints []string) {
 // Read reads an answer. set is false if the field is left out. The error describes a valid answer.
 func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err error) {
 	line = strings.TrimSpace(line)
-	if line == "" {
+	byDefault := line == ""
+	if byDefault {
 		if line = f.initial; line == "" {
 			if f.required {
 				return v, false, fmt.Errorf("%s is required", f.Label)
@@ -173,7 +181,10 @@ func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err 
 	s := &f.schema
 	switch {
 	case s.String != nil:
-		v.String = new(f.chosen(line))
+		if !byDefault {
+			line = f.chosen(line)
+		}
+		v.String = &line
 	case s.Integer != nil:
 		n, err := strconv.ParseInt(line, 10, 64)
 		if err != nil {
@@ -196,6 +207,10 @@ func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err 
 		v.Boolean = &yes
 	case s.Array != nil:
 		v.StringArray = []string{}
+		if byDefault {
+			v.StringArray = slices.Clone(s.Array.Default) // its values may contain commas
+			break
+		}
 		for part := range strings.SplitSeq(line, ",") {
 			v.StringArray = append(v.StringArray, f.chosen(strings.TrimSpace(part)))
 		}
@@ -213,17 +228,33 @@ func (f *Field) Read(line string) (v acp.ElicitationContentValue, set bool, err 
 	return checked[f.Name], true, nil
 }
 
-// chosen returns the value of a choice: its number, its title, or the value itself.
-func (f *Field) chosen(s string) string {
-	for _, o := range f.choices {
-		if s == o.Const {
-			return s
+// numbered reports whether choices have numbers: not if one of them looks like the number of
+// another.
+func (f *Field) numbered() bool {
+	for i, o := range f.choices {
+		for _, s := range []string{o.Const, o.Title} {
+			if n, err := strconv.Atoi(s); err == nil && n != i+1 && n >= 1 && n <= len(f.choices) {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// chosen returns the value of a choice: its number, its title, or the value itself. It returns s if
+// that is none of them, or the title of several.
+func (f *Field) chosen(s string) string {
+	var titled []string
 	for i, o := range f.choices {
-		if s == strconv.Itoa(i+1) || strings.EqualFold(s, o.Title) {
+		switch {
+		case s == o.Const, s == strconv.Itoa(i+1) && f.numbered():
 			return o.Const
+		case strings.EqualFold(s, o.Title):
+			titled = append(titled, o.Const)
 		}
+	}
+	if len(titled) == 1 {
+		return titled[0]
 	}
 	return s
 }

@@ -77,3 +77,37 @@ func TestAnswersAreRead(t *testing.T) {
 		require.Equal(t, c.want, got, "%s: %q", c.field, c.line)
 	}
 }
+
+// TestAnswersMeanWhatIsShown has choices and defaults that could be taken for something else.
+func TestAnswersMeanWhatIsShown(t *testing.T) {
+	var f acp.ElicitationSchema
+	require.NoError(t, json.Unmarshal([]byte(`{"type": "object", "properties": {
+		"cities": {"type": "array", "items": {"type": "string", "enum": ["Oslo, Norway", "Rome"]}, "default": ["Oslo, Norway"]},
+		"degrees": {"type": "number"},
+		"hours": {"type": "string", "enum": ["10", "3", "2"]},
+		"hidden": {"type": "string", "oneOf": [{"const": "x", "title": "First"}, {"const": "1", "title": "Second"}]},
+		"twice": {"type": "string", "oneOf": [{"const": "a", "title": "Same"}, {"const": "b", "title": "Same"}]},
+		"word": {"type": "string", "enum": ["1", "one"], "default": "one"}}}`), &f))
+	all := map[string]*form.Field{}
+	for _, one := range form.Fields(&f) {
+		all[one.Name] = &one
+	}
+	require.Equal(t, "hours\n  10\n  3\n  2\n(a value; nothing to leave it out)", strings.Join(all["hours"].Lines(), "\n"))
+	for _, c := range []struct{ field, line, want string }{
+		{"cities", "", `["Oslo, Norway"]`}, {"cities", "1,2", `["Oslo, Norway","Rome"]`},
+		{"degrees", "NaN", "degrees must be a finite number"}, {"degrees", "-Inf", "degrees must be a finite number"},
+		{"hours", "2", `"2"`}, {"hours", "1", `hours must be one of ["10" "3" "2"]`},
+		{"hidden", "1", `"1"`}, {"hidden", "first", `"x"`}, {"hidden", "2", `hidden must be one of ["x" "1"]`},
+		{"twice", "2", `"b"`}, {"twice", "same", `twice must be one of ["a" "b"]`},
+		{"word", "", `"one"`}, {"word", "1", `"1"`}, {"word", "2", `"one"`},
+	} {
+		v, _, err := all[c.field].Read(c.line)
+		if err != nil {
+			require.Equal(t, c.want, err.Error(), "%s: %q", c.field, c.line)
+			continue
+		}
+		data, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.Equal(t, c.want, string(data), "%s: %q", c.field, c.line)
+	}
+}

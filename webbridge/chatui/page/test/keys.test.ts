@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isApple, modifier, shortcut, type Press } from "../src/client/keys.ts";
 
 const press = (p: Partial<Press> & { code?: string; altGraph?: boolean }): Press => ({
-  key: "y", altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, repeat: false, isComposing: false, target: null,
+  key: "y", altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, repeat: false, isComposing: false, keyCode: 0, target: null,
   getModifierState: (k: string) => k === "AltGraph" && p.altGraph === true, ...p,
 }) as Press;
 const within = (...selectors: string[]) => ({ closest: (s: string) => (selectors.some((one) => s.includes(one)) ? {} : null) }) as unknown as EventTarget;
@@ -20,7 +20,7 @@ test("a shortcut is what the key types, wherever it is", () => {
 test("what types characters is no shortcut", () => {
   for (const p of [
     {}, { ctrlKey: true }, { altKey: true, ctrlKey: true }, { altKey: true, metaKey: true }, { altKey: true, shiftKey: true }, { altKey: true, repeat: true },
-    { altKey: true, isComposing: true }, { altKey: true, altGraph: true }, { altKey: true, key: "Dead", code: "KeyY" }, { altKey: true, key: "Process", code: "KeyY" },
+    { altKey: true, isComposing: true }, { altKey: true, keyCode: 229 }, { altKey: true, altGraph: true }, { altKey: true, key: "Dead", code: "KeyY" }, { altKey: true, key: "Process", code: "KeyY" },
     { altKey: true, key: "ç", code: "KeyC" }, { altKey: true, key: "¥", code: "KeyY" }, { altKey: true, key: "Unidentified" }, { altKey: true, key: "" },
     ...["input", "textarea", "select", "[contenteditable]"].map((s) => ({ altKey: true, target: within(s) })),
   ]) assert.equal(shortcut(press(p), false), "", JSON.stringify(p));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** What of a keyboard event decides whether it is a shortcut. */
-export type Press = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "shiftKey" | "repeat" | "isComposing" | "target" | "getModifierState">;
+export type Press = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "shiftKey" | "repeat" | "isComposing" | "keyCode" | "target" | "getModifierState">;
 
 /** Whether it is a machine of Apple, on which Alt types characters. Control is used there. */
 export function isApple(platform: string): boolean {
@@ -18,9 +18,14 @@ export function modifier(apple: boolean): "Alt" | "Ctrl" {
  * field, while characters are composed, or with AltGr is no shortcut.
  */
 export function shortcut(ev: Press, apple: boolean): string {
-  if (ev.isComposing || ev.repeat || ev.metaKey || ev.shiftKey || ev.getModifierState("AltGraph") || isTyping(ev.target)) return "";
+  if (composes(ev) || ev.repeat || ev.metaKey || ev.shiftKey || ev.getModifierState("AltGraph") || isTyping(ev.target)) return "";
   if (apple ? !ev.ctrlKey || ev.altKey : !ev.altKey || ev.ctrlKey) return "";
   return /^[a-z]$/i.test(ev.key) ? ev.key.toLowerCase() : "";
+}
+
+/** Whether a key composes characters. In Safari, the key that ends a composition comes after its end, with the code of composed keys. */
+export function composes(ev: Pick<KeyboardEvent, "isComposing" | "keyCode">): boolean {
+  return ev.isComposing || ev.keyCode === 229;
 }
 
 /** Whether what is pressed goes into a field. */

@@ -81,12 +81,13 @@ export function valueOf(fields: readonly Field[], values: Record<string, string 
     if (f.type === "boolean") all[f.name] = v === "true";
     else if (Array.isArray(v)) {
       if (f.required && v.length === 0) throw new Error(`Choose at least one: ${f.title}`);
-      all[f.name] = v;
+      if (v.length > 0) all[f.name] = v;
     } else if (v === "") {
       if (f.required) throw new Error(`Missing: ${f.title}`);
     } else if (f.type === "number" || f.type === "integer") {
       const n = Number(v);
       if (!Number.isFinite(n) || (f.type === "integer" && !Number.isInteger(n))) throw new Error(`Not a number: ${f.title}`);
+      if (f.type === "integer" && !Number.isSafeInteger(n)) throw new Error(`Too many digits: ${f.title}`);
       all[f.name] = n;
     } else all[f.name] = v;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { API, APIError } from "../client/api.ts";
-import { isApple, isTyping, shortcut } from "../client/keys.ts";
+import { composes, isApple, isTyping, shortcut } from "../client/keys.ts";
 import { attend, Tabs } from "../client/tabs.ts";
 import { prose } from "../client/text.ts";
 import type { Config } from "../client/types.ts";
@@ -96,7 +96,7 @@ export function App() {
       if (shortcut(ev, apple) === "c") {
         ev.preventDefault();
         void create();
-      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !ev.isComposing && !isTyping(ev.target)) {
+      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !composes(ev) && !isTyping(ev.target)) {
         ev.preventDefault();
         document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
       }

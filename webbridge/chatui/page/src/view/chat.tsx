@@ -55,9 +55,11 @@ function Watched(p: Props & { watch: Watch }) {
   const { setTitle } = p;
   useEffect(() => setTitle(title), [title, setTitle]);
 
-  const files = p.config.files
-    ? "Files go back too, except where someone else has changed the same lines."
-    : "Files stay as they are.";
+  const files = p.config.files === undefined // the server has not said it yet
+    ? "It is not known yet whether files go back too."
+    : p.config.files
+      ? "Files go back too. If one cannot, because the same lines were changed since, the conversation stays as it is."
+      : "Files stay as they are.";
   const rewind = useCallback((e: Entity) => {
     if (!confirm("Take back this message and everything after it? " + files)) return;
     api.rewind(session, e.id).then(() => setDraft((d) => d || textOf(e)), fail);

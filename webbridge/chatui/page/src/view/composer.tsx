@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useId, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type ClipboardEvent, type Dispatch, type KeyboardEvent, type SetStateAction } from "react";
+import { composes } from "../client/keys.ts";
 import { imageURL, line } from "../client/text.ts";
 import type { Busy, Part, Setting, SlashCommand } from "../client/types.ts";
 import { Icon } from "./icons.tsx";
@@ -8,7 +9,7 @@ export interface Attachment { name: string; media_type: string; data: string }
 
 interface Props {
   running: boolean; connected: boolean; commands: readonly SlashCommand[]; settings: readonly Setting[]; accepts: readonly string[] | undefined;
-  draft: string; setDraft: (s: string) => void;
+  draft: string; setDraft: Dispatch<SetStateAction<string>>;
   send: (parts: Part[], busy: Busy) => Promise<boolean>; stop: () => void; set: (s: Setting, value: string) => void; fail: (err: unknown) => void;
 }
 
@@ -60,8 +61,9 @@ export function Composer(p: Props) {
     const before = p.draft;
     p.setDraft("");
     const sent = await p.send(parts, busy);
-    if (sent) setFiles([]);
-    else p.setDraft(before);
+    // What was typed or attached meanwhile stays.
+    if (sent) setFiles((all) => all.filter((f) => !files.includes(f)));
+    else p.setDraft((now) => (now ? before + "\n" + now : before));
     setSending(false);
   };
 
@@ -71,7 +73,7 @@ export function Composer(p: Props) {
   };
 
   const key = (ev: KeyboardEvent) => {
-    if (ev.nativeEvent.isComposing) return;
+    if (composes(ev.nativeEvent)) return;
     if (matches.length > 0) {
       const move = { ArrowDown: 1, ArrowUp: -1 }[ev.key];
       if (move) setChosen((at + move + matches.length) % matches.length);

@@ -26,7 +26,7 @@ export function Dock({ questions, entities }: { questions: readonly Entity[]; en
   return (
     <section className="dock" aria-label="Question">
       {questions.length > 1 && <p className="dim count">1 of {questions.length} questions</p>}
-      {q.choices?.length ? <Approval key={q.id} q={q} entities={entities} /> : q.input !== undefined ? <Form key={q.id} q={q} /> : (
+      {q.choices?.length ? <Approval key={q.id} q={q} entities={entities} /> : q.input !== undefined ? <Form key={q.id + " " + q.digest} q={q} /> : (
         <p className="note">{line(q.title ?? q.name ?? "A call")} waits for a result from outside.</p>
       )}
     </section>
