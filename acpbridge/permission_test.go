@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,11 +195,22 @@ func (c cancelsWhenAsked) RequestPermission(ctx context.Context, req *acp.Reques
 }
 
 func TestClientThatCannotAskDenies(t *testing.T) {
-	editor := acptest.New(acptest.Options{Programs: makeProgram})
-	editor.Fail(acp.MethodRequestPermission, 1, acp.Errorf(acp.CodeInternal, "no window"))
-	r := once(t, editor, "run_command", args{"command": "make"})
-	assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
-	assert.Equal(t, "Could not ask the user for permission: no window. The tool was not run.", r.answer(t).Text)
+	whole := strings.Repeat("d", 492) // with what is around it 500 bytes
+	for want, err := range map[string]error{
+		": no window":         acp.Errorf(acp.CodeInternal, "no window"),
+		": no such window":    acp.Errorf(acp.CodeInternal, " no\n such  window\n"),
+		`: no {"why":"busy"}`: acp.Errorf(acp.CodeInternal, "no").WithData(map[string]any{"why": "busy"}),
+		": the editor does not support this. Do not call this tool again.": acp.ErrMethodNotFound,
+		": not found.":                 acp.ErrResourceNotFound,
+		`: long {"d":"` + whole + `"}`: acp.Errorf(acp.CodeInternal, "long").WithData(map[string]any{"d": whole}),
+		": longer":                     acp.Errorf(acp.CodeInternal, "longer").WithData(map[string]any{"d": whole + "d"}),
+	} {
+		editor := acptest.New(acptest.Options{Programs: makeProgram})
+		editor.Fail(acp.MethodRequestPermission, 1, err)
+		r := once(t, editor, "run_command", args{"command": "make"})
+		assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
+		assert.Equal(t, "Could not ask the user for permission"+strings.TrimSuffix(want, ".")+". The tool was not run.", r.answer(t).Text)
+	}
 }
 
 func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {

@@ -57,6 +57,14 @@ func TestPromptsBecomeWhatTheModelTakes(t *testing.T) {
 		"text in a blob": {nil, []string{fmt.Sprintf(`{"type":"resource","resource":{"uri":"file:///w/a.txt","mimeType":"text/plain","blob":%q}}`,
 			base64.StdEncoding.EncodeToString([]byte("plain\n")))},
 			[]model.Part{model.User("[a.txt](file:///w/a.txt)"), model.User("Contents of file:///w/a.txt:\n```\nplain\n```")}},
+		"links without names": {nil, []string{
+			`{"type":"resource_link","uri":"file:///w/a%20b.go","name":""}`, `{"type":"resource_link","uri":"https://a.example/","name":""}`,
+			`{"type":"resource_link","uri":"https://a.example","name":"","description":""}`, `{"type":"resource_link","uri":"%zz","name":""}`,
+			`{"type":"resource_link","uri":"x:(a)\n<b>","name":"two\nlines"}`,
+		}, []model.Part{model.User("[a b.go](file:///w/a%20b.go)[https://a.example/](https://a.example/)[https://a.example](https://a.example)" +
+			"[%zz](%zz)[two lines](<x:(a)%0A%3Cb%3E>)")}},
+		"text that ends its line": {nil, []string{`{"type":"resource","resource":{"uri":"file:///w/a.md","text":"a\n"}}`},
+			[]model.Part{model.User("[a.md](file:///w/a.md)"), model.User("Contents of file:///w/a.md:\n```\na\n```")}},
 		"images": {[]string{"image"}, []string{
 			`{"type":"text","text":"what is "}`, fmt.Sprintf(`{"type":"image","mimeType":"image/png","data":%q}`, png), `{"type":"text","text":"?"}`,
 		}, []model.Part{model.User("what is "), model.Media("image/png", []byte("png")), model.User("?")}},
@@ -86,6 +94,8 @@ func TestPromptsThatTheModelCannotTakeAreInvalidParams(t *testing.T) {
 		"no base64":      {`{"type":"audio","mimeType":"audio/wav","data":"%%%"}`, "audio", "its data is not base64"},
 		"blob":           {`{"type":"resource","resource":{"uri":"a","mimeType":"application/zip","blob":""}}`, "resource", "the model does not take application/zip"},
 		"untyped blob":   {`{"type":"resource","resource":{"uri":"a","blob":""}}`, "resource", "the model does not take content of an unknown type"},
+		"nothing":        {`{"type":"resource","resource":{"uri":"a"}}`, "resource", "the resource has neither text nor a blob"},
+		"a broken blob":  {`{"type":"resource","resource":{"uri":"a","mimeType":"text/plain","blob":"%"}}`, "resource", "its data is not base64"},
 		"no text":        {`{"type":"resource","resource":{"uri":"a","mimeType":"text/plain","blob":"/w=="}}`, "resource", "the model does not take text/plain"},
 		"not yet a kind": {`{"type":"hologram","data":""}`, "unknown", "this kind of block is not supported"},
 	} {
