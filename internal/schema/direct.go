@@ -30,8 +30,8 @@ func directFields(t reflect.Type, n *node) []int {
 		direct[i] = -1
 		for _, f := range fields {
 			k := f.Type.Kind()
-			plain := k == reflect.String || k == reflect.Float64 || k == reflect.Float32 ||
-				k >= reflect.Bool && k <= reflect.Int64
+			plain := !f.quoted && (k == reflect.String || k == reflect.Float64 ||
+				k == reflect.Float32 || k >= reflect.Bool && k <= reflect.Int64)
 			if plain && f.name == n.fields[i].name && len(f.index) == 1 && !decodesItself(f.Type) {
 				direct[i] = f.index[0]
 			}

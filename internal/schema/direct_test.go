@@ -131,3 +131,20 @@ func TestDirectFieldsAllocateOnlyText(t *testing.T) {
 		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _ = typ.Decode(data, &into) }), most, text)
 	}
 }
+
+// The pattern of a jsonschema tag replaces the one of the option "string", and may let through what encoding/json refuses.
+func TestTextOfTheStringOptionIsNeverStoredAsItIsWritten(t *testing.T) {
+	typ := tagged[string](`json:"v,string" jsonschema:"pattern=a"`)
+	made, err := schema.For(typ)
+	require.NoError(t, err)
+	for text, want := range map[string]string{`{"v":"\"a\""}`: "a", `{"v":"a"}`: ""} {
+		dst := reflect.New(typ)
+		err := made.Decode([]byte(text), dst.Interface())
+		if want == "" {
+			require.ErrorContains(t, err, `v: is not accepted`, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, want, dst.Elem().Field(0).String())
+	}
+}
