@@ -4,11 +4,14 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -21,7 +24,7 @@ import (
 func served(t *testing.T, s *host.Session, a *agent.Agent[none, string]) *host.Session {
 	t.Helper()
 	memory := lost(t, s.Host().Store()).(durable).Store.(*session.Memory)
-	h, err := host.New(host.Config[none, string]{Agent: a, Store: mortal.New(memory)})
+	h, err := host.New(host.Config[none, string]{Agent: a, Store: mortal.New(memory), Busy: host.BusyQueue})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -86,4 +89,39 @@ func TestCallThatIsAllowedAgainMayWaitForAResult(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "done", snapshot.Last(view.Message).Text())
 	s.Cancel()
+}
+
+// TestServeLeavesACallWhosePlaceAPromptHasTaken kills the process in a call that was allowed before somebody wrote a prompt, in a turn of the agent and inside
+// another call. The process that serves the store does not make it again: people and the model are told that it is not known whether it ran.
+func TestServeLeavesACallWhosePlaceAPromptHasTaken(t *testing.T) {
+	for _, inner := range []bool{false, true} {
+		began := make(chan string, 2)
+		pays := modeltest.Script(modeltest.Say(payTo("b", "Bob"), payTo("c", "Cleo")))
+		of := func(m model.Model) *agent.Agent[none, string] {
+			if !inner {
+				return newAgent(m, stuck(began))
+			}
+			return newAgent(m, agent.AsTool("ask", "Ask.", newAgent(pays, stuck(began)), func(none) none { return none{} }))
+		}
+		first := model.Model(pays)
+		if inner {
+			first = askOnce()
+		}
+		s := create(t, newHost(t, host.Config[none, string]{Agent: of(first), Store: durable{new(session.Memory)}}))
+		prompt(t, s, "Pay.")
+		q := asked(t, s, 2)[0]
+		require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
+		go func() { _, _ = s.Prompt(context.Background(), say("And?")) }()
+		<-began
+		told := modeltest.Capture(modeltest.Script(modeltest.SayText("so")))
+		later := served(t, s, of(told))
+		eventually(t, "the turn has ended", func() bool { return strings.Contains(shown(t, later), `"status":"interrupted"`) })
+		require.Empty(t, began, "inside %v", inner)
+		require.NoError(t, prompt(t, later, "So?").Err)
+		data, err := json.Marshal(told.Last().Messages)
+		require.NoError(t, err)
+		require.Contains(t, string(data), "It is not known whether the call had any effect")
+		require.Empty(t, began)
+		s.Cancel()
+	}
 }

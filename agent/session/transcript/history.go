@@ -26,6 +26,8 @@ type history struct {
 	Interrupted string
 	// besideCut reports that a call of a run beside the turn may have run: see beside.
 	besideCut bool
+	// lost are the tools of calls that may have run, and whose place a prompt has taken.
+	lost []string
 
 	// seqs are the numbers of the entries of the messages, 0 for one that is in none. settled is
 	// how many messages come from turns that have ended.
@@ -257,6 +259,7 @@ func (h *history) add(m *model.Message, seq int64) {
 func (h *history) interrupt(id string, messages map[int64]*model.Message) (settled *model.Message) {
 	step := 0 // of the last response
 	var response *model.Message
+	h.lost = nil
 	left := leftovers{turn: h.Interrupted} // what was recorded behind it
 	var text []session.Entry
 	besides := besideOf(h.Interrupted, h.open)

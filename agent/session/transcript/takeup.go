@@ -55,6 +55,9 @@ func (h *history) resumed(id string, l *leftovers) *model.Message {
 		_, ok := answers.Results[c.Key()]
 		return !ok
 	})
+	if prompted {
+		h.lost = lostIn(m, response)
+	}
 	if prompted || !open { // nobody will answer
 		giveUp(m, response)
 	}
@@ -64,6 +67,23 @@ func (h *history) resumed(id string, l *leftovers) *model.Message {
 	}
 	h.Messages, h.seqs = slices.Insert(h.Messages, n-1, m), slices.Insert(h.seqs, n-1, 0)
 	return m
+}
+
+// lostIn returns the tools of calls that may have run and have no result.
+func lostIn(m, response *model.Message) (tools []string) {
+	for i := range m.PendingCalls {
+		if p := &m.PendingCalls[i]; p.MayHaveRun {
+			tools = append(tools, p.Tool)
+		}
+	}
+	for i := range calls(response) {
+		p := &response.Parts[i]
+		has := func(r model.Part) bool { return r.CallID == p.CallID }
+		if !m.Pending && !slices.ContainsFunc(m.Parts, has) {
+			tools = append(tools, p.Tool)
+		}
+	}
+	return tools
 }
 
 // giveUp answers the calls that still wait: a prompt has taken the place of answers.

@@ -43,6 +43,7 @@ func (c *Conversation) Unknown() (tools []string, whole bool) {
 		tools = append(tools, p.Tool)
 	}
 	if c.h.Interrupted != "" {
+		tools = append(tools, c.h.lost...)
 		for _, p := range agent.PendingCalls(c.h.Messages) {
 			if p.MayHaveRun { // it was allowed, and has no result
 				tools = append(tools, p.Tool)
