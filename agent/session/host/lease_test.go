@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -284,4 +285,22 @@ func TestAnswersAfterAnotherMachineHadTheSession(t *testing.T) {
 			require.Contains(t, shown(t, s), "done")
 		})
 	}
+}
+
+// TestProcessThatOpensASessionRefusesNoPrompt has another process hold the session for a moment, without a turn.
+func TestProcessThatOpensASessionRefusesNoPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(session.Memory)
+		s := create(t, machine(t, store, "here", echo()))
+		require.NoError(t, prompt(t, s, "one").Err)
+		lease, err := store.Acquire(t.Context(), s.ID(), session.Claim{Holder: "there"})
+		require.NoError(t, err)
+		time.AfterFunc(500*time.Millisecond, func() { _ = store.Release(context.Background(), lease) })
+		require.NoError(t, prompt(t, s, "two").Err)
+		_, err = store.Acquire(t.Context(), s.ID(), session.Claim{Holder: "there"})
+		require.NoError(t, err)
+		begun := time.Now()
+		require.ErrorIs(t, prompt(t, s, "three").Err, session.ErrHeld, "it has the session for good")
+		require.LessOrEqual(t, time.Since(begun), 2*time.Second)
+	})
 }
