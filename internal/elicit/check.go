@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -147,6 +148,9 @@ func wide(n *uint32) *uint64 {
 	return new(uint64(*n))
 }
 
+// dateTime has the digits of RFC 3339, of which time.Parse takes fewer, and a comma for the point.
+var dateTime = regexp.MustCompile(`T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):\d\d)$`)
+
 // formats are the formats of strings that forms have.
 var formats = map[acp.StringFormat]func(string) bool{
 	acp.StringFormatEmail: func(s string) bool {
@@ -154,8 +158,8 @@ var formats = map[acp.StringFormat]func(string) bool{
 		return err == nil && a.Address == s
 	},
 	acp.StringFormatURI: func(s string) bool {
-		u, err := url.Parse(s)
-		return err == nil && u.IsAbs()
+		u, err := url.Parse(s) // takes characters that an address never has as they are
+		return err == nil && u.IsAbs() && !strings.ContainsAny(s, " \"<>\\^`{|}")
 	},
 	acp.StringFormatDate: func(s string) bool {
 		_, err := time.Parse(time.DateOnly, s)
@@ -163,6 +167,6 @@ var formats = map[acp.StringFormat]func(string) bool{
 	},
 	acp.StringFormatDateTime: func(s string) bool {
 		_, err := time.Parse(time.RFC3339, s)
-		return err == nil
+		return err == nil && dateTime.MatchString(s)
 	},
 }

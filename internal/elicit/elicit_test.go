@@ -118,6 +118,29 @@ func TestAnswersAreCheckedAgainstTheForm(t *testing.T) {
 	require.JSONEq(t, good, string(data))
 }
 
+func TestFormatsOfAnswersAreStrict(t *testing.T) {
+	f, err := elicit.Parse(json.RawMessage(`{"properties":{
+		"page":{"type":"string","format":"uri"},"at":{"type":"string","format":"date-time"}}}`))
+	require.NoError(t, err)
+	for field, values := range map[string][2][]string{
+		"page": {
+			{"https://[::1]:8/a?b=%20#c", "mailto:a@b.c", "urn:a:b", "https://x/ä"},
+			{"https://x/a b", "https://x/<a>", `x:y"`, `https://x/a\b`, "https://x/{a}", "//x/a", "/a"},
+		},
+		"at": {
+			{"2026-02-01T10:00:00Z", "2026-02-01T10:00:00.25+05:30"},
+			{"2026-02-01T1:00:00Z", "2026-02-01T10:00:00,5Z", "2026-02-01T10:00:00+24:00", "2026-02-30T10:00:00Z"},
+		},
+	} {
+		for i, wrong := range []bool{false, true} {
+			for _, v := range values[i] {
+				_, err := elicit.Check(f, elicit.Content{field: {String: &v}})
+				require.Equal(t, wrong, err != nil, "%s: %v", v, err)
+			}
+		}
+	}
+}
+
 func contentOf(t *testing.T, answer string) elicit.Content {
 	var c elicit.Content
 	require.NoError(t, json.Unmarshal([]byte(answer), &c))
