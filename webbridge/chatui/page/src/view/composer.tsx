@@ -61,7 +61,7 @@ export function Composer(p: Props) {
     const before = p.draft;
     p.setDraft("");
     const sent = await p.send(parts, busy);
-    // What was typed or attached meanwhile stays.
+    // Text and files that were added meanwhile stay.
     if (sent) setFiles((all) => all.filter((f) => !files.includes(f)));
     else p.setDraft((now) => (now ? before + "\n" + now : before));
     setSending(false);
