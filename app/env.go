@@ -237,6 +237,10 @@ func (e *Env) choose(ctx context.Context) {
 		e.misused = Usage("-idle: use a positive duration, such as 10m")
 		return
 	}
+	if *e.pace < 0 {
+		e.misused = Usage("-pace: use a positive duration, such as 8ms")
+		return
+	}
 	if *e.encrypt != "" && linked.Encryption == nil {
 		e.misused = Usage("-encrypt: %w", errCannot)
 		return

@@ -155,6 +155,9 @@ var promised = map[string]func(v visitor){
 		require.Contains(v, stderr, "use one of them")
 	},
 	"-pace": func(v visitor) {
+		_, stderr, code := v.tries("", "chat", "-model", "offline", "-pace", "-1s", "hi")
+		require.Equal(v, 2, code)
+		require.Contains(v, stderr, "-pace: use a positive duration")
 		var pace time.Duration
 		c := program()
 		c.Demo = func(p time.Duration) model.Model { pace = p; return offline.New(offline.Config{}) }
