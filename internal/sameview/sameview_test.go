@@ -238,6 +238,7 @@ func TestEveryViewOfASessionIsTheSame(t *testing.T) {
 		}
 	}
 	one(1789)  // a call that was shown as failed waits in the next process
+	one(16805) // a prompt instead of answers goes to the agent that had the conversation
 	one(16618) // a response is asked for again whose usage was recorded
 	one(16445) // a turn is taken up twice in the middle of a response
 	one(13343) // an agent is shown behind the prompt of a turn that had none

@@ -229,7 +229,10 @@ func (e *ending) key(i, step int) string {
 		if m.Kind == model.KindResponse && len(t.past[t.id]) == 0 { // of a run without a journal
 			key = responseKey(step)
 		}
-		if k := e.unused(func(k *keptMessage) bool { return k.kind == m.Kind }); k >= 0 { // one that became another one
+		prompts := m.HandOver == nil && len(Contents(m.Parts)) > 0
+		if k := e.unused(func(k *keptMessage) bool {
+			return k.kind == m.Kind && (k.key != promptKey || prompts)
+		}); k >= 0 { // one that became another one
 			e.used[k], key = true, t.kept[k].key
 		}
 	}
