@@ -15,8 +15,6 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -99,15 +97,7 @@ func TestAgentInTheBackgroundCountsOnceInAnyOrder(t *testing.T) {
 // the call that began it was recorded. The turn goes on in the next process: nothing of it is unknown.
 func TestEndedBackgroundDoesNotHoldATurn(t *testing.T) {
 	ctx := t.Context()
-	store := new(session.Memory)
-	_, err := store.Create(ctx, session.New{ID: "s"})
-	require.NoError(t, err)
-	w, err := session.Open(ctx, store, "s", session.Claim{Holder: "test"})
-	require.NoError(t, err)
-	c, err := transcript.Open(ctx, w, transcript.Options{})
-	require.NoError(t, err)
-	turn, err := c.Begin(ctx, model.User("go"))
-	require.NoError(t, err)
+	store, turn := begun(t)
 	began, waited := make(chan struct{}), make(chan struct{})
 	order := agent.Hooks[none]{Call: func(ctx context.Context, run *toolset.RunContext[none], args any, next toolset.CallFunc) (toolset.Result, error) {
 		if run.Call.Tool == "wait_for_agents" {
@@ -135,7 +125,7 @@ func TestEndedBackgroundDoesNotHoldATurn(t *testing.T) {
 			close(waited)
 		}
 	}
-	_, err = stream.Result()
+	_, err := stream.Result()
 	require.ErrorIs(t, err, errDied)
 
 	_, whole := cutOff(t, store).Unknown()

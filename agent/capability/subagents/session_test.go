@@ -88,15 +88,7 @@ func TestTurnsContinueTheirBackground(t *testing.T) {
 // A turn whose last response was recorded when the process ended says nothing of agents in the background.
 func TestBackgroundIsNotTakenForAHandOver(t *testing.T) {
 	ctx := t.Context()
-	store := new(session.Memory)
-	_, err := store.Create(ctx, session.New{ID: "s"})
-	require.NoError(t, err)
-	w, err := session.Open(ctx, store, "s", session.Claim{Holder: "test"})
-	require.NoError(t, err)
-	c, err := transcript.Open(ctx, w, transcript.Options{})
-	require.NoError(t, err)
-	turn, err := c.Begin(ctx, model.User("go"))
-	require.NoError(t, err)
+	store, turn := begun(t)
 	asked, ready := 0, make(chan struct{})
 	outer := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 		switch asked++; asked {
@@ -117,12 +109,27 @@ func TestBackgroundIsNotTakenForAHandOver(t *testing.T) {
 	a := agent.Must(agent.New(agent.Config[none, string]{Model: outer, Capabilities: []agent.Capability[none]{
 		subagents.New(subagents.Options[none]{Agents: []sub{subagents.Of("scout", "Scouts.", scout, func(n none) none { return n })}}),
 	}}))
-	_, err = a.Run(ctx, none{}, "go", turn.Options()...)
+	_, err := a.Run(ctx, none{}, "go", turn.Options()...)
 	require.NoError(t, err)
 	// the turn is not ended: the process dies
-	c = cutOff(t, store)
+	c := cutOff(t, store)
 	messages := c.Messages()
 	require.Equal(t, "done", messages[len(messages)-1].Text())
+}
+
+// begun returns a new session whose first turn has begun.
+func begun(t *testing.T) (*session.Memory, *transcript.Turn) {
+	t.Helper()
+	ctx, store := t.Context(), new(session.Memory)
+	_, err := store.Create(ctx, session.New{ID: "s"})
+	require.NoError(t, err)
+	w, err := session.Open(ctx, store, "s", session.Claim{Holder: "test"})
+	require.NoError(t, err)
+	c, err := transcript.Open(ctx, w, transcript.Options{})
+	require.NoError(t, err)
+	turn, err := c.Begin(ctx, model.User("go"))
+	require.NoError(t, err)
+	return store, turn
 }
 
 // cutOff returns the conversation of a process that takes up what another one has left.
