@@ -69,12 +69,6 @@ func wordsOf(title string) []string {
 	return words[:min(len(words), most)]
 }
 
-// fileName returns the name of the recording's file that [Recording.WriteTest] uses.
-func (r *Recording) fileName(s Source) (string, error) {
-	s, err := s.withDefaults(r)
-	return s.File, err
-}
-
 // WriteTest writes a Go test that plays the recording, which must be saved as Source.File. Its
 // comment describes the recording and the session.
 func (r *Recording) WriteTest(w io.Writer, s Source) error {
