@@ -133,18 +133,24 @@ func (p Prices) Price(provider, name string, _ time.Time) (Price, bool) {
 
 // known returns the price, unless one of its numbers is none.
 func (p Price) known() (Price, bool) {
-	numbers := []float64{p.Input, p.Output, p.CachedInput, p.CacheWrite, p.Reasoning, p.Request}
+	ok := areNumbers(p.Input, p.Output, p.CachedInput, p.CacheWrite, p.Reasoning, p.Request)
 	for _, t := range p.Tiers {
-		numbers = append(
-			numbers, t.Input, t.Output, t.CachedInput, t.CacheWrite, t.Reasoning,
-		)
+		ok = ok && areNumbers(t.Input, t.Output, t.CachedInput, t.CacheWrite, t.Reasoning)
 	}
-	for _, n := range numbers {
-		if !(n >= 0 && n <= math.MaxFloat64) {
-			return Price{}, false
-		}
+	if !ok {
+		return Price{}, false
 	}
 	return p, true
+}
+
+// areNumbers reports whether all are finite and not negative. A lookup must not allocate.
+func areNumbers(all ...float64) bool {
+	for _, n := range all {
+		if !(n >= 0 && n <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p Prices) exactly(provider, name string) (Price, bool) {

@@ -16,7 +16,7 @@ import (
 )
 
 // recorded sums up the records of a run: what the run counts when it is replayed, and which runs
-// inside it may have records of their own that none of its records includes.
+// inside it may have records that these do not include.
 type recorded struct {
 	used toolset.Usage
 	// lost is the part of used that no task has when it is replayed.

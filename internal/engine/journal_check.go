@@ -11,7 +11,7 @@ import (
 )
 
 // check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects.
-// What the tool's own check says is recorded. Its success follows from the execution or the
+// The error of the tool's own check is recorded. Its success follows from the execution or the
 // approval request of the call, unless the call was checked before, or the check took requests.
 func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.caughtUp(ctx, t.Info.Step, false)

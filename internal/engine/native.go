@@ -191,7 +191,7 @@ type drawn struct {
 
 var random = sync.Pool{New: func() any { return &drawn{used: len(drawn{}.bytes)} }}
 
-// newIDs returns two ids like those of [rand.Text].
+// newIDs returns two ids, with the letters and the length of [rand.Text].
 func newIDs() (string, string) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 	d := random.Get().(*drawn)
