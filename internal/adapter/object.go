@@ -17,24 +17,39 @@ type Member struct {
 // Members takes a JSON object apart in its own order, in which models write what a schema
 // describes.
 func Members(object []byte) ([]Member, error) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+	object = bytes.TrimSpace(object)
+	if !json.Valid(object) || object[0] != '{' {
 		return nil, errors.New("not a JSON object")
 	}
 	var members []Member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
+	for start, i, depth := 1, 1, 0; i < len(object); i++ {
+		switch c := object[i]; {
+		case c == '"':
+			for i++; object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+		case c == '{' || c == '[':
+			depth++
+		case depth > 0:
+			if c == '}' || c == ']' {
+				depth--
+			}
+		case c == ':':
+			var m Member
+			if err := json.Unmarshal(object[start:i], &m.Name); err != nil {
+				return nil, err
+			}
+			members, start = append(members, m), i+1
+		case c == ',' || c == '}':
+			if len(members) > 0 { // not the end of {}
+				members[len(members)-1].Value = bytes.TrimSpace(object[start:i])
+			}
+			start = i + 1
 		}
-		m := Member{Name: name.(string)} // the decoder takes nothing else there
-		if err := dec.Decode(&m.Value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
 	}
-	_, err := dec.Token() // the brace
-	return members, err
+	return members, nil
 }
 
 // Object puts an object together.

@@ -110,11 +110,46 @@ func (t *Type) valid(w *walker, dst any, prefix string) error {
 }
 
 // exactValue decodes valid JSON, and keeps numbers as they are written.
-func exactValue(text []byte) (value any) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	_ = decoder.Decode(&value)
+func exactValue(text []byte) any { return (&walker{data: text}).exact() }
+
+func (w *walker) exact() (value any) {
+	c, start := w.next(), w.pos
+	switch c {
+	case '[':
+		list := []any{}
+		for w.pos++; w.next() != ']'; w.comma() {
+			list = append(list, w.exact())
+		}
+		w.pos++
+		return list
+	case '{':
+		object := map[string]any{}
+		for w.pos++; w.next() != '}'; w.comma() {
+			name, _ := w.exact().(string)
+			w.next()
+			w.pos++ // the colon
+			object[name] = w.exact()
+		}
+		w.pos++
+		return object
+	case '"':
+		w.text()
+	case 't', 'n':
+		w.pos += len("true")
+	case 'f':
+		w.pos += len("false")
+	default:
+		w.number()
+		return json.Number(w.data[start:w.pos])
+	}
+	_ = json.Unmarshal(w.data[start:w.pos], &value)
 	return value
+}
+
+func (w *walker) comma() {
+	if w.next() == ',' {
+		w.pos++
+	}
 }
 
 // probe finds the values that match the schema but that the Go types do not accept. encoding/json

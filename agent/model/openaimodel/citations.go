@@ -102,7 +102,7 @@ func (s *sources) appendParts(parts []model.Part, provider string) []model.Part 
 		var searched struct {
 			Results []json.RawMessage `json:"results"`
 		}
-		if m := d.member("search_results"); m != nil && lenient(m.value, &searched) == nil {
+		if m := d.member("search_results"); m != nil && lenient(m.Value, &searched) == nil {
 			for _, raw := range searched.Results {
 				parts = append(parts, citation(provider, raw))
 			}
@@ -110,7 +110,7 @@ func (s *sources) appendParts(parts []model.Part, provider string) []model.Part 
 		if i > 0 {
 			ran = append(ran, ',')
 		}
-		ran = d.append(ran)
+		ran = append(ran, adapter.Object(d.members)...)
 	}
 	if len(s.executed) > 0 {
 		parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: append(ran, "]}"...)})

@@ -3,7 +3,6 @@
 package openaimodel
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/internal/adapter"
@@ -19,13 +18,8 @@ type reasoningDetails struct {
 
 // detail is one object with its members in order.
 type detail struct {
-	members []detailMember
+	members []adapter.Member
 	list    int
-}
-
-type detailMember struct {
-	name  string
-	value json.RawMessage
 }
 
 // add adds a list of objects. Anything else is ignored, because it could not be sent back.
@@ -51,33 +45,20 @@ func (r *reasoningDetails) add(list []byte) {
 }
 
 func parseDetail(object []byte) *detail {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+	members, err := adapter.Members(object)
+	if err != nil {
 		return nil
 	}
-	d := &detail{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil
-		}
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return nil
-		}
-		var compact bytes.Buffer
-		if json.Compact(&compact, value) != nil {
-			return nil
-		}
-		d.members = append(d.members, detailMember{name.(string), compact.Bytes()})
+	for i := range members {
+		members[i].Value = compacted(members[i].Value)
 	}
-	return d
+	return &detail{members: members}
 }
 
 //go:noinline
-func (d *detail) member(name string) *detailMember {
+func (d *detail) member(name string) *adapter.Member {
 	for i := range d.members {
-		if d.members[i].name == name {
+		if d.members[i].Name == name {
 			return &d.members[i]
 		}
 	}
@@ -86,8 +67,8 @@ func (d *detail) member(name string) *detailMember {
 
 //go:noinline
 func (d *detail) value(name string) string {
-	if m := d.member(name); m != nil && string(m.value) != "null" {
-		return string(m.value)
+	if m := d.member(name); m != nil && string(m.Value) != "null" {
+		return string(m.Value)
 	}
 	return ""
 }
@@ -100,19 +81,19 @@ func (d *detail) continuedBy(next *detail) bool {
 // join appends the texts of next to those of d, and adds new members.
 func (d *detail) join(next *detail) {
 	for _, m := range next.members {
-		mine := d.member(m.name)
+		mine := d.member(m.Name)
 		switch {
 		case mine == nil:
 			d.members = append(d.members, m)
-		case string(m.value) == "null":
-		case string(mine.value) == "null":
-			mine.value = m.value
-		case m.name == "text" || m.name == "summary" || m.name == "data":
-			if mine.value[0] == '"' && m.value[0] == '"' { // joins two JSON strings without decoding
-				mine.value = append(mine.value[:len(mine.value)-1], m.value[1:]...)
+		case string(m.Value) == "null":
+		case string(mine.Value) == "null":
+			mine.Value = m.Value
+		case m.Name == "text" || m.Name == "summary" || m.Name == "data":
+			if mine.Value[0] == '"' && m.Value[0] == '"' { // joins two JSON strings without decoding
+				mine.Value = append(mine.Value[:len(mine.Value)-1], m.Value[1:]...)
 			}
 		default:
-			mine.value = m.value
+			mine.Value = m.Value
 		}
 	}
 }
@@ -127,20 +108,7 @@ func (r *reasoningDetails) encode() []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = d.append(out)
+		out = append(out, adapter.Object(d.members)...)
 	}
 	return append(out, ']')
-}
-
-// append appends the object as JSON.
-func (d *detail) append(out []byte) []byte {
-	out = append(out, '{')
-	for j, m := range d.members {
-		if j > 0 {
-			out = append(out, ',')
-		}
-		out = append(adapter.AppendJSONString(out, m.name), ':')
-		out = append(out, m.value...)
-	}
-	return append(out, '}')
 }

@@ -80,14 +80,14 @@ func withoutStatus(item []byte) []byte {
 	}
 	out := []byte{'{'}
 	for _, m := range d.members {
-		if m.name == "status" {
+		if m.Name == "status" {
 			continue
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(adapter.AppendJSONString(out, m.name), ':')
-		out = append(out, m.value...)
+		out = append(adapter.AppendJSONString(out, m.Name), ':')
+		out = append(out, m.Value...)
 	}
 	return append(out, '}')
 }
