@@ -14,10 +14,12 @@ type Member struct {
 	Value json.RawMessage
 }
 
+const space = " \t\r\n" // of JSON
+
 // Members takes a JSON object apart in its own order, in which models write what a schema
 // describes.
 func Members(object []byte) ([]Member, error) {
-	object = bytes.TrimSpace(object)
+	object = bytes.Trim(object, space)
 	if !json.Valid(object) || object[0] != '{' {
 		return nil, errors.New("not a JSON object")
 	}
@@ -44,7 +46,7 @@ func Members(object []byte) ([]Member, error) {
 			members, start = append(members, m), i+1
 		case c == ',' || c == '}':
 			if len(members) > 0 { // not the end of {}
-				members[len(members)-1].Value = bytes.TrimSpace(object[start:i])
+				members[len(members)-1].Value = bytes.Trim(object[start:i], space)
 			}
 			start = i + 1
 		}

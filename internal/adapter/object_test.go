@@ -3,6 +3,7 @@
 package adapter_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -27,4 +28,29 @@ func TestObjectKeepsOrderAndValues(t *testing.T) {
 		_, err := adapter.Members([]byte(bad))
 		require.Error(t, err, bad)
 	}
+}
+
+// FuzzMembers compares with the decoder of the standard library.
+func FuzzMembers(f *testing.F) {
+	for _, seed := range []string{`{"a\\\"":{"b":"}"},"c":[1,{"d":2}] , "e" : "\u00e9\\"}`, ` {}`, `{"":null}`, `{"a":1}{`, "\f{}", "{\"\xff\":1}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, object []byte) {
+		members, err := adapter.Members(object)
+		dec := json.NewDecoder(bytes.NewReader(object))
+		token, _ := dec.Token()
+		require.Equal(t, json.Valid(object) && token == json.Delim('{'), err == nil)
+		if err != nil {
+			return
+		}
+		for _, m := range members {
+			name, err := dec.Token()
+			require.NoError(t, err)
+			require.Equal(t, name, m.Name)
+			var value json.RawMessage
+			require.NoError(t, dec.Decode(&value))
+			require.Equal(t, string(value), string(m.Value))
+		}
+		require.False(t, dec.More())
+	})
 }

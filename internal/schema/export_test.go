@@ -58,3 +58,6 @@ func ForeignTags() map[string]string {
 	}
 	return tags
 }
+
+// ExactValue decodes valid JSON, and keeps numbers as they are written.
+var ExactValue = exactValue

@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
@@ -321,4 +323,21 @@ func exact(n json.Number) *big.Float {
 		return new(big.Float).SetInf(n[0] == '-')
 	}
 	return f
+}
+
+// FuzzExactValue compares with the decoder of the standard library.
+func FuzzExactValue(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,-2.50e+3,"x\ud800\u0041",true,false,null,{}],"a":[],"b":{"c":[[ ],[ 1 , 2 ]]}}`, ` 9007199254740993 `, `"\""`, "\"\xff\"",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var want any
+		if json.Valid(text) && dec.Decode(&want) == nil {
+			require.Equal(t, want, schema.ExactValue(text))
+		}
+	})
 }
