@@ -116,6 +116,10 @@ func (in *installation[D]) add(owner string, c *Capability[D]) {
 			in.missing(owner, "Toolsets", i)
 			continue
 		}
+		if err := sound(set); err != nil {
+			in.wrong.add("%s: Toolsets[%d]: %w", owner, i, err)
+			continue
+		}
 		if !isAgent {
 			set = toolset.Named(set, owner+": "+set.Name())
 		}
@@ -128,6 +132,20 @@ func (in *installation[D]) add(owner string, c *Capability[D]) {
 		in.command(owner, &c.Commands[i])
 	}
 	in.include(owner, c.Include)
+}
+
+// sound returns an error if a toolset panics, such as a nil pointer.
+func sound(set interface{ Name() string }) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	set.Name()
+	if c, ok := set.(toolset.Checker); ok {
+		_ = c.Check() // it is reported with all others
+	}
+	return nil
 }
 
 func (in *installation[D]) missing(owner, field string, i int) {
