@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,23 @@ func TestNewReportsEveryProblem(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A pointer that is nil is found in every place, beside other mistakes, with the panic that it caused.
+func TestNilPointersOfToolsetsAreReported(t *testing.T) {
+	var missing *struct{ toolset.Toolset[deps] }
+	_, err := agent.New(agent.Config[deps, string]{
+		Model: modeltest.Script(),
+		Toolsets: []toolset.Toolset[deps]{
+			toolset.Of(says("a b", "x")), missing, toolset.Prefixed[deps](missing, "p_"), toolset.Combine[deps](missing), toolset.Limited[deps](missing, 1),
+		},
+		Capabilities: []agent.Capability[deps]{{Name: "extra", Toolsets: []toolset.Toolset[deps]{missing}}},
+	})
+	for _, want := range []string{"Toolsets[1]: panic", "Toolsets[2]: panic", "Toolsets[3]: panic", "Toolsets[4]: panic", "capability extra: Toolsets[0]: panic", `tool name "a b"`} {
+		require.ErrorContains(t, err, want)
+	}
+	_, isPanic := errors.AsType[*agent.PanicError](err)
+	require.True(t, isPanic)
 }
 
 // A name that is not valid, or any other mistake in a toolset, does not hide that two tools have one name.
