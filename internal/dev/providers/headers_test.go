@@ -13,9 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/geminimodel"
-	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
 // Gateways take keys in headers of their own, and quote what they refuse.
@@ -30,24 +27,9 @@ func TestErrorsDoNotQuoteExtraHeaders(t *testing.T) {
 	settings := &model.Settings{ExtraHeaders: map[string]string{
 		"X-Gateway-Key": "gw-secret-1", "Gateway-Auth": "Bearer gw-secret-2", "Anthropic-Beta": "new-thing-2026", "Short": "a",
 	}}
-	for name, open := range map[string]func() (model.Model, error){
-		"openai": func() (model.Model, error) {
-			return openaimodel.New(openaimodel.Config{Name: "m", BaseURL: server.URL, APIKey: "k"})
-		},
-		"responses": func() (model.Model, error) {
-			return openaimodel.NewResponses(openaimodel.Config{Name: "m", BaseURL: server.URL, APIKey: "k"})
-		},
-		"anthropic": func() (model.Model, error) {
-			return anthropicmodel.New(anthropicmodel.Config{Name: "m", BaseURL: server.URL, APIKey: "k"})
-		},
-		"gemini": func() (model.Model, error) {
-			return geminimodel.New(geminimodel.Config{Name: "m", BaseURL: server.URL, APIKey: "k"})
-		},
-	} {
+	for name, m := range openAll(t, model.OpenOptions{BaseURL: server.URL, APIKey: "k"}) {
 		t.Run(name, func(t *testing.T) {
-			m, err := open()
-			require.NoError(t, err)
-			_, err = m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("hi")}, Settings: settings}, nil)
+			_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("hi")}, Settings: settings}, nil)
 			var refused *model.APIError
 			require.ErrorAs(t, err, &refused)
 			text := fmt.Sprintf("%v %+v %#v", err, *refused, *refused)

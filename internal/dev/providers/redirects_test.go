@@ -15,33 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/openaidialect"
-	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// at are models of the adapters whose client is ours, or the program's.
+// at are models whose client is ours, or the program's: of every provider, and of Genkit.
 func at(t *testing.T, base string, client *http.Client) map[string]model.Model {
 	t.Helper()
-	once, key := model.RetryPolicy{Attempts: 1}, "sk-0123456789"
-	extra := &model.Settings{ExtraHeaders: map[string]string{"X-Extra": key}}
-	models := map[string]model.Model{}
+	const key = "sk-0123456789"
+	models := openAll(t, model.OpenOptions{
+		APIKey: key, BaseURL: base, HTTPClient: client, Retry: model.RetryPolicy{Attempts: 1},
+		Settings: &model.Settings{ExtraHeaders: map[string]string{"X-Extra": key}},
+	})
 	var err error
-	open := openaimodel.Config{Name: "m", APIKey: key, BaseURL: base, HTTPClient: client, Retry: once, Settings: extra}
-	models["chat"], err = openaimodel.New(open)
-	require.NoError(t, err)
-	models["responses"], err = openaimodel.NewResponses(open)
-	require.NoError(t, err)
-	profile := openaimodel.ProfileFor("", base)
-	profile.KeyHeader = "Api-Key"
-	open.Profile = &profile
-	models["key in a header"], err = openaimodel.New(open)
-	require.NoError(t, err)
-	models["anthropic"], err = anthropicmodel.New(anthropicmodel.Config{Name: "m", APIKey: key, BaseURL: base, HTTPClient: client, Retry: once, Settings: extra})
-	require.NoError(t, err)
-	models["gemini"], err = geminimodel.New(geminimodel.Config{Name: "m", APIKey: key, BaseURL: base, HTTPClient: client, Retry: once, Settings: extra})
-	require.NoError(t, err)
 	models["genkit"], err = openaidialect.New(openaidialect.Config{Name: "m", APIKey: key, BaseURL: base, HTTPClient: client})
 	require.NoError(t, err)
 	return models

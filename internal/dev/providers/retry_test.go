@@ -13,10 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
-	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
 func TestRetriesNeverMultiply(t *testing.T) {
@@ -32,23 +29,8 @@ func TestRetriesNeverMultiply(t *testing.T) {
 	inner := quick(3)
 	observed := 0
 	inner.Observe = func(context.Context, error, time.Duration) { observed++ }
-	for name, open := range map[string]func() (model.Model, error){
-		"openai": func() (model.Model, error) {
-			return openaimodel.New(openaimodel.Config{Name: "m", BaseURL: server.URL, Retry: inner})
-		},
-		"responses": func() (model.Model, error) {
-			return openaimodel.NewResponses(openaimodel.Config{Name: "m", BaseURL: server.URL, Retry: inner})
-		},
-		"anthropic": func() (model.Model, error) {
-			return anthropicmodel.New(anthropicmodel.Config{Name: "m", APIKey: "k", BaseURL: server.URL, Retry: inner})
-		},
-		"gemini": func() (model.Model, error) {
-			return geminimodel.New(geminimodel.Config{Name: "m", APIKey: "k", BaseURL: server.URL, Retry: inner})
-		},
-	} {
+	for name, m := range openAll(t, model.OpenOptions{BaseURL: server.URL, APIKey: "k", Retry: inner}) {
 		t.Run(name, func(t *testing.T) {
-			m, err := open()
-			require.NoError(t, err)
 			count := func(m model.Model, want int) {
 				t.Helper()
 				sent.Store(0)

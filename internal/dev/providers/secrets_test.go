@@ -97,25 +97,13 @@ func status(code int, body string, location ...string) roundTrip {
 	}
 }
 
-// opened are models of every adapter at an address with secrets, as far as the adapter takes such an address.
+// opened are models of every provider at an address with secrets, as far as the provider takes such an address.
 func opened(t *testing.T, client *http.Client) map[string]model.Model {
 	t.Helper()
-	once := model.RetryPolicy{Attempts: 1}
-	models := map[string]model.Model{}
-	add := func(name string, m model.Model, err error) {
-		require.NoError(t, err, name)
-		models[name] = m
-	}
-	open := openaimodel.Config{Name: "m", BaseURL: "https" + withUser + "h.test/v1?" + urlQuery, HTTPClient: client, Retry: once}
-	chat, err := openaimodel.New(open)
-	add("chat", chat, err)
-	items, err := openaimodel.NewResponses(open)
-	add("responses", items, err)
-	claude, err := anthropicmodel.New(anthropicmodel.Config{Name: "m", APIKey: "sk-0123456789", BaseURL: "https" + withUser + "h.test", HTTPClient: client, Retry: once})
-	add("anthropic", claude, err)
-	gemini, err := geminimodel.New(geminimodel.Config{Name: "m", APIKey: "sk-0123456789", BaseURL: "https" + withUser + "h.test", HTTPClient: client, Retry: once})
-	add("gemini", gemini, err)
-	return models
+	return openAll(t, model.OpenOptions{
+		APIKey: "sk-0123456789", BaseURL: "https" + withUser + "h.test/v1?" + urlQuery, HTTPClient: client,
+		Retry: model.RetryPolicy{Attempts: 1},
+	})
 }
 
 // printed are the ways in which a value may get into a log.
