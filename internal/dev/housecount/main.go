@@ -6,6 +6,7 @@
 //	go run ./internal/dev/housecount -rooms     and of each room
 //	go run ./internal/dev/housecount -packages  and the exported symbols of each public package
 //	go run ./internal/dev/housecount -twins     and the pairs of structs
+//	go run ./internal/dev/housecount -long DIR  and the lines over 100 columns below a directory
 //
 // The figures, of all modules together:
 //
@@ -36,12 +37,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
+	"strings"
 )
 
 func main() {
 	dir := flag.String("dir", ".", "the root of the repository")
 	packages := flag.Bool("packages", false, "list public packages with their exported symbols")
 	twins := flag.Bool("twins", false, "list twins")
+	long := flag.String("long", "", "list the lines over 100 columns of this file or directory")
 	rooms := flag.Bool("rooms", false, "list rooms with their lines, long lines and largest files")
 	flag.Parse()
 	h, err := read(*dir)
@@ -58,6 +63,9 @@ func main() {
 	}
 	if *twins {
 		h.printTwins(os.Stdout)
+	}
+	if *long != "" {
+		h.printLong(os.Stdout, *long)
 	}
 }
 
@@ -90,6 +98,17 @@ func (h *house) printPackages(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, p := range h.public() {
 		fmt.Fprintf(w, "%5d  %s\n", len(p.symbols), p.dir)
+	}
+}
+
+// printLong lists the long lines of a file, or below a directory.
+func (h *house) printLong(w io.Writer, at string) {
+	at = path.Clean(filepath.ToSlash(at))
+	fmt.Fprintln(w)
+	for _, line := range h.longLines {
+		if at == "." || line.file == at || strings.HasPrefix(line.file, at+"/") {
+			fmt.Fprintf(w, "%s:%d: %d columns\n", line.file, line.number, line.columns)
+		}
 	}
 }
 

@@ -28,6 +28,13 @@ type house struct {
 	lines, generated, long int
 	packages               map[string]*pkg  // by their directories
 	rooms                  map[string]*room // directories of at most two levels
+	longLines              []longLine       // by their files, without generated ones
+}
+
+// longLine is a line with more than the usual number of columns.
+type longLine struct {
+	file            string
+	number, columns int
 }
 
 // room is a part of the house.
@@ -110,12 +117,11 @@ func (h *house) count(name string, text []byte, generated bool) {
 	for line := range bytes.Lines(text) {
 		lines++
 		line = bytes.TrimRight(line, "\r\n")
-		if utf8.RuneCount(line)+(tabWidth-1)*bytes.Count(line, []byte("\t")) > columns {
+		n := utf8.RuneCount(line) + (tabWidth-1)*bytes.Count(line, []byte("\t"))
+		if n > columns && !generated {
 			long++
+			h.longLines = append(h.longLines, longLine{name, lines, n})
 		}
-	}
-	if generated {
-		long = 0
 	}
 	r := h.room(name)
 	r.lines, r.long = r.lines+lines, r.long+long
