@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -238,6 +239,10 @@ func TestTheTerminalIsReleasedWhateverFails(t *testing.T) {
 		editor.Fail(c.method, -1, boom)
 		r := once(t, editor, "run_command", args{"command": "make"}, allowed()...)
 		assert.Equal(t, c.want, r.answer(t).Text)
+		if c.method == acp.MethodWaitForTerminalExit {
+			why := deps.TextContent("Could not wait for make: boom")
+			assert.Equal(t, []acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: "terminal-1"}}, why}, r.shown(t, 0).Content, "the user keeps the terminal")
+		}
 	}
 }
 

@@ -172,6 +172,37 @@ func TestLoginHoldsNobodyUp(t *testing.T) {
 	require.Equal(t, acp.CodeRequestCancelled, e.answer(login).Error.Code)
 }
 
+// A request that is given up while the login is looked up begins nothing.
+func TestSessionThatIsGivenUpDuringTheCheckOfTheLogin(t *testing.T) {
+	began, made := make(chan struct{}), 0
+	c := gated(t, &gate{})
+	c.Auth = slowGate{&gate{}, began}
+	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) {
+		made++
+		return d, nil
+	}
+	e := serve(t, c)
+	e.initialize(`{}`)
+	n := e.send(acp.MethodNewSession, newSession)
+	<-began
+	e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}`+"\n", n))
+	require.Equal(t, acp.CodeRequestCancelled, e.answer(n).Error.Code)
+	require.NoError(t, e.stop())
+	require.Zero(t, made)
+}
+
+// slowGate looks for the login until the request is given up.
+type slowGate struct {
+	*gate
+	began chan struct{}
+}
+
+func (g slowGate) Check(ctx context.Context) error {
+	close(g.began)
+	<-ctx.Done()
+	return errors.New("not found in time")
+}
+
 func TestDepsMayAskForALogin(t *testing.T) {
 	g := &gate{}
 	g.open.Store(true)

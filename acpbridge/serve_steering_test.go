@@ -225,6 +225,30 @@ func TestCancelEndsSteeredPrompts(t *testing.T) {
 	requireSegregated(t, e.all(), []int{first, second})
 }
 
+// A turn has read a prompt and is then given up: the prompt is, too.
+func TestSteeredPromptEndsWithTheRequestOfItsTurn(t *testing.T) {
+	hold, called, release := holding()
+	asked := make(chan string, 1)
+	c := config(t, modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		if len(req.Messages) == 1 {
+			return model.Response(model.ToolCall("1", "hold", "{}")), nil
+		}
+		asked <- said(req)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}), hold)
+	c.Host.Busy = host.BusySteer
+	e, id := start(t, c)
+	first := e.sendPrompt(id, "a")
+	<-called
+	second := e.sendPrompt(id, "b")
+	e.call(acpbridge.MethodSteering, steerParams(id, "c"))
+	close(release)
+	require.Equal(t, "a|b|c", <-asked)
+	e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}`+"\n", first))
+	requireStop(t, acp.StopReasonCancelled, e.answer(second))
+}
+
 // A slash command is no message to the model: it waits for its turn.
 func TestBusySteerLeavesCommandsToTheirTurn(t *testing.T) {
 	hold, called, release := holding()
