@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -227,26 +228,29 @@ func TestCancelEndsSteeredPrompts(t *testing.T) {
 
 // A turn has read a prompt and is then given up: the prompt is, too.
 func TestSteeredPromptEndsWithTheRequestOfItsTurn(t *testing.T) {
-	hold, called, release := holding()
-	asked := make(chan string, 1)
-	c := config(t, modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
-		if len(req.Messages) == 1 {
-			return model.Response(model.ToolCall("1", "hold", "{}")), nil
-		}
-		asked <- said(req)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}), hold)
-	c.Host.Busy = host.BusySteer
-	e, id := start(t, c)
-	first := e.sendPrompt(id, "a")
-	<-called
-	second := e.sendPrompt(id, "b")
-	e.call(acpbridge.MethodSteering, steerParams(id, "c"))
-	close(release)
-	require.Equal(t, "a|b|c", <-asked)
-	e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}`+"\n", first))
-	requireStop(t, acp.StopReasonCancelled, e.answer(second))
+	synctest.Test(t, func(t *testing.T) {
+		hold, called, release := holding()
+		asked := make(chan string, 1)
+		c := config(t, modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+			if len(req.Messages) == 1 {
+				return model.Response(model.ToolCall("1", "hold", "{}")), nil
+			}
+			asked <- said(req)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}), hold)
+		c.Host.Busy = host.BusySteer
+		e, id := start(t, c)
+		first := e.sendPrompt(id, "a")
+		<-called
+		second := e.sendPrompt(id, "b")
+		synctest.Wait() // it is the turn's
+		close(release)
+		require.Equal(t, "a|b", <-asked)
+		e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}`+"\n", first))
+		requireStop(t, acp.StopReasonCancelled, e.answer(second))
+		require.NoError(t, e.stop())
+	})
 }
 
 // A slash command is no message to the model: it waits for its turn.

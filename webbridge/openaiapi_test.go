@@ -4,6 +4,7 @@ package webbridge_test
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
@@ -113,6 +114,36 @@ func TestAgentsCallsAreNotForTheClient(t *testing.T) {
 	v, _ := openaiServe(t, o).post(chatPath, chatOf("Pay Ada."), 200)
 	require.Equal(t, "I will pay.\n\nAll done.", openaiContent(v))
 	require.NotContains(t, v["choices"].([]any)[0].(openaiObject)["message"], "tool_calls")
+}
+
+// A picture is an item behind the text that it follows, which has ended by then.
+func TestPicturesOfTheAgentAreItems(t *testing.T) {
+	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgo=")
+	require.NoError(t, err)
+	s := openaiServe(t, openaiOptions{model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text("Look."), model.Media("image/png", png)), nil
+	})})
+	all, _ := s.events(responsesPath, `{"model":"agent","stream":true,"input":"Draw."}`)
+	open := 0
+	for _, e := range all {
+		switch e.name {
+		case "response.output_item.added":
+			require.Zero(t, open, "one item is written at a time")
+			open++
+		case "response.output_item.done":
+			open--
+		}
+	}
+	require.Zero(t, open)
+	v, _ := s.post(responsesPath, `{"model":"agent","input":"Draw."}`, 200)
+	for _, output := range []any{v["output"], all[len(all)-1].data["response"].(openaiObject)["output"]} {
+		items := output.([]any)
+		require.Len(t, items, 2)
+		text, picture := items[0].(openaiObject), items[1].(openaiObject)
+		require.Equal(t, []any{"message", "completed"}, []any{text["type"], text["status"]})
+		require.Equal(t, "Look.", text["content"].([]any)[0].(openaiObject)["text"])
+		require.Equal(t, []any{"image_generation_call", "completed", "iVBORw0KGgo="}, []any{picture["type"], picture["status"], picture["result"]})
+	}
 }
 
 func TestCallsThatNeedApprovalAreDenied(t *testing.T) {

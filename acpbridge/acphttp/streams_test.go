@@ -82,6 +82,22 @@ func TestBrokenStreamGoesOnWithTheMessageThatBroke(t *testing.T) {
 	}
 }
 
+// A client has half a minute to read a part of a message. Its stream ends after that.
+func TestSlowReaderHasItsTime(t *testing.T) {
+	for late, whole := range map[time.Duration]bool{30*time.Second - 1: true, 30*time.Second + 1: false} {
+		made := make(chan *scripted, 1)
+		inNetwork(t, func(c *acphttp.Config) { c.Serve, c.Heartbeat = scriptedAgents(made), time.Hour }, func(t *testing.T, n *network) {
+			conn, agent := one(n, made)
+			r := n.open(-1, conn, ofSession("a"))
+			require.NoError(t, agent.note("a", 1, 1000))
+			time.Sleep(late)
+			_, ok := r.next()
+			require.Equal(t, whole, ok, late)
+			r.close()
+		})
+	}
+}
+
 func TestResumedStreamRepeatsWhatItsClientHasNotRead(t *testing.T) {
 	made := make(chan *scripted, 1)
 	inNetwork(t, func(c *acphttp.Config) { c.Serve, c.MaxBuffered = scriptedAgents(made), 400 }, func(t *testing.T, n *network) {

@@ -138,6 +138,9 @@ func TestOtherRunsDoNotGoOn(t *testing.T) {
 	d := echoCases("a", "b")
 	_, err := evals.Run(ctx, d, task, evals.Options{Resume: file, Concurrency: 1})
 	require.Error(t, err)
+	kept, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Zero(t, kept.Mode().Perm()&0o077, "nobody else reads what agents have answered")
 	d.Evaluators = []evals.Evaluator{evals.Equal()}
 	_, err = evals.Run(t.Context(), d, task, evals.Options{Resume: file})
 	require.NoError(t, err)

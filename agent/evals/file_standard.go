@@ -5,7 +5,6 @@ package evals
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"time"
 
@@ -93,11 +92,7 @@ func equalsExpected(evaluationName) (Evaluator, error) {
 		if t.unlabeled {
 			return Score{}, nil
 		}
-		want, err := jsonvalue.Of(t.expected)
-		if err != nil {
-			return Score{}, fmt.Errorf("the expected output is not JSON: %w", err)
-		}
-		return equalTo(output, want), nil
+		return equalTo(output, t.want()), nil
 	}), nil
 }
 

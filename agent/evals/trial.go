@@ -131,6 +131,12 @@ func as[T any](v any) T {
 	return value
 }
 
+// want returns the expected output as JSON has it. [Prepare] has refused those that it has not.
+func (t *trial) want() any {
+	value, _ := jsonvalue.Of(t.expected)
+	return value
+}
+
 // json returns the output as JSON has it.
 func (t *trial) json() (any, error) {
 	if !t.decoded {

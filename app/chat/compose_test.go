@@ -99,6 +99,29 @@ func TestDroppedFiles(t *testing.T) {
 	}
 }
 
+// A picture that cannot be sent is an error, and nothing is sent.
+func TestPictureThatCannotBeSent(t *testing.T) {
+	p := newPerson(t)
+	p.Agent.Args = append(p.Agent.Args, "able")
+	big, gone := filepath.Join(p.Dir, "big.png"), filepath.Join(p.Dir, "gone.png")
+	for _, at := range []string{big, gone} {
+		require.NoError(t, os.WriteFile(at, nil, 0o600))
+	}
+	require.NoError(t, os.Truncate(big, 8<<20+1))
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("say sent @gone")
+	screen.waitFor(t, "@gone.png")
+	require.NoError(t, os.Remove(gone))
+	screen.types("\t", "\r")
+	screen.waitFor(t, "no such file")
+	screen.types("\x15", "say sent @big.png ", "\r")
+	screen.waitFor(t, "make the picture smaller")
+	screen.leaves(t, wait)
+	require.NotContains(t, p.out.String(), "[sent")
+}
+
 func TestPictureOfTheClipboard(t *testing.T) {
 	tools := t.TempDir()
 	t.Setenv("PATH", tools)

@@ -3,6 +3,8 @@
 package chat_test
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -101,6 +104,9 @@ func TestConversationOnAScreen(t *testing.T) {
 	screen := p.sitDown()
 	wait := p.start(t)
 	screen.waitFor(t, "Talking to fake.")
+	small := screen.mark()
+	screen.resized <- struct{}{}
+	screen.waitAfter(t, small, "Talking to fake.") // all of it is drawn again
 	screen.types("permission a.txt; run echo $GREETING", "\r")
 	screen.waitFor(t, "Allow once")
 	require.Contains(t, screen.String(), `{"path":"a.txt"}`)
@@ -224,19 +230,27 @@ func TestFilesAreSentAsLinks(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	for _, c := range []struct {
-		name, input, says string
-		person, screen    bool
-		code              int
+		name, prompt, input, says string
+		person, screen            bool
+		code                      int
 	}{
-		{"chosen", "2\n", "[hello]", true, false, chat.ExitOK},
-		{"chosen, then a screen", "2\n", "[hello]", true, true, chat.ExitOK},
-		{"fails", "1\n", "no key", true, false, chat.ExitError},
-		{"left", "\n", "not logged in", true, false, chat.ExitError},
-		{"nobody there", "2\n", "authenticate with one of: key, web", false, false, chat.ExitError},
+		{"chosen", "say hello", "2\n", "[hello]", true, false, chat.ExitOK},
+		{"chosen, then a screen", "say hello", "2\n", "[hello]", true, true, chat.ExitOK},
+		{"chosen, then prompts", "", "2\nsay hello\n", "[hello]", true, false, chat.ExitOK},
+		{"chosen at the end", "say hello", "2", "[hello]", true, false, chat.ExitOK},
+		{"fails", "say hello", "1\n", "no key", true, false, chat.ExitError},
+		{"left", "say hello", "\n", "not logged in", true, false, chat.ExitError},
+		{"none of them", "say hello", "3\n", "not logged in", true, false, chat.ExitError},
+		{"before them", "say hello", "0\n", "not logged in", true, false, chat.ExitError},
+		{"cannot be read", "say hello", "2", "on fire", true, false, chat.ExitError},
+		{"nobody there", "say hello", "2\n", "authenticate with one of: key, web", false, false, chat.ExitError},
 	} {
 		p := newPerson(t)
 		p.Agent.Args = append(p.Agent.Args, "locked")
-		p.Prompt, p.Person, p.In = "say hello", c.person, strings.NewReader(c.input)
+		p.Prompt, p.Person, p.In = c.prompt, c.person, strings.NewReader(c.input)
+		if c.name == "cannot be read" {
+			p.In = io.MultiReader(p.In, iotest.ErrReader(errors.New("the disk is on fire")))
+		}
 		if c.screen {
 			p.sitDown()
 		}
@@ -266,5 +280,8 @@ func TestCommandsOfThePerson(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		return strings.Contains(screen.String(), "\x1b]52;c;")
 	}, time.Minute, 50*time.Millisecond)
+	screen.waitFor(t, "The last answer is copied")
+	screen.types("/copy code", "\r")
+	screen.waitFor(t, "The last answer has no block of code.")
 	screen.leaves(t, wait)
 }

@@ -223,6 +223,7 @@ func TestPermissions(t *testing.T) {
 		p.code(t)
 		p.types.Close()
 		require.Equal(t, chat.ExitRefused, wait())
+		require.Contains(t, p.out.String(), "Not allowed: the input has ended.")
 		require.Contains(t, p.out.String(), "[no choice]")
 	})
 	t.Run("turn cancelled", func(t *testing.T) {
@@ -390,6 +391,14 @@ func TestParseCommand(t *testing.T) {
 		`C:\Tools\agent.exe --x="a b"c`: {`C:\Tools\agent.exe`, "--x=a bc"},
 		`A=1 B_2='x y' agent C=3`:       {"agent", "C=3"},
 		`agent $HOME ~ *`:               {"agent", "$HOME", "~", "*"},
+		`AZ_az09=1 agent`:               {"agent"},
+		`@=1 x`:                         {"@=1", "x"},
+		`A[=1 x`:                        {"A[=1", "x"},
+		"a`=1 x":                        {"a`=1", "x"},
+		`a{=1 x`:                        {"a{=1", "x"},
+		`/=1 x`:                         {"/=1", "x"},
+		`a:=1 x`:                        {"a:=1", "x"},
+		`=1 x`:                          {"=1", "x"},
 	} {
 		c, err := chat.ParseCommand(line)
 		require.NoError(t, err, line)

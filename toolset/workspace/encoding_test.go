@@ -26,15 +26,16 @@ func encodedIn(t *testing.T, e encoding.Encoding, text string) string {
 func TestTextIsDecodedWhereItsEncodingIsCertain(t *testing.T) {
 	japaneseText := "これは日本語のテキストです。\n二行目\n"
 	for data, want := range map[string]workspace.Text{
-		"":                         {Data: []byte(""), Encoding: "UTF-8"},
-		"é\n":                      {Data: []byte("é\n"), Encoding: "UTF-8"},
-		"\ufeffa":                  {Data: []byte("\ufeffa"), Encoding: "UTF-8"},
-		"caf\xe9\nline 2\n":        {Data: []byte("café\nline 2\n"), Encoding: "windows-1252"},
-		"it\x92s \x93it\x94\n":     {Data: []byte("it’s “it”\n"), Encoding: "windows-1252"},
-		"Gr\xfc\xdfe!\n":           {Data: []byte("Grüße!\n"), Encoding: "windows-1252"},
-		"\xff\xfea\x00\n\x00":      {Data: []byte("\ufeffa\n"), Encoding: "UTF-16LE"},
-		"\xfe\xff\x00a\x00\n":      {Data: []byte("\ufeffa\n"), Encoding: "UTF-16BE"},
-		"\xff\xfe\x3d\xd8\x00\xde": {Data: []byte("\ufeff😀"), Encoding: "UTF-16LE"},
+		"":                          {Data: []byte(""), Encoding: "UTF-8"},
+		"é\n":                       {Data: []byte("é\n"), Encoding: "UTF-8"},
+		"\ufeffa":                   {Data: []byte("\ufeffa"), Encoding: "UTF-8"},
+		"caf\xe9\nline 2\n":         {Data: []byte("café\nline 2\n"), Encoding: "windows-1252"},
+		"it\x92s \x93it\x94\n":      {Data: []byte("it’s “it”\n"), Encoding: "windows-1252"},
+		"Gr\xfc\xdfe!\n":            {Data: []byte("Grüße!\n"), Encoding: "windows-1252"},
+		"A\xe9 Z\xe9 z\xe9 \xe9A\n": {Data: []byte("Aé Zé zé éA\n"), Encoding: "windows-1252"},
+		"\xff\xfea\x00\n\x00":       {Data: []byte("\ufeffa\n"), Encoding: "UTF-16LE"},
+		"\xfe\xff\x00a\x00\n":       {Data: []byte("\ufeffa\n"), Encoding: "UTF-16BE"},
+		"\xff\xfe\x3d\xd8\x00\xde":  {Data: []byte("\ufeff😀"), Encoding: "UTF-16LE"},
 		encodedIn(t, japanese.ShiftJIS, japaneseText): {Data: []byte(japaneseText), Encoding: "Shift_JIS"},
 		encodedIn(t, japanese.EUCJP, japaneseText):    {Data: []byte(japaneseText), Encoding: "EUC-JP"},
 	} {
@@ -53,6 +54,7 @@ func TestWhatIsNotCertainIsBinary(t *testing.T) {
 		"h\xc3\xa9llo\nw\xe9rld\n", // two encodings
 		"abc\xffdef\xfe\xf0\x9d", "\x01\x02\xff\xfe\xfd\x80\x81abc\x90\xff", "GIF89a\x01\x02\xe9", "a\x00b", "\xff\xfea", "\xff\xfe\x00\xd8", "\xff\xfe\x00\x00a\x00\x00\x00",
 		"\x93\xfa\x96{\n", "\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0.\n", "za\xbf\xf3\xb3\xe6 g\xea\xb6l\xb1\n", "\xe9", "\xc3",
+		"@\xe9@", "`\xe9`", "[\xe9[", "{\xe9{", "1\xe91", // an accented letter that is in no word
 	} {
 		text, ok := workspace.DecodeText([]byte(data))
 		require.False(t, ok, "%q is no %s", data, text.Encoding)

@@ -124,8 +124,18 @@ var errorCases = []struct {
 	{name: "a proxy's page", status: 502, body: "<html><head><title>502 Bad\nGateway</title></head><body>x</body></html>", message: "an HTML page: 502 Bad\nGateway", retryable: true},
 	{name: "a page with status 200", status: 200, body: "<!DOCTYPE html><title>Welcome</title>", message: "the answer is no chat completion but an HTML page: Welcome"},
 	{name: "plain text", status: 404, body: "404 page not found\n", message: "404 page not found (is Config.BaseURL right?"},
+	{name: "the longest message", status: 400, body: strings.Repeat("m", 2000), message: strings.Repeat("m", 2000)},
+	{name: "a message that is too long", status: 400, body: strings.Repeat("m", 2001), message: strings.Repeat("m", 2000) + "…"},
+	{name: "the longest body", status: 400, body: sized(64 << 10), message: "m"},
+	{name: "a body that is too long", status: 400, body: sized(64<<10 + 1), message: `{"message":"m"`},
 	{name: "nothing", status: 529, body: "", message: "an empty body", retryable: true},
 	{name: "conflict", status: 409, body: `{"message":"try again"}`, message: "try again", retryable: true},
+}
+
+// sized returns an error of so many bytes.
+func sized(n int) string {
+	const head, tail = `{"message":"m","x":"`, `"}`
+	return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 }
 
 func TestErrorsOfAllDialects(t *testing.T) {

@@ -145,6 +145,20 @@ func TestSDKErrorsAreRead(t *testing.T) {
 	}
 }
 
+// A server that cannot be reached has answered nothing that could break off.
+func TestUnreachableServerIsNoBrokenAnswer(t *testing.T) {
+	e := serve(t, say(200, ""))
+	m := newModel(t, e)
+	e.Close()
+	_, err := m.Generate(t.Context(), hello(), nil)
+	var failed *model.APIError
+	require.ErrorAs(t, err, &failed)
+	require.Zero(t, failed.Status)
+	require.NotErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.NotContains(t, err.Error(), "breaks off")
+	require.ErrorContains(t, err, "connect")
+}
+
 func TestSDKErrorIsWrapped(t *testing.T) {
 	_, err := newModel(t, serve(t, say(400, `{"error":{"message":"no","param":"p"}}`))).Generate(t.Context(), hello(), nil)
 	var e *openai.Error
