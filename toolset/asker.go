@@ -74,7 +74,9 @@ type Question struct {
 	Origin
 	// Message states the question and the reason for it.
 	Message string `json:"message"`
-	// Schema is the JSON schema of the answer, an object whose properties have primitive types. It is nil if URL is set.
+	// Schema is the JSON schema of the answer, an object whose properties are strings, numbers,
+	// integers, booleans and lists of choices. It is nil if URL is set. A schema with keywords
+	// that restrict answers in other ways is an error.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// URL is an address for the person to visit. Schema is then nil. ID identifies the visit to the tool that asks.
 	URL string `json:"url,omitempty"`

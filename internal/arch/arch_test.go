@@ -94,7 +94,7 @@ var rules = map[string][]string{
 	"internal/fetch":                        {"internal/adapter"},
 	"internal/fetch/fetchtest":              {},
 	"internal/clean":                        {"internal/show"},
-	"internal/elicit":                       {"acpbridge/acp", "internal/show", "toolset"},
+	"internal/elicit":                       {"acpbridge/acp", "internal/jsonvalue", "internal/show", "toolset"},
 	"internal/explain":                      {"agent", "agent/model", "toolset"},
 	"internal/frontmatter":                  {},
 	"internal/linediff":                     {},

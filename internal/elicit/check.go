@@ -3,6 +3,7 @@
 package elicit
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -36,6 +37,12 @@ func Check(form *acp.ElicitationSchema, content Content) (Content, error) {
 		}
 		if err := checkField(&field, &value); err != nil {
 			return nil, fmt.Errorf("field %q %w", name, err)
+		}
+		var more rules
+		if data, ok := (*metaOf(&field))[metaRules]; ok && json.Unmarshal(data, &more) == nil {
+			if err := more.check(&value); err != nil {
+				return nil, fmt.Errorf("field %q %w", name, err)
+			}
 		}
 		checked[name] = value
 	}

@@ -57,12 +57,21 @@ func TestFormsThatTheProtocolDoesNotHaveAreRefused(t *testing.T) {
 		`{"type":"string"}`:                      `the form describes a value of type "string": use an object`,
 		`[]`:                                     "the form is not a JSON schema",
 		`{"properties":{"a":{"type":"object"}}}`: `field "a": forms have strings`,
-		`{"properties":{"a":{"$ref":"#/x"}}}`:    `field "a": forms have strings`,
+		`{"properties":{"a":{"$ref":"#/x"}}}`:    `field "a": forms do not have the keyword "$ref"`,
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"}}}}`: `field "a": forms have strings`,
-		`{"properties":{"a":7}}`:                                              `field "a": forms have strings`,
-		`{"required":["b"],"properties":{"a":{"type":"string"}}}`:             `field "b" is required and not described`,
-		`{"properties":{"a":{"type":["string","null"]}}}`:                     `field "a": forms have strings`,
-		`{"properties":{"a":{"type":"array","items":{"enum":[1],"x":null}}}}`: `field "a": forms have strings`,
+		`{"properties":{"a":7}}`:                                               `field "a": forms have strings`,
+		`{"required":["b"],"properties":{"a":{"type":"string"}}}`:              `field "b" is required and not described`,
+		`{"properties":{"a":{"type":"string","not":{"const":"x"}}}}`:           `field "a": forms do not have the keyword "not"`,
+		`{"properties":{"a":{"type":"integer","oneOf":[{"const":1}]}}}`:        `field "a": forms do not have the keyword "oneOf"`,
+		`{"properties":{"a":{"type":"boolean","anyOf":[{"const":true}]}}}`:     `field "a": forms do not have the keyword "anyOf"`,
+		`{"properties":{"a":{"type":"array","items":{"enum":["x"],"if":{}}}}}`: `field "a": forms do not have the keyword "if"`,
+		`{"properties":{"a":{"type":"integer","multipleOf":0}}}`:               `field "a": multipleOf is 0`,
+		`{"properties":{"a":{"type":"integer","exclusiveMinimum":true}}}`:      `field "a": forms have strings`,
+		`{"properties":{"a":{"type":"string"}},"minProperties":1}`:             `forms do not have the keyword "minProperties"`,
+		`{"properties":{"a":{"type":"string"}},"dependentRequired":{}}`:        `forms do not have the keyword "dependentRequired"`,
+		`{"properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]}]}`:  `forms do not have the keyword "anyOf"`,
+		`{"properties":{"a":{"type":["string","null"]}}}`:                      `field "a": forms have strings`,
+		`{"properties":{"a":{"type":"array","items":{"enum":[1],"x":null}}}}`:  `field "a": forms have strings`,
 	} {
 		_, err := elicit.Parse(json.RawMessage(schema))
 		require.ErrorContains(t, err, want, schema)
@@ -118,6 +127,43 @@ func TestAnswersAreCheckedAgainstTheForm(t *testing.T) {
 	require.JSONEq(t, good, string(data))
 }
 
+// TestRulesThatTheProtocolDoesNotHaveAreChecked has what JSON schemas say and elicitations do not.
+func TestRulesThatTheProtocolDoesNotHaveAreChecked(t *testing.T) {
+	for field, values := range map[string]struct{ good, bad []string }{
+		`{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":5}`: {[]string{"1", "4"}, []string{"0", "5", "-1"}},
+		`{"type":"number","exclusiveMinimum":0.5}`:                     {[]string{"0.6"}, []string{"0.5"}},
+		`{"type":"number","multipleOf":0.1}`:                           {[]string{"0.3", "-1", "0", "1e300"}, []string{"0.35"}},
+		`{"type":"integer","multipleOf":3}`:                            {[]string{"9"}, []string{"10"}},
+		`{"type":"integer","enum":[1,2.0]}`:                            {[]string{"1", "2"}, []string{"3"}},
+		`{"type":"boolean","const":true}`:                              {[]string{"true"}, []string{"false"}},
+		`{"type":"boolean","enum":[false]}`:                            {[]string{"false"}, []string{"true"}},
+		`{"type":"string","const":"yes"}`:                              {[]string{`"yes"`}, []string{`"no"`}},
+		`{"type":"string","const":"yes","enum":["yes","no"]}`:          {[]string{`"yes"`}, []string{`"no"`, `"x"`}},
+		`{"type":"string","anyOf":[{"const":"a","title":"A"}]}`:        {[]string{`"a"`}, []string{`"A"`}},
+		`{"type":"array","items":{"type":"string","enum":["a","b"]},"uniqueItems":true}`: {
+			[]string{`["a","b"]`, `[]`}, []string{`["a","a"]`}},
+	} {
+		f, err := elicit.Parse(json.RawMessage(`{"properties":{"a":` + field + `}}`))
+		require.NoError(t, err, field)
+		wire, err := json.Marshal(f) // a client that we have written has the rules, too
+		require.NoError(t, err)
+		var there elicit.Form
+		require.NoError(t, json.Unmarshal(wire, &there))
+		for _, v := range values.good {
+			_, err := elicit.Check(f, contentOf(t, `{"a":`+v+`}`))
+			require.NoError(t, err, "%s: %s", field, v)
+			_, err = elicit.Check(&there, contentOf(t, `{"a":`+v+`}`))
+			require.NoError(t, err, "%s: %s", field, v)
+		}
+		for _, v := range values.bad {
+			_, err := elicit.Check(f, contentOf(t, `{"a":`+v+`}`))
+			require.ErrorContains(t, err, `field "a" must `, "%s: %s", field, v)
+			_, err = elicit.Check(&there, contentOf(t, `{"a":`+v+`}`))
+			require.ErrorContains(t, err, `field "a" must `, "%s: %s", field, v)
+		}
+	}
+}
+
 func TestFormatsOfAnswersAreStrict(t *testing.T) {
 	f, err := elicit.Parse(json.RawMessage(`{"properties":{
 		"page":{"type":"string","format":"uri"},"at":{"type":"string","format":"date-time"}}}`))
@@ -150,7 +196,9 @@ func contentOf(t *testing.T, answer string) elicit.Content {
 func TestChoicesOfAForm(t *testing.T) {
 	for schema, want := range map[string]int{
 		`{"properties":{"a":{"type":"boolean"}}}`:                                      2,
+		`{"properties":{"a":{"type":"boolean","const":true}}}`:                         1,
 		`{"properties":{"a":{"type":"string","enum":["x","y","z"]}}}`:                  3,
+		`{"properties":{"a":{"type":"string","enum":["x","yy"],"maxLength":1}}}`:       1,
 		`{"properties":{"a":{"type":"string"}}}`:                                       0,
 		`{"properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}}}`:               0,
 		`{"properties":{"a":{"type":"array","items":{"type":"string","enum":["x"]}}}}`: 0,

@@ -3,16 +3,19 @@
 package elicit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// Parse returns the form that a JSON schema describes. No schema is a form without fields. Keywords that the protocol does not have are
-// dropped. A field that the protocol cannot describe, such as an object, is an error that names it.
+// Parse returns the form that a JSON schema describes. No schema is a form without fields. A field
+// that the protocol cannot describe, such as an object, is an error that names it. So is a keyword
+// that restricts answers and is not checked, such as "not". Other keywords are dropped.
 //
 // Titles and descriptions are escaped, because people read them. Names and values of fields stay as they are.
 func Parse(schema json.RawMessage) (*acp.ElicitationSchema, error) {
@@ -32,6 +35,9 @@ func Parse(schema json.RawMessage) (*acp.ElicitationSchema, error) {
 	}
 	if given.Type != "" && given.Type != "object" {
 		return nil, fmt.Errorf("the form describes a value of type %q: use an object", given.Type)
+	}
+	if err := restrictedForm(schema); err != nil {
+		return nil, err
 	}
 	form.Title, form.Description = line(&given.Title), text(&given.Description)
 	for name, raw := range given.Properties {
@@ -53,7 +59,7 @@ func Parse(schema json.RawMessage) (*acp.ElicitationSchema, error) {
 var errKind = errors.New("forms have strings, numbers, integers, booleans and lists of choices only")
 
 func parseField(raw json.RawMessage) (*acp.ElicitationPropertySchema, error) {
-	raw, err := withTitledChoices(raw)
+	raw, err := withChoices(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -82,30 +88,51 @@ func parseField(raw json.RawMessage) (*acp.ElicitationPropertySchema, error) {
 	default:
 		return nil, errKind
 	}
-	return &f, nil
+	more, err := rulesOf(raw, &f)
+	if meta := metaOf(&f); err == nil && more != nil {
+		*meta = map[string]json.RawMessage{metaRules: more}
+	}
+	return &f, err
 }
 
-// withTitledChoices rewrites choices whose titles are in enumNames, as older versions of the Model Context Protocol have it.
-func withTitledChoices(raw json.RawMessage) (json.RawMessage, error) {
-	var field map[string]json.RawMessage
+// withChoices rewrites choices as the protocol has them: the value in const, titles in anyOf, and
+// those in enumNames, which older versions of the Model Context Protocol have. Keywords that are
+// not checked are errors.
+func withChoices(raw json.RawMessage) (json.RawMessage, error) {
+	var field, items map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &field); err != nil {
 		return nil, fmt.Errorf("%w (%v)", errKind, err)
 	}
-	var values, names []string
-	if field["enumNames"] == nil || json.Unmarshal(field["enumNames"], &names) != nil ||
-		json.Unmarshal(field["enum"], &values) != nil || len(names) != len(values) {
-		return raw, nil
-	}
-	options := make([]acp.EnumOption, len(values))
-	for i := range values {
-		options[i] = acp.EnumOption{Const: values[i], Title: names[i]}
-	}
-	var err error
-	if field["oneOf"], err = json.Marshal(options); err != nil {
+	_ = json.Unmarshal(field["items"], &items) // what is no object is refused below
+	if string(field["type"]) == `"string"` {
+		if field["const"] != nil && field["enum"] == nil {
+			field["enum"] = slices.Concat(json.RawMessage("["), field["const"], json.RawMessage("]"))
+			delete(field, "const")
+		}
+		if field["oneOf"] == nil && field["anyOf"] != nil {
+			field["oneOf"] = field["anyOf"]
+			delete(field, "anyOf")
+		}
+	} else if err := restricted(field, "oneOf"); err != nil {
 		return nil, err
 	}
-	delete(field, "enum")
-	delete(field, "enumNames")
+	if err := cmp.Or(restricted(field, "anyOf"), restricted(items)); err != nil {
+		return nil, err
+	}
+	var values, names []string
+	if field["enumNames"] != nil && json.Unmarshal(field["enumNames"], &names) == nil &&
+		json.Unmarshal(field["enum"], &values) == nil && len(names) == len(values) {
+		options := make([]acp.EnumOption, len(values))
+		for i := range values {
+			options[i] = acp.EnumOption{Const: values[i], Title: names[i]}
+		}
+		var err error
+		if field["oneOf"], err = json.Marshal(options); err != nil {
+			return nil, err
+		}
+		delete(field, "enum")
+		delete(field, "enumNames")
+	}
 	return json.Marshal(field)
 }
 
@@ -137,7 +164,7 @@ type Choice struct {
 	Value acp.ElicitationContentValue
 }
 
-// Choices returns the values that the only field of a form may have, and the field's name. It reports false for other forms.
+// Choices returns the values of which the only field of a form has one, and the field's name. It reports false for other forms.
 func Choices(form *acp.ElicitationSchema) (name string, choices []Choice, ok bool) {
 	if len(form.Properties) != 1 {
 		return "", nil, false
@@ -156,5 +183,9 @@ func Choices(form *acp.ElicitationSchema) (name string, choices []Choice, ok boo
 			}
 		}
 	}
+	choices = slices.DeleteFunc(choices, func(c Choice) bool {
+		_, err := Check(form, Content{name: c.Value})
+		return err != nil
+	})
 	return name, choices, len(choices) > 0
 }

@@ -293,14 +293,19 @@ func TestReplyOfASurfaceFitsTheForm(t *testing.T) {
 }
 
 func TestFormThatNobodyCanCheckIsNotAsked(t *testing.T) {
-	var told []string
-	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
-		modeltest.Say(model.ToolCall("c", "ask", `{}`)), modeltest.SayText("done")), asks(`{"type":"object","properties":{"where":{"type":"object"}}}`, &told))}))
-	p := say("Ask.")
-	p.Wait = true
-	o, err := s.Prompt(t.Context(), p)
-	require.NoError(t, err)
-	require.Error(t, o.Err)
-	require.Contains(t, told[0], `field "where"`)
-	require.False(t, errors.Is(o.Err, context.Canceled))
+	for form, want := range map[string]string{
+		`{"type":"object","properties":{"where":{"type":"object"}}}`:                         `field "where"`,
+		`{"type":"object","properties":{"where":{"type":"string","not":{"const":"there"}}}}`: `"not"`,
+	} {
+		var told []string
+		s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
+			modeltest.Say(model.ToolCall("c", "ask", `{}`)), modeltest.SayText("done")), asks(form, &told))}))
+		p := say("Ask.")
+		p.Wait = true
+		o, err := s.Prompt(t.Context(), p)
+		require.NoError(t, err)
+		require.Error(t, o.Err)
+		require.Contains(t, told[0], want)
+		require.False(t, errors.Is(o.Err, context.Canceled))
+	}
 }

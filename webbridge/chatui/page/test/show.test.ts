@@ -84,9 +84,17 @@ test("flat schemas are forms", () => {
   ]);
   assert.deepEqual(valueOf(fields, { n: "3", k: "a", o: "", m: ["p"], b: "true", s: "" }), { n: 3, k: "a", m: ["p"], b: true });
   assert.deepEqual(valueOf(fields, { n: "3", k: "a", m: [], b: "false" }), { n: 3, k: "a", b: false }, "an optional choice of several may be left out");
+  assert.deepEqual(valueOf(fields, { n: "3", k: "a", b: "" }), { n: 3, k: "a" }, "an optional box that was not touched answers nothing");
   assert.throws(() => valueOf(fields, { n: "1.5", k: "a" }), /Not a number: N/);
   assert.throws(() => valueOf(fields, { n: "9007199254740993", k: "a" }), /Too many digits: N/);
   assert.throws(() => valueOf(fields, { n: "", k: "a" }), /Missing: N/);
   assert.equal(fieldsOf({ type: "object", properties: { x: { type: "object" } } }), undefined);
   assert.deepEqual(fieldsOf({}), []);
+  const boxes = fieldsOf({ required: ["r"], properties: { r: { type: "boolean" }, d: { type: "boolean", default: false }, t: { type: "boolean", default: true }, o: { type: "boolean" } } })!;
+  assert.deepEqual(valueOf(boxes, Object.fromEntries(boxes.map((f) => [f.name, f.initial]))), { r: false, d: false, t: true }, "boxes as they are shown first");
+  const listed = fieldsOf({ properties: { n: { type: "integer", enum: [1, 2] }, c: { type: "string", const: "yes" }, x: { type: "number", oneOf: [{ const: 0.5, title: "Half" }] } } })!;
+  assert.deepEqual(listed.map((f) => f.choices), [
+    [{ value: "1", title: "1" }, { value: "2", title: "2" }], [{ value: "yes", title: "yes" }], [{ value: "0.5", title: "Half" }],
+  ]);
+  assert.deepEqual(valueOf(listed, { n: "2", c: "yes", x: "0.5" }), { n: 2, c: "yes", x: 0.5 });
 });

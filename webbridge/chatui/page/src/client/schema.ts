@@ -47,10 +47,11 @@ function fieldOf(name: string, p: Schema, required: boolean): Field | undefined 
     case "integer":
       f.type = p["type"];
       f.input = "number";
+      f.choices = choicesOf(p, "number");
       return f;
     case "boolean":
       f.type = "boolean";
-      f.initial = String(p["default"] === true);
+      f.initial = typeof p["default"] === "boolean" ? String(p["default"]) : "";
       return f;
     case "array":
       f.type = "several";
@@ -62,23 +63,27 @@ function fieldOf(name: string, p: Schema, required: boolean): Field | undefined 
   return f.choices && f;
 }
 
-function choicesOf(p: Schema): Field["choices"] {
+/** The values that a field may have, if the schema lists them. */
+function choicesOf(p: Schema, type: "string" | "number" = "string"): Field["choices"] {
   if (Array.isArray(p["enum"])) {
     const names = Array.isArray(p["enumNames"]) ? p["enumNames"] : [];
-    return p["enum"].every((v) => typeof v === "string") ? p["enum"].map((v, i) => ({ value: v as string, title: String(names[i] ?? v) })) : undefined;
+    return p["enum"].every((v) => typeof v === type) ? p["enum"].map((v, i) => ({ value: String(v), title: String(names[i] ?? v) })) : undefined;
   }
+  if (typeof p["const"] === type) return [{ value: String(p["const"]), title: String(p["const"]) }];
   const some = p["oneOf"] ?? p["anyOf"];
   if (!Array.isArray(some)) return undefined;
   const all = some.map(object);
-  return all.every((o) => typeof o?.["const"] === "string") ? all.map((o) => ({ value: o!["const"] as string, title: String(o!["title"] ?? o!["const"]) })) : undefined;
+  return all.every((o) => typeof o?.["const"] === type) ? all.map((o) => ({ value: String(o!["const"]), title: String(o!["title"] ?? o!["const"]) })) : undefined;
 }
 
-/** The answer that the values of a form make. Fields that are empty and not required are left out. */
+/** The answer that the values of a form make. Fields that are empty or were not touched, and are not required, are left out. */
 export function valueOf(fields: readonly Field[], values: Record<string, string | string[]>): Record<string, unknown> {
   const all: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const f of fields) {
     const v = values[f.name] ?? "";
-    if (f.type === "boolean") all[f.name] = v === "true";
+    if (f.type === "boolean") {
+      if (v !== "" || f.required) all[f.name] = v === "true";
+    }
     else if (Array.isArray(v)) {
       if (f.required && v.length === 0) throw new Error(`Choose at least one: ${f.title}`);
       if (v.length > 0) all[f.name] = v;
