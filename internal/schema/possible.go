@@ -4,6 +4,8 @@ package schema
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -27,6 +29,8 @@ func excludesAll(s *jsonschema.Schema) bool {
 		above(s.MinProperties, new(uint64(len(s.PropertyNames.Enum)))):
 	case s.UniqueItems && s.Items != nil && s.Items.Enum != nil &&
 		above(s.MinItems, new(uint64(len(s.Items.Enum)))): // fewer values than items
+	case s.UniqueItems && s.Items != nil && s.Items.Type == "boolean" && above(s.MinItems, new(uint64(2))):
+	case noMultiple(s), noText(s):
 	default:
 		return excludesAll(s.Items) || excludesAll(s.AdditionalProperties)
 	}
@@ -38,6 +42,36 @@ func next(low, high json.Number) bool {
 	a, err := low.Int64()
 	b, err2 := high.Int64()
 	return err == nil && err2 == nil && a+1 == b
+}
+
+// noMultiple reports whether no multiple of MultipleOf is between the bounds. It looks at integers only.
+func noMultiple(s *jsonschema.Schema) bool {
+	of, err := s.MultipleOf.Int64()
+	low, err2 := s.Minimum.Int64()
+	high, err3 := s.Maximum.Int64()
+	if err != nil || err2 != nil || err3 != nil || of <= 0 {
+		return false
+	}
+	rest := high % of
+	if rest < 0 {
+		rest += of
+	}
+	return uint64(rest) > uint64(high)-uint64(low)
+}
+
+// noText reports whether the patterns of rules such as alpha and numeric have no text in common. If they have any, one of three
+// texts is in all of them.
+func noText(s *jsonschema.Schema) bool {
+	return !slices.ContainsFunc([]string{"a", "0", "+12345678"}, func(text string) bool {
+		for _, of := range append(slices.Clip(s.AllOf), s) {
+			for _, rule := range patterns {
+				if rule.value == of.Pattern && !regexp.MustCompile(rule.value).MatchString(text) {
+					return false
+				}
+			}
+		}
+		return true
+	})
 }
 
 // breaksRules reports whether each value of the list of s breaks a rule of the field.

@@ -221,6 +221,10 @@ func (r *rules) translate(name, param string) error {
 		return r.equal(param, false)
 	case "oneof":
 		return r.oneOf(param)
+	case "isdefault":
+		if zero := zeroOf(s.Type); isNumeric(r.goType) || r.goType.Kind() == reflect.String || r.goType.Kind() == reflect.Bool {
+			return r.restrict(zero)
+		}
 	case "unique":
 		if param == "" && s.Type == "array" {
 			s.UniqueItems = true

@@ -238,6 +238,24 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		"no integer between bounds": {reflectType[struct {
 			V []int `validate:"dive,gt=3,lt=4"`
 		}](), "field V: no value is left that the rules allow"},
+		"no multiple between bounds": {reflectType[struct {
+			V *int8 `jsonschema:"multipleOf=10" validate:"min=-9,max=-1"`
+		}](), "field V: no value is left that the rules allow"},
+		"more items than there are bools": {reflectType[struct {
+			V []bool `validate:"unique,min=3"`
+		}](), "field V: no value is left that the rules allow"},
+		"letters that are digits": {reflectType[struct {
+			V string `validate:"alphanum,alpha,numeric"`
+		}](), "field V: no value is left that the rules allow"},
+		"a number with and without a sign": {reflectType[struct {
+			V *string `validate:"number,e164"`
+		}](), "field V: no value is left that the rules allow"},
+		"a required text that must be empty": {reflectType[struct {
+			V string `validate:"required,isdefault"`
+		}](), "field V: no value is left that the rules allow"},
+		"zero above a bound": {reflectType[struct {
+			V int `validate:"isdefault,min=1"`
+		}](), "field V: no value is left that the rules allow"},
 		"values that are no addresses": {reflectType[struct {
 			V string `enum:"a,b" validate:"email"`
 		}](), "field V: no value is left that the rules allow"},
@@ -264,6 +282,12 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		B int           `json:"b" validate:"gt=3,lt=5"`
 		C time.Duration `json:"c" validate:"min=1s,max=1s"`
 		D string        `json:"d,omitempty" validate:"omitempty,oneof=a a@b.org,email"`
+		E int64         `json:"e" jsonschema:"multipleOf=10" validate:"min=-10,max=-1"`
+		F int64         `json:"f" jsonschema:"multipleOf=9223372036854775807" validate:"min=-9223372036854775808,max=9223372036854775807"`
+		G string        `json:"g" validate:"hexadecimal,alpha,alphanum,startswith=b"`
+		H []bool        `json:"h" validate:"unique,min=2"`
+		I int           `json:"i" validate:"required,isdefault"`
+		J *string       `json:"j" validate:"isdefault"`
 	}](t)
 	require.Contains(t, string(typeFor[struct {
 		V int `json:"v" validate:"omitempty,oneof=0 1"`
