@@ -29,7 +29,8 @@ func excludesAll(s *jsonschema.Schema) bool {
 		above(s.MinProperties, new(uint64(len(s.PropertyNames.Enum)))):
 	case s.UniqueItems && s.Items != nil && s.Items.Enum != nil &&
 		above(s.MinItems, new(uint64(len(s.Items.Enum)))): // fewer values than items
-	case s.UniqueItems && s.Items != nil && s.Items.Type == "boolean" && above(s.MinItems, new(uint64(2))):
+	case s.UniqueItems && s.Items != nil && s.Items.Type == "boolean" &&
+		above(s.MinItems, new(uint64(2))):
 	case noMultiple(s), noText(s):
 	default:
 		return excludesAll(s.Items) || excludesAll(s.AdditionalProperties)
@@ -44,7 +45,8 @@ func next(low, high json.Number) bool {
 	return err == nil && err2 == nil && a+1 == b
 }
 
-// noMultiple reports whether no multiple of MultipleOf is between the bounds. It looks at integers only.
+// noMultiple reports whether no multiple of MultipleOf is between the bounds. It looks at integers
+// only.
 func noMultiple(s *jsonschema.Schema) bool {
 	of, err := s.MultipleOf.Int64()
 	low, err2 := s.Minimum.Int64()
@@ -59,8 +61,8 @@ func noMultiple(s *jsonschema.Schema) bool {
 	return uint64(rest) > uint64(high)-uint64(low)
 }
 
-// noText reports whether the patterns of rules such as alpha and numeric have no text in common. If they have any, one of three
-// texts is in all of them.
+// noText reports whether the patterns of rules such as alpha and numeric have no text in common. If
+// they have any, one of three texts is in all of them.
 func noText(s *jsonschema.Schema) bool {
 	return !slices.ContainsFunc([]string{"a", "0", "+12345678"}, func(text string) bool {
 		for _, of := range append(slices.Clip(s.AllOf), s) {

@@ -13,8 +13,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// formats lists the validate tags with the meaning of a JSON schema format, and patterns has the patterns of others. The
-// validator does the check, because it is stricter.
+// formats lists the validate tags with the meaning of a JSON schema format, and patterns has the
+// patterns of others. The validator does the check, because it is stricter.
 var (
 	formats = table{
 		{"email", "email"}, {"uri", "uri url http_url"}, {"ipv4", "ipv4"}, {"ipv6", "ipv6"},
@@ -105,7 +105,8 @@ func (r *rules) dive() *rules {
 	return &rules{}
 }
 
-// keys returns the rules of the keys of a map. Their schema is nil if there are none to add rules to.
+// keys returns the rules of the keys of a map. Their schema is nil if there are none to add rules
+// to.
 func (r *rules) keys() *rules {
 	t := pointee(r.goType)
 	if r.custom() || t.Kind() != reflect.Map || t.Key().Kind() != reflect.String || hasTextKeys(t) {
@@ -167,7 +168,8 @@ func (r *rules) required() {
 	}
 }
 
-// add adds one rule, name=param. A rule that would reject a zero value that must stay valid is made an alternative.
+// add adds one rule, name=param. A rule that would reject a zero value that must stay valid is made
+// an alternative.
 func (r *rules) add(token string) error {
 	if strings.Contains(token, "|") {
 		return nil
