@@ -181,6 +181,7 @@ const (
 	ruleEnd      = "the end of a run takes the place of its steps"
 	ruleMany     = "many can append to many sessions at once"
 	ruleNested   = "a store can be used while entries are loaded"
+	ruleStays    = "an update leaves the session to who has it"
 	ruleHeld     = "of two writers one is told who has the session"
 	ruleFenced   = "a lease that has ended never appends"
 	ruleHead     = "an append that expects another head is refused"

@@ -294,6 +294,34 @@ func entryFaults() []broken {
 
 func leaseFaults() []broken {
 	return []broken{
+		{"an update holds what was held before", []string{ruleStays}, func(f *fault) {
+			held := map[string]string{}
+			f.acquire = func(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
+				held[id] = c.Holder
+				return f.Memory.Acquire(ctx, id, c)
+			}
+			f.update = func(ctx context.Context, id string, c session.Change) (session.Info, error) {
+				i, err := f.Memory.Update(ctx, id, c)
+				if holder := held[id]; err == nil && holder != "" && i.Holder == "" {
+					_, err = f.Memory.Acquire(ctx, id, session.Claim{Holder: holder})
+				}
+				return i, err
+			}
+		}},
+		{"an update ends a lease of nobody's name", []string{ruleStays}, func(f *fault) {
+			var last session.Lease
+			f.acquire = func(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
+				l, err := f.Memory.Acquire(ctx, id, c)
+				last = l
+				return l, err
+			}
+			f.update = func(ctx context.Context, id string, c session.Change) (session.Info, error) {
+				if last.Holder == "" && last.Session == id {
+					_ = f.Memory.Release(ctx, last)
+				}
+				return f.Memory.Update(ctx, id, c)
+			}
+		}},
 		{"everybody gets a lease", []string{ruleHeld, ruleOneLease}, func(f *fault) {
 			f.acquire = func(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
 				c.Force = true

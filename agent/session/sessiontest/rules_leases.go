@@ -53,6 +53,25 @@ func leaseRules() []rule {
 			p.ok(err, "Append with the second lease")
 			p.holds("a", "1", "2")
 		}},
+		{"an update leaves the session to who has it", func(p *probe) {
+			p.create(session.New{ID: "a"})
+			update := func(when, holder string) {
+				title := when
+				i, err := p.Update(p.ctx, "a", session.Change{Title: &title})
+				p.ok(err, "Update %s", when)
+				equal(p, i.Holder, holder, "the holder that Update names %s", when)
+				equal(p, p.get("a").Holder, holder, "the holder after Update %s", when)
+			}
+			for _, holder := range []string{"me", ""} {
+				l := p.acquire("a", holder)
+				update(fmt.Sprintf("while %q holds it", holder), holder)
+				p.append(l, text(holder))
+				p.ok(p.Release(p.ctx, l), "Release")
+				update(fmt.Sprintf("after %q has released it", holder), "")
+			}
+			p.acquire("a", "another")
+			p.holds("a", "me", "")
+		}},
 		{"a lease that has ended never appends", func(p *probe) {
 			p.create(session.New{ID: "a"})
 			other := p.another()

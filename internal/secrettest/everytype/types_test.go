@@ -5,6 +5,7 @@ package everytype_test
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -122,6 +123,7 @@ func TestNoTypeShowsSecrets(t *testing.T) {
 			continue
 		}
 		for m.N = range 6 { // what interfaces hold
+			m.Seen = map[string]bool{}
 			v, has := m.Make(of)
 			if !has {
 				break
@@ -138,7 +140,9 @@ func TestNoTypeShowsSecrets(t *testing.T) {
 						return way == "encoding/json" || way == "slog JSON" && how != "value" && how != "pointer"
 					})
 				}
-				require.Empty(t, leaks, "%s of %s (%d)", how, of, m.N)
+				require.Empty(t, leaks, "%s of %s (%d): these ways of printing show a field whose name is that of a secret: %v. "+
+					"Hide it, as with a method Format, or name the field in harmless if it is none",
+					how, of, m.N, slices.Sorted(maps.Keys(m.Seen)))
 			}
 		}
 	}
