@@ -130,6 +130,33 @@ func TestWaitingPromptsAreListedInPlainLines(t *testing.T) {
 	require.Equal(t, chat.ExitOK, wait())
 }
 
+// leaveBehind has a prompt wait that a process had taken which has ended.
+func leaveBehind(t *testing.T, h *host.Host, text string) {
+	t.Helper()
+	data := fmt.Sprintf(`{"parts":[{"kind":"user","text":%q}]}`, text)
+	_, err := h.Store().Put(t.Context(), h.Sessions()[0].ID(), session.Item{Kind: session.ItemPrompt, Data: []byte(data)})
+	require.NoError(t, err)
+}
+
+// The end of the program during such a turn is one, and no success.
+func TestEndDuringATurnThatTheAgentBegan(t *testing.T) {
+	p := newPerson(t)
+	h, asked, answer := p.hosting(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	code := make(chan int, 1)
+	go func() { code <- chat.Run(ctx, p.Config) }()
+	p.enter(t, "first")
+	require.Equal(t, "first", <-asked)
+	answer <- "answer 1"
+	p.out.waitFor(t, "answer 1")
+	leaveBehind(t, h, "second")
+	require.Equal(t, "second", <-asked)
+	p.out.waitFor(t, "› second") // it is shown
+	cancel()
+	require.Equal(t, chat.ExitInterrupted, <-code)
+}
+
 // Turns of prompts that waited, and that nobody else runs, are shown in plain lines, too, while the
 // person is asked for the next one and before it.
 func TestTurnsOfWaitingPromptsAreShownInPlainLines(t *testing.T) {
@@ -138,23 +165,16 @@ func TestTurnsOfWaitingPromptsAreShownInPlainLines(t *testing.T) {
 	wait := p.start(t)
 	p.enter(t, "first")
 	require.Equal(t, "first", <-asked)
-	left := func(texts ...string) { // by a process that has ended
-		for _, text := range texts {
-			data := fmt.Sprintf(`{"parts":[{"kind":"user","text":%q}]}`, text)
-			_, err := h.Store().Put(t.Context(), h.Sessions()[0].ID(), session.Item{Kind: session.ItemPrompt, Data: []byte(data)})
-			require.NoError(t, err)
-		}
-	}
 	answer <- "answer 1"
 	p.out.waitFor(t, "answer 1")
-	left("second")
+	leaveBehind(t, h, "second")
 	require.Equal(t, "second", <-asked)
 	answer <- "answer 2"
 	p.out.waitFor(t, "answer 2")
 
 	p.enter(t, "third")
 	require.Equal(t, "third", <-asked)
-	left("fourth")
+	leaveBehind(t, h, "fourth")
 	answer <- "answer 3"
 	require.Equal(t, "fourth", <-asked)
 	p.enter(t, "fifth")

@@ -385,6 +385,9 @@ var promised = map[string]func(v visitor){
 		kept, err := os.ReadFile(file)
 		require.NoError(v, err)
 		require.NotContains(v, string(kept), "the-key")
+		_, stderr, code = v.tries("", "chat", "-yes", "-model", "mistral:m", "-store", v.store(), hello)
+		require.Equal(v, 2, code, "without a key nothing begins")
+		require.Contains(v, stderr, "login mistral")
 	},
 	"man":     func(v visitor) { require.Contains(v, v.does("man", "chat"), `desk\-chat \- Talk to`) },
 	"version": func(v visitor) { require.Contains(v, v.does("version"), "desk ") },

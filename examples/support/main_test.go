@@ -50,9 +50,11 @@ func TestLargeRefundsAreForAColleague(t *testing.T) {
 }
 
 func TestSupportRemembersCustomers(t *testing.T) {
+	out := talk(t, "ada", "", `use save_note {"name":"ada","text":"Ada likes silk."}`, `use search_notes {"query":"silk"}`)
+	require.Contains(t, out, "Ada likes silk", "until the program ends")
 	notes := t.TempDir()
 	talk(t, "ada", notes, `use save_note {"name":"ada","text":"Ada is allergic to wool. 4111 1111 1111 1111"}`)
-	out := talk(t, "ada", notes, `use search_notes {"query":"wool"}`)
+	out = talk(t, "ada", notes, `use search_notes {"query":"wool"}`)
 	require.Contains(t, out, "allergic to wool")
 	files, err := os.ReadDir(notes)
 	require.NoError(t, err)

@@ -71,6 +71,13 @@ func TestCommandsOfTheBrowserRunInTheSandbox(t *testing.T) {
 	p.call("POST", question, `{"digest":"`+digest+`","choice":"reject_once"}`, 204)
 	_, err = os.Stat(filepath.Join(dir, "third"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+	p.until(path, `"running":false`)
+
+	say(`use run_command {\"command\":\"touch ` + outside + `/left; echo four-$((1+3))\",\"sandbox\":\"none\"}`) // a command may ask to leave it
+	question, digest, _ = p.asked(path, "touch "+outside, "Allow")
+	p.call("POST", question, `{"digest":"`+digest+`","choice":"allow_once"}`, 204)
+	p.until(path, "four-4")
+	require.FileExists(t, filepath.Join(outside, "left"))
 }
 
 // With -sandbox=false no rule about sandboxed commands is offered. With -sandbox, no session of a
