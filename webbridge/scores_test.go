@@ -98,6 +98,7 @@ func TestAnswersAreMarked(t *testing.T) {
 	require.Equal(t, "not_found", ada.refused("PUT", "/api/sessions/none/scores/prompt:x", good, 404))
 	require.Equal(t, "invalid", ada.refused("PUT", marks[0], object{}, 400))
 	require.Equal(t, "too_large", ada.refused("PUT", marks[0], long, 413))
+	ada.do("PUT", marks[0], object{"good": true, "reason": strings.Repeat("x", 2000)}, 204)
 	require.Len(t, b.all[id], 3)
 
 	b.away = true

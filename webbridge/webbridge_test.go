@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,45 @@ func TestConfigWithoutTokenAndUserIsRefused(t *testing.T) {
 	_, err := webbridge.On(nil, webbridge.Options{Token: token})
 	require.ErrorContains(t, err, "the host is nil")
 	require.Len(t, webbridge.NewToken(), 26)
+}
+
+// What is as long as it may be is taken; one more is refused.
+func TestRequestsAreBoundedExactly(t *testing.T) {
+	text, short := func(n int) string { return strings.Repeat("x", n) }, webbridge.NewToken()[:16]
+	s := serve(t, options{Options: webbridge.Options{Token: short, Limits: webbridge.Limits{UserPrompts: -1, UserTurns: -1}}})
+	s.token = short
+	_, err := webbridge.New(webbridge.Config[none, string]{Options: webbridge.Options{Token: short[1:]}})
+	require.ErrorContains(t, err, "at least 16")
+	path := s.create()
+	file := func(name string) object {
+		return object{"parts": []object{{"name": name, "media_type": "text/plain", "data": "eA=="}}, "busy": "wait"}
+	}
+	parts := func(n int) object {
+		return object{"parts": slices.Repeat([]object{{"text": "x"}}, n), "busy": "wait"}
+	}
+	for _, c := range []struct {
+		method, path, more string
+		body, long         any
+		fits, refused      int
+	}{
+		{"POST", "/api/sessions", "", object{"title": text(500)}, object{"title": text(501)}, 201, 413},
+		{"PATCH", path, "", object{"title": text(500)}, object{"title": text(501)}, 200, 413},
+		{"GET", "/api/sessions?q=" + text(200), "x", nil, nil, 200, 413},
+		{"GET", "/api/sessions?limit=1", "x", nil, nil, 200, 400},
+		{"POST", path + "/prompts", "", parts(64), parts(65), 202, 400},
+		{"POST", path + "/prompts", "", parts(1), parts(0), 202, 400},
+		{"POST", path + "/prompts", "", file(text(255)), file(text(256)), 202, 400},
+		{"POST", path + "/prompts", "", file("a~b"), file("a\x7fb"), 202, 400},
+		{"POST", path + "/prompts", "", file(" b"), file("\x1fb"), 202, 400},
+	} {
+		s.do(c.method, c.path, c.body, c.fits)
+		s.do(c.method, c.path+c.more, c.long, c.refused)
+	}
+	few := serve(t, options{Options: webbridge.Options{Limits: webbridge.Limits{UserPrompts: 1, UserSessions: 1}}})
+	path = few.create()
+	require.Equal(t, "limit", few.refused("POST", "/api/sessions", object{}, 429))
+	few.do("POST", path+"/prompts", parts(1), 202)
+	require.Equal(t, "limit", few.refused("POST", path+"/prompts", parts(1), 429))
 }
 
 func TestSessionFromPromptToDelete(t *testing.T) {

@@ -228,6 +228,9 @@ func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 		}
 		return all, nil
 	case "textDocument/diagnostic":
+		if strings.Contains(f.docs[uri], "HANGS") {
+			select {}
+		}
 		all := []lsp.Diagnostic{}
 		for _, r := range occurrences(f.docs[uri], "BAD") {
 			all = append(all, lsp.Diagnostic{Range: r, Severity: lsp.SeverityError, Message: "BAD is bad", Source: "fake"})

@@ -60,6 +60,13 @@ func TestOutlinesHaveRangesAndDetails(t *testing.T) {
 	require.Equal(t, "a.toy:\n1-4 struct Outer struct{...}\n  2-3 struct Outer.Inner\n    2 field Outer.Inner.Field int\n5 symbol odd",
 		b.call("find_symbols", `{"path":"a.toy"}`).Text)
 	require.Equal(t, "a.toy:\n    2 field Outer.Inner.Field int", b.call("find_symbols", `{"path":"a.toy","query":"Field"}`).Text)
+	deep := symbol("x60", 23, 0, 0, "")
+	for i := 59; i >= 0; i-- {
+		deep = symbol(fmt.Sprint("x", i), 23, 0, 0, `,"children":[`+deep+`]`)
+	}
+	b.write("a.toy", "symbol "+deep+"\n")
+	lines := strings.Split(b.call("find_symbols", `{"path":"a.toy"}`).Text, "\n")
+	require.Len(t, lines, 52, "no symbol is deeper than fifty levels below another")
 }
 
 // TestHoversHaveManyForms has the forms that the protocol has had. The text follows a definition.

@@ -104,6 +104,32 @@ func TestNames(t *testing.T) {
 	require.ErrorContains(t, err, "query: required")
 }
 
+// Servers that are known have ways of their own to search for names, and to name what they find:
+// gopls puts the package before what is at the top.
+func TestNamesInServersThatAreKnown(t *testing.T) {
+	for _, server := range []string{"gopls", "typescript-language-server", "fake"} {
+		c := fakeConfig(t, "good")
+		c.Servers[0].Name = server
+		b := newBench(t, c, lsptoolset.Options{Trust: true}, files{"a.toy": "def x.twin\ndef y.z.twin\ndef x.one\n"})
+		got := b.call("find_definition", `{"symbol":"twin"}`).Text
+		if server == "gopls" {
+			require.Contains(t, got, "a.toy:1: def x.twin\n")
+			require.Contains(t, got, "Others of this name: y.z.twin (function) a.toy:2")
+		} else {
+			require.Contains(t, got, "twin may be several symbols.", server)
+		}
+		names := map[string]string{
+			"x.twin": "a.toy:1: def x.twin", "z.twin": "a.toy:2: def y.z.twin", "one": "a.toy:3: def x.one",
+		}
+		if server == "gopls" { // others may not know it yet
+			names["y.one"] = "There is no symbol y.one."
+		}
+		for name, want := range names {
+			require.Contains(t, b.call("find_definition", `{"symbol":"`+name+`"}`).Text, want, server)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	b := newBench(t, fakeConfig(t, "good"), lsptoolset.Options{Trust: true}, project)
 	var all []string

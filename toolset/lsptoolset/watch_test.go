@@ -173,6 +173,9 @@ func TestSlowDiagnostics(t *testing.T) {
 		"Wrote a.toy (4 bytes).\n[fake is still checking: see get_diagnostics.]",
 		got[1],
 	)
+	b = newBench(t, fakeConfig(t, "is asked for diagnostics"), lsptoolset.Options{}, project)
+	got = b.play(lsptoolset.Options{Trust: true, Budget: 50 * time.Millisecond}, checkA, write("a.toy", "HANGS\n"))
+	require.Equal(t, "Wrote a.toy (6 bytes).\n[fake is still checking: there may be more, see get_diagnostics.]", got[1])
 	b = newBench(t, fakeConfig(t, "publishes without version"), lsptoolset.Options{}, project)
 	got = b.play(lsptoolset.Options{Trust: true}, checkA, write("a.toy", "BAD\n"))
 	require.Equal(

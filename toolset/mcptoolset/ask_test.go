@@ -71,6 +71,20 @@ func TestDeclinedElicitationReachesTheServer(t *testing.T) {
 	})
 }
 
+func TestAnswerToAnElicitationIsAnObject(t *testing.T) {
+	for answer, want := range map[string]string{"1": "", `"n"`: "", "[]": "", "null": "", `{"n":2}`: `{"action":"accept","content":{"n":2}}`} {
+		p := &person{reply: toolset.Reply{Action: toolset.ActionAccept, Content: json.RawMessage(answer)}}
+		res, err := call(t, serve(t, inquiring(form)), &toolsettest.Host{Asker: p}, "r", "s_ask", `{}`)
+		if want == "" {
+			require.NoError(t, err)
+			require.Contains(t, res.Text, "not a JSON object", answer)
+			continue
+		}
+		require.NoError(t, err)
+		require.JSONEq(t, want, res.Text)
+	}
+}
+
 func TestElicitationOfAnAddress(t *testing.T) {
 	p := &person{reply: toolset.Reply{Action: toolset.ActionAccept}}
 	s := serve(t, inquiring(&mcp.ElicitParams{Mode: "url", Message: "Sign in.", URL: "https://example.com/in?x=1", ElicitationID: "7"}))

@@ -326,7 +326,7 @@ func TestOutputThatIsNoObjectIsText(t *testing.T) {
 
 // The client is told of tools and text, a part of it if it is long, and with whole characters.
 func TestProgressOfAnAgentIsBounded(t *testing.T) {
-	long := "x" + strings.Repeat("😀", 100)
+	long := strings.Repeat("😀", 100)
 	m := modeltest.Script(modeltest.SayText(long))
 	progress := make(chan string, 100)
 	c := serveAgent[string](t, model.Func(model.Info{}, func(ctx context.Context, r *model.Request, sink model.Sink) (*model.Message, error) {
@@ -341,10 +341,14 @@ func TestProgressOfAnAgentIsBounded(t *testing.T) {
 	_, err := c.CallTool(t.Context(), params)
 	require.NoError(t, err)
 	require.Empty(t, progress, "nobody has asked for it")
-	m = modeltest.Script(modeltest.SayText(long))
 	params.SetProgressToken("p")
-	_, err = c.CallTool(t.Context(), params)
-	require.NoError(t, err)
-	require.Equal(t, "x"+strings.Repeat("😀", 49), <-progress)
-	require.Empty(t, progress)
+	for before, fit := range []int{50, 49, 49, 49, 49} { // 200 bytes
+		begin := strings.Repeat("x", before)
+		long = begin + strings.Repeat("😀", 100)
+		m = modeltest.Script(modeltest.SayText(long))
+		_, err = c.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.Equal(t, begin+strings.Repeat("😀", fit), <-progress)
+		require.Empty(t, progress)
+	}
 }
