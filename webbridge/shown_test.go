@@ -22,11 +22,11 @@ import (
 )
 
 // editing has a tool whose call is asked about again because the file has changed since it was shown: version counts.
-func editing(version *atomic.Int64, edited chan<- int64) *toolset.Tool[none] {
-	return toolset.Func("edit", "Edit.", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+func editing[D any](version *atomic.Int64, edited chan<- int64) *toolset.Tool[D] {
+	return toolset.Func("edit", "Edit.", func(context.Context, *toolset.RunContext[D], none) (string, error) {
 		edited <- version.Load()
 		return "edited", nil
-	}, toolset.Approve(func(context.Context, *toolset.RunContext[none], none) (*toolset.Approval, error) {
+	}, toolset.Approve(func(context.Context, *toolset.RunContext[D], none) (*toolset.Approval, error) {
 		v, _ := json.Marshal(version.Load())
 		return &toolset.Approval{Title: "Edit", Basis: string(v), Preview: []model.Preview{{Text: "version " + string(v)}}}, nil
 	}))
@@ -39,7 +39,7 @@ func TestAnswerIsAboutWhatWasShown(t *testing.T) {
 			var version atomic.Int64
 			edited := make(chan int64, 9)
 			m := modeltest.Script(modeltest.Say(model.ToolCall("c", "edit", `{}`)), modeltest.SayText("All done."))
-			s := serve(t, options{model: m, tools: []*toolset.Tool[none]{editing(&version, edited)}, Options: webbridge.Options{Patience: patience}})
+			s := serve(t, options{model: m, tools: []*toolset.Tool[none]{editing[none](&version, edited)}, Options: webbridge.Options{Patience: patience}})
 			path := s.create()
 			f := s.follow(path, "")
 			s.do("POST", path+"/prompts", say("edit"), 202)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,27 @@ func TestApprovalHoldsForOneQuestion(t *testing.T) {
 	c.answer(true)
 	c.send(nil)
 	require.Len(t, paid, 2)
+}
+
+// A call was shown twice, because a file had changed. What becomes of it is told about the second one, which the client shows.
+func TestAnswerIsToldAboutWhatWasShownLast(t *testing.T) {
+	var version atomic.Int64
+	edited := make(chan int64, 4)
+	m := modeltest.Script(modeltest.Say(model.ToolCall("c", "edit", `{}`)), modeltest.SayText("All done."))
+	s := uiServe(t, m, webbridge.UIStreamOptions{}, editing[uiNone](&version, edited))
+	c := s.chat("one")
+	c.say("edit")
+	first := c.answer(true)
+	version.Store(2)
+	all := c.send(uiObject{"messageId": first["id"]})
+	require.NotNil(t, find(all, "tool-approval-request"), "it is asked again")
+	require.Empty(t, edited)
+	c.answer(true)
+	all = c.send(uiObject{"messageId": first["id"]})
+	require.EqualValues(t, 2, <-edited)
+	require.NotNil(t, find(all, "tool-output-available"))
+	require.Nil(t, find(all, "tool-approval-request"), "%v", all)
+	require.Nil(t, find(all, "tool-approval-response"))
 }
 
 func TestResultsOfPageToolsNeedTheProgram(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -189,9 +190,14 @@ func (r *uiTable) askedAbout(e *view.Entity) bool {
 
 // request tells the client what it is asked about a call, and what became of that.
 func (r *uiTable) request(p *part, all []*question) {
-	for _, a := range all {
+	shown := slices.IndexFunc(all, func(a *question) bool { _, has := p.claims[a.ID]; return has })
+	for i, a := range all {
 		q := a.Question
 		if a.External || a.responded {
+			continue
+		}
+		if i < shown && q.Status != view.Pending { // the client is beyond it
+			a.responded = true
 			continue
 		}
 		if r.answered[q] {

@@ -88,6 +88,39 @@ func TestDecisionThatCannotBeRecordedIsNotTaken(t *testing.T) {
 	}
 }
 
+// Between the last answer and the turn that carries it out, no other process has the session: it would take this one for dead, and ask whether
+// the call runs a second time.
+func TestNoProcessComesBetweenAnAnswerAndItsTurn(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	store := durable{new(session.Memory)}
+	once := model.Func(model.Info{}, func(_ context.Context, req *model.Request, _ model.Sink) (*model.Message, error) {
+		if len(req.Messages) > 1 {
+			return model.Response(model.Text("done")), nil
+		}
+		return model.Response(model.ToolCall("c", "pay", `{"to":"Ada"}`)), nil
+	})
+	process := func(name string) *host.Host {
+		return newHost(t, host.Config[none, string]{Agent: newAgent(once, keyed(&mu, &keys)), Store: store, Holder: name})
+	}
+	s := create(t, process("one"))
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
+	q, err := questions(s)
+	require.NoError(t, err)
+
+	turn, err := s.Answer(t.Context(), q[0].ID, "ada", allowed(q[0]))
+	require.NoError(t, err)
+	there, err := process("two").Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	require.NoError(t, turn.Resume(host.Prompt{}).Err)
+	require.Len(t, keys, 1)
+	require.Error(t, there.Decide(t.Context(), q[0].ID, "bob", allowed(q[0])), "it was answered")
+	open, err := questions(there)
+	require.NoError(t, err)
+	require.Empty(t, open, "nobody is asked again")
+	require.Equal(t, transcript.Done, prompt(t, there, "And now?").Reason, "the session was given back")
+}
+
 // What has been answered before the process ended is not asked again while other questions are open.
 func TestAnswersToSomeQuestionsSurviveTheProcess(t *testing.T) {
 	for _, first := range []string{host.AllowOnce, host.RejectOnce} {

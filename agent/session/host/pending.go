@@ -199,6 +199,21 @@ func (s *Session) resume(ctx context.Context) (*Turn, error) {
 	return t, err
 }
 
+// Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its
+// answers. Parts of the prompt are ignored. Its other fields apply.
+func (t *Turn) Resume(p Prompt) *Outcome {
+	p.Parts, p.Shown, p.resume, t.resumes = nil, nil, true, true
+	return t.Run(p)
+}
+
+// giveBack gives back what the turn has kept of the session since it was admitted.
+func (t *Turn) giveBack() {
+	if t.keep != nil {
+		t.keep()
+		t.keep = nil
+	}
+}
+
 // reopen asks again what was answered for a turn that did not begin. Nothing has been carried out.
 func (s *Session) reopen(ctx context.Context) {
 	s.mu.Lock()

@@ -97,7 +97,14 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 		done()
 		return nil, s.sendAnswer(ctx, id, by, a)
 	}
-	defer done()
+	var t *Turn
+	defer func() {
+		if t == nil {
+			done()
+		} else { // who has the session before the turn begins takes this process for dead
+			t.keep = done
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +119,9 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	s.remember(ctx, c, q, a.Decision)
 	if q.call != nil {
 		s.answered(c, q, &a)
-		return s.resume(context.WithoutCancel(ctx))
+		t, err = s.resume(context.WithoutCancel(ctx))
 	}
-	return nil, nil
+	return t, err
 }
 
 // CheckAnswer returns the error that [Session.Decide] would return for an answer now, without answering. Surfaces use it

@@ -35,6 +35,7 @@ type Turn struct {
 	resumed bool          // it resumes a pending run; guarded by the session's mu
 	begins  bool          // it runs, or waits until it can; guarded by the session's mu
 	first   bool          // it takes up a turn that was cut off, before those that wait
+	keep    func()        // gives back the session, which the turn has since the answer that it resumes
 
 	id   string
 	c    *conversation // of the goroutine that runs the turn
@@ -285,6 +286,7 @@ func (t *Turn) end() {
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
 	defer t.closeInbox()
+	defer t.giveBack()
 	defer func() {
 		if t.resumes {
 			t.session.reopen(context.WithoutCancel(t.ctx))
@@ -302,6 +304,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer func() { t.outcome = o }()
 	defer t.leave(&p)
 	if t.delegates(&p) {
+		t.giveBack()
 		return t.delegate(&p, o)
 	}
 	t.session.mu.Lock()
@@ -321,6 +324,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		return o
 	}
 	c, done, err := t.begin(&p)
+	t.giveBack() // it has the session for itself
 	if errors.Is(err, errElsewhere) {
 		return t.elsewhere(t.id)
 	}
@@ -408,13 +412,6 @@ func (t *Turn) newID() string {
 		t.id = rand.Text()
 	}
 	return t.id
-}
-
-// Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its
-// answers. Parts of the prompt are ignored. Its other fields apply.
-func (t *Turn) Resume(p Prompt) *Outcome {
-	p.Parts, p.Shown, p.resume, t.resumes = nil, nil, true, true
-	return t.Run(p)
 }
 
 // send puts parts into the inbox of the turn. from is the turn whose prompt they are, if any.
