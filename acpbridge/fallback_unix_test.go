@@ -242,6 +242,36 @@ func TestLocalCommandsEndWithServe(t *testing.T) {
 	require.Empty(t, work.Workspace.Terminals())
 }
 
+// An editor that writes and does not read, and this machine, which reads: a version is that of both.
+func TestVersionsOfFilesThatTheEditorWrites(t *testing.T) {
+	dir := project(t, map[string]string{"a": "old\n"})
+	can := &acp.ClientCapabilities{FS: acp.FileSystemCapabilities{WriteTextFile: true}}
+	editor := acptest.New(acptest.Options{Capabilities: can})
+	defer editor.Close()
+	d := editor.Deps(dir)
+	d.Client = writesToDisk{editor}
+	w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{Files: true})
+	require.NoError(t, err)
+	defer w.Close()
+	version, err := w.Write(t.Context(), "a", []byte("new\n"), workspace.AnyVersion)
+	require.NoError(t, err)
+	info, err := w.Stat(t.Context(), "a")
+	require.NoError(t, err)
+	require.NotEmpty(t, version)
+	require.Equal(t, info.Version, version)
+	_, err = w.Write(t.Context(), "a", []byte("newer\n"), version)
+	require.NoError(t, err)
+	_, err = w.Write(t.Context(), "a", []byte("late\n"), version)
+	require.ErrorIs(t, err, workspace.ErrChanged)
+}
+
+// writesToDisk is an editor that saves what it is given.
+type writesToDisk struct{ *acptest.Client }
+
+func (writesToDisk) WriteTextFile(_ context.Context, r *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
+	return nil, os.WriteFile(r.Path, []byte(r.Content), 0o644)
+}
+
 // The client could do all of it. Nothing of it reaches the client.
 func TestLocalIsPreferred(t *testing.T) {
 	dir := project(t, map[string]string{"a": "saved\n"})

@@ -66,33 +66,38 @@ func TestASlowReaderLosesNothing(t *testing.T) {
 }
 
 func TestASendToAPeerThatDoesNotReadEndsWithItsCtx(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		in, _ := acp.Pipe()
-		w := blockedWriter{make(chan struct{})}
-		conn := acp.NewAgentConn(in, w, func(*acp.AgentConn) acp.Agent { return &fakeAgent{} }, &acp.ConnOptions{MaxQueue: 10 << 10})
-		go conn.Serve(context.WithoutCancel(t.Context())) //nolint:errcheck
+	for _, c := range []struct {
+		queue, size int
+		want        float64
+	}{{10 << 10, 1000, 10}, {0, 50_000, 21}, {-1, 50_000, 21}} { // 1 MiB by default
+		bubble(t, func(t *testing.T) {
+			in, _ := acp.Pipe()
+			w := blockedWriter{make(chan struct{})}
+			conn := acp.NewAgentConn(in, w, func(*acp.AgentConn) acp.Agent { return &fakeAgent{} }, &acp.ConnOptions{MaxQueue: c.queue})
+			go conn.Serve(context.WithoutCancel(t.Context())) //nolint:errcheck
 
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("patience"))
-		defer cancel()
-		start := time.Now()
-		queued := 0
-		var err error
-		for err == nil {
-			if err = conn.SessionUpdate(ctx, text(strings.Repeat("x", 1000))); err == nil {
-				queued++
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("patience"))
+			defer cancel()
+			start := time.Now()
+			queued := 0
+			var err error
+			for err == nil {
+				if err = conn.SessionUpdate(ctx, text(strings.Repeat("x", c.size))); err == nil {
+					queued++
+				}
 			}
-		}
-		assert.EqualError(t, err, "acp: session/update: patience")
-		assert.Equal(t, time.Second, time.Since(start))
-		assert.InDelta(t, 10, queued, 3, "the queue is bounded")
+			assert.EqualError(t, err, "acp: session/update: patience")
+			assert.Equal(t, time.Second, time.Since(start))
+			assert.InDelta(t, c.want, queued, 3, "the queue is bounded")
 
-		blocked := make(chan error, 1)
-		go func() { blocked <- conn.SessionUpdate(t.Context(), text(strings.Repeat("x", 1000))) }()
-		synctest.Wait()
-		conn.Close()
-		assert.ErrorIs(t, <-blocked, acp.ErrClosed)
-		<-conn.Done() // although the writer was blocked: its stream has been closed
-	})
+			blocked := make(chan error, 1)
+			go func() { blocked <- conn.SessionUpdate(t.Context(), text(strings.Repeat("x", c.size))) }()
+			synctest.Wait()
+			conn.Close()
+			assert.ErrorIs(t, <-blocked, acp.ErrClosed)
+			<-conn.Done() // although the writer was blocked: its stream has been closed
+		})
+	}
 }
 
 // full serves an agent whose peer does not read, and fills half of its queue of 2 KiB.

@@ -203,11 +203,11 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			if m.Method == methodLoad || m.Method == methodResume {
 				h.free(r.Context(), m.Params.SessionID, c)
 			}
-			if err := c.take(&m, line.Bytes()); err != nil {
+			if err := c.take(&m, line.Bytes()); err == nil {
+				w.WriteHeader(http.StatusAccepted)
+			} else {
 				http.Error(w, "the connection has ended", http.StatusGone)
-				return
 			}
-			w.WriteHeader(http.StatusAccepted)
 		}
 	}
 }

@@ -347,6 +347,24 @@ func TestAnswerToLoadFollowsTheHistoryOnTheConnectionsStream(t *testing.T) {
 	})
 }
 
+// A client that leaves the stream with the history gets the answer all the same.
+func TestAnswerToLoadDoesNotWaitForAStreamThatWasLeft(t *testing.T) {
+	made := make(chan *scripted, 1)
+	inNetwork(t, func(c *acphttp.Config) { c.Serve = scriptedAgents(made) }, func(t *testing.T, n *network) {
+		conn, agent := one(n, made)
+		own, a := n.open(-1, conn), n.open(-1, conn, ofSession("a"))
+		n.post(conn, `{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"a"}}`)
+		<-agent.in
+		require.NoError(t, agent.note("a", 0, 100))
+		_, err := fmt.Fprint(agent.out, `{"jsonrpc":"2.0","id":2,"result":{}}`+"\n")
+		require.NoError(t, err)
+		synctest.Wait()
+		a.close()
+		require.Equal(t, "2", string(own.must().ID))
+		own.close()
+	})
+}
+
 func TestSilentStreamHasAHeartbeat(t *testing.T) {
 	made := make(chan *scripted, 1)
 	inNetwork(t, func(c *acphttp.Config) { c.Serve = scriptedAgents(made) }, func(t *testing.T, n *network) {

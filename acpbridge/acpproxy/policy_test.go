@@ -107,13 +107,13 @@ func TestPolicySeesWhatUpdatesHaveSaid(t *testing.T) {
 		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` + u + `}}`
 	}
 	lines := []string{
-		update(`{"sessionUpdate":"tool\u005fcall","toolCallId":"c","title":"Edit","kind":"edit","rawInput":{"command":"make all"}}`),
+		update(`{"sessionUpdate":"tool\u005fcall","toolCallId":"c","name":"change","title":"Edit","kind":"edit","rawInput":{"command":"make all"}}`),
 		update(`{"sessionUpdate":"tool_call_update","toolCallId":"c","content":[{"type":"diff","path":"/repo/a","newText":"x"},{"type":"content","content":{"type":"text","text":"why"}}]}`),
 		question(allowOnce),
 	}
 	agent.write(lines...)
 	editor.expect(lines...)
-	require.Equal(t, "Edit", seen.Title)
+	require.Equal(t, []string{"Edit", "change"}, []string{seen.Title, seen.Tool})
 	require.Equal(t, toolset.KindEdit, seen.Kind)
 	require.Len(t, seen.Approval.Preview, 3)
 	require.Equal(t, "make all", seen.Approval.Preview[2].Command.Line)
