@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -35,8 +36,20 @@ type Terminal struct {
 	out io.Writer
 }
 
-// New returns a terminal that reads answers and prompts from in, a line each of at most 64 KiB.
-func New(in io.Reader, out io.Writer) *Terminal { return &Terminal{in: bufio.NewScanner(in), out: out} }
+// New returns a terminal that reads answers and prompts from in, a line each of less than 1 MiB.
+func New(in io.Reader, out io.Writer) *Terminal {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	return &Terminal{in: lines, out: out}
+}
+
+// Err returns why the input was not read to its end, such as a line that is too long.
+func (t *Terminal) Err() error {
+	if err := t.in.Err(); err != nil {
+		return fmt.Errorf("the input cannot be read: %w", err)
+	}
+	return nil
+}
 
 var _ toolset.Asker = (*Terminal)(nil)
 
@@ -46,7 +59,8 @@ func (t *Terminal) Say(format string, args ...any) {
 	fmt.Fprint(t.out, strings.Join(text, " "))
 }
 
-// Line writes text and reads a line. It reports false at the end of the input.
+// Line writes text and reads a line. It reports false at the end of the input, and if it cannot be
+// read: see [Terminal.Err].
 func (t *Terminal) Line(format string, args ...any) (line string, ok bool) {
 	t.Say(format, args...)
 	if ok = t.in.Scan(); !ok {
@@ -72,19 +86,67 @@ func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolse
 	return toolset.Deny("The " + who + " does not want this."), nil
 }
 
-// Answer implements [toolset.Asker]. It shows the question with its schema, and takes a line as the
-// field "answer". At the end of the input there is nobody to ask.
+// Answer implements [toolset.Asker]. It shows the question with its schema, and takes a line as
+// the only field of the form: a text, or one of some texts. Without a schema, the field is
+// "answer". For other forms, and at the end of the input, there is nobody to ask.
 func (t *Terminal) Answer(_ context.Context, q toolset.Question) (toolset.Reply, error) {
-	answer, ok := t.Line("\n%s\n%s\n? ", q.Message, q.Schema)
-	if !ok {
-		return toolset.Reply{}, toolset.ErrNobody
+	name, choices, err := fieldOf(q.Schema)
+	if err != nil {
+		return toolset.Reply{}, fmt.Errorf("%w: %w", toolset.ErrNobody, err)
 	}
-	content, err := json.Marshal(map[string]string{"answer": answer})
-	return toolset.Reply{Action: toolset.ActionAccept, Content: content}, err
+	for {
+		answer, ok := t.Line("\n%s\n%s%s\n? ", q.Message, q.URL, q.Schema)
+		switch {
+		case !ok:
+			return toolset.Reply{}, toolset.ErrNobody
+		case q.URL != "":
+			return toolset.Reply{Action: toolset.ActionAccept}, nil
+		case choices == nil || slices.Contains(choices, answer):
+			content, err := json.Marshal(map[string]string{name: answer})
+			return toolset.Reply{Action: toolset.ActionAccept, Content: content}, err
+		}
+		t.Say("Answer one of %q.\n", choices)
+	}
+}
+
+// fieldOf returns the only field of a form, and the texts that it may have, nil for any.
+func fieldOf(schema json.RawMessage) (name string, choices []string, err error) {
+	if len(schema) == 0 {
+		return "answer", nil, nil
+	}
+	var form struct {
+		Properties map[string]map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(schema, &form); err != nil {
+		return "", nil, fmt.Errorf("the form is not a JSON schema: %w", err)
+	}
+	if len(form.Properties) != 1 {
+		return "", nil, fmt.Errorf("the form has %d fields: a line is one", len(form.Properties))
+	}
+	for name, field := range form.Properties {
+		for keyword, value := range field {
+			switch keyword {
+			case "type":
+				if string(value) != `"string"` {
+					err = fmt.Errorf("field %q has the type %s: a line is a string", name, value)
+				}
+			case "enum":
+				err = json.Unmarshal(value, &choices)
+			case "title", "description", "default":
+			default:
+				err = fmt.Errorf("field %q has the rule %q, which is not checked here", name, keyword)
+			}
+			if err != nil {
+				return "", nil, err
+			}
+		}
+		return name, choices, nil
+	}
+	return "", nil, nil // not reached
 }
 
 // Converse reads prompts and slash commands until the input ends, and returns the conversation.
-// Errors of turns are shown.
+// Errors of turns are shown, and [Terminal.Err] is to be asked for those of the input.
 func Converse[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D) (messages []*model.Message) {
 	for ctx.Err() == nil {
 		prompt, ok := t.Line("\n> ")

@@ -76,6 +76,42 @@ func TestNobodyAnswersAtTheEndOfTheInput(t *testing.T) {
 	require.JSONEq(t, `{"answer":"this"}`, string(r.Content))
 }
 
+// A line that is too long ends the conversation with an error, not as the end of the input does.
+func TestLineThatIsTooLongIsAnError(t *testing.T) {
+	for input, wrong := range map[string]bool{"hello\n": false, strings.Repeat("x", 1<<19) + "\n": false, strings.Repeat("x", 1<<21) + "\n": true} {
+		a := agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("Hello."))}))
+		at := ask.New(strings.NewReader(input), new(bytes.Buffer))
+		messages := ask.Converse(t.Context(), at, a, nil)
+		require.Equal(t, wrong, at.Err() != nil)
+		require.Equal(t, wrong, len(messages) == 0)
+	}
+}
+
+func TestLineIsTheOnlyFieldOfAForm(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"city":{"type":"string","title":"City"}},"required":["city"]}`: `{"city":"s"}`,
+		`{"properties":{"size":{"type":"string","enum":["m","l"]}}}`:                                   `{"size":"m"}`,
+		`{"properties":{"days":{"type":"integer"}}}`:                                                   "",
+		`{"properties":{"city":{"type":"string","minLength":2}}}`:                                      "",
+		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`:                                 "",
+		`[]`: "",
+	} {
+		var out bytes.Buffer
+		r, err := ask.New(strings.NewReader("s\nm\n"), &out).Answer(t.Context(), toolset.Question{Message: "Which?", Schema: []byte(schema)})
+		if want == "" {
+			require.ErrorIs(t, err, toolset.ErrNobody, schema)
+			continue
+		}
+		require.NoError(t, err, schema)
+		require.JSONEq(t, want, string(r.Content))
+	}
+	var out bytes.Buffer
+	r, err := ask.New(strings.NewReader("\n"), &out).Answer(t.Context(), toolset.Question{Message: "Visit", URL: "https://example.com/x"})
+	require.NoError(t, err)
+	require.Empty(t, r.Content)
+	require.Contains(t, out.String(), "https://example.com/x")
+}
+
 func TestConversationGoesOnAfterAnError(t *testing.T) {
 	var out bytes.Buffer
 	script := modeltest.Script(modeltest.Fail(errors.New("down")), modeltest.SayText("Second."))

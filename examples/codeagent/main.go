@@ -82,6 +82,7 @@ func main() {
 		_, err = ask.Turn(ctx, t, coder, Deps{work}, prompt, nil)
 	} else {
 		ask.Converse(ctx, t, coder, Deps{work})
+		err = t.Err()
 	}
 	work.Close(ctx)
 	if err != nil {

@@ -73,7 +73,7 @@ func support(ctx context.Context, name, customer, notes string, in io.Reader, ou
 	t := ask.New(in, out)
 	t.By = "colleague"
 	converse(ctx, t, a, Deps{customer, memory})
-	return nil
+	return t.Err()
 }
 
 // open returns the model of a name, or what there is.
