@@ -87,6 +87,19 @@ func TestMistakesDoNotHideClashes(t *testing.T) {
 	}
 }
 
+// A policy that is nil does not hide what is wrong with others.
+func TestMissingPolicyDoesNotHideOthers(t *testing.T) {
+	broken := agent.NewPolicy(agent.PolicyConfig[deps]{Limits: agent.Limits{Requests: -7}})
+	for _, policies := range [][]*agent.Policy{{nil, broken}, {broken, new(agent.Policy)}} {
+		_, err := agent.New(cfg{Policies: policies})
+		require.ErrorContains(t, err, "a policy is nil or empty")
+		require.ErrorContains(t, err, "Requests is -7")
+		_, err = newAgent(t, cfg{Model: modeltest.Script()}).Run(t.Context(), deps{}, "go", agent.WithPolicies(policies...))
+		require.ErrorContains(t, err, "a policy is nil or empty")
+		require.ErrorContains(t, err, "Requests is -7")
+	}
+}
+
 func TestToolChoiceOfAnUnknownToolIsFoundByNew(t *testing.T) {
 	choose := func(name string) model.ToolChoice { return model.ToolChoice{Mode: model.ToolChoiceTool, Tool: name} }
 	_, err := agent.New(agent.Config[deps, city]{ToolChoice: choose("gone"), Tools: []*toolset.Tool[deps]{addTool()}})

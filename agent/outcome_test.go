@@ -129,3 +129,17 @@ func TestRetryThatWrapsItsCauseStaysARetry(t *testing.T) {
 		require.Equal(t, "again", asRunError(t, got).Messages[2].Parts[0].Text)
 	}
 }
+
+// several is an error of a program that keeps a place for each of its parts.
+type several []error
+
+func (s several) Error() string   { return fmt.Sprintf("%d parts", len(s)) }
+func (s several) Unwrap() []error { return s }
+
+func TestErrorWithNilPartsKeepsTheOthers(t *testing.T) {
+	require.Nil(t, toolset.Outcome(several{nil, nil}))
+	require.Equal(t, toolset.Failed("f"), toolset.Outcome(several{nil, toolset.Failed("f")}))
+	_, err, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "x"))}, fails("x", several{nil, toolset.Failed("f"), errBoom}))
+	require.ErrorIs(t, err, errBoom)
+	require.NotErrorAs(t, err, new(*agent.PanicError))
+}

@@ -148,16 +148,19 @@ func (o *runOptions) policies() []*Policy {
 
 // checkPolicies reports what is wrong with policies, for an agent with these dependencies; nil fits
 // all.
-func checkPolicies(policies []*Policy, deps any) error {
+func checkPolicies(policies []*Policy, deps any) (wrong error) {
+	var made []*Policy
 	for _, p := range policies {
 		if p == nil || p.govern == nil {
-			return errNoPolicy
+			wrong = errNoPolicy
+			continue
 		}
+		made = append(made, p)
 	}
-	if len(policies) == 0 {
-		return nil
+	if made == nil {
+		return wrong
 	}
-	return policies[0].check(policies, deps)
+	return errors.Join(wrong, made[0].check(made, deps))
 }
 
 var errNoPolicy = errors.New("a policy is nil or empty: make it with NewPolicy")

@@ -39,6 +39,9 @@ func retryFor(err error, wrapped []error) error {
 	var retry error
 	var lines []string
 	for _, w := range wrapped {
+		if w == nil {
+			continue
+		}
 		lines = append(lines, w.Error())
 		switch outcome := Outcome(w).(type) {
 		case nil:
