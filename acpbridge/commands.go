@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/internal/acpview"
@@ -49,7 +48,7 @@ func (s *server) atOnce(
 	if len(blocks) != 1 || blocks[0].Text == nil {
 		return nil, false, nil
 	}
-	typed := strings.TrimSpace(blocks[0].Text.Text)
+	typed := blocks[0].Text.Text
 	if !session.hosted.IsAtOnce(typed) {
 		return nil, false, nil
 	}

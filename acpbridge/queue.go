@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
@@ -140,7 +141,10 @@ func (s *session) isCommand(parts []model.Part) bool {
 	if len(parts) == 0 || parts[0].Kind != model.PartUser {
 		return false
 	}
-	name, _, _ := strings.Cut(strings.TrimSpace(parts[0].Text), " ")
+	name := parts[0].Text
+	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
+		name = name[:end]
+	}
 	is := func(c view.SlashCommand) bool { return "/"+c.Name == name }
 	return slices.ContainsFunc(s.hosted.Commands(), is)
 }

@@ -108,6 +108,11 @@ func TestWaitingPromptsAreToldAndChanged(t *testing.T) {
 	answer <- "2"
 	requireStop(t, acp.StopReasonCancelled, e.answer(third))
 	requireStop(t, acp.StopReasonEndTurn, e.answer(second))
+
+	spaced := e.sendPrompt(id, " /waiting")
+	require.Equal(t, " /waiting", <-asked, "a text that begins with a space is sent as it is")
+	answer <- "3"
+	requireStop(t, acp.StopReasonEndTurn, e.answer(spaced))
 	require.Empty(t, e.waitFor(&seen, 0))
 	refused := e.call(acpbridge.MethodCommand, commandParams(id, "/cost"))
 	require.Equal(t, acp.CodeInvalidParams, refused.Error.Code)

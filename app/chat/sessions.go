@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
@@ -130,11 +131,12 @@ func (c *console) listSessions(ctx context.Context, now acp.SessionID) {
 
 // command runs a command of the client. It reports false for a line that is for the agent.
 func (t *talk) command(ctx context.Context, line string) bool {
-	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	line = strings.TrimRightFunc(line, unicode.IsSpace) // not on the left: a line that begins with a space is no command
+	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	if e := t.session.Snapshot().Get(acpclient.CommandsID); e != nil {
 		if i := slices.IndexFunc(e.Slash, func(c view.SlashCommand) bool { return "/"+c.Name == name }); i >= 0 {
-			return e.Slash[i].AtOnce && t.atOnce(ctx, strings.TrimSpace(line))
+			return e.Slash[i].AtOnce && t.atOnce(ctx, line)
 		}
 	}
 	if name != "/new" && name != "/sessions" || name == "/new" && rest != "" {

@@ -126,6 +126,9 @@ func TestWaitingPromptsAreListedInPlainLines(t *testing.T) {
 	require.Equal(t, "third", <-asked)
 	answer <- "three"
 	all.Wait()
+	p.enter(t, " /waiting")
+	require.Equal(t, " /waiting", <-asked, "a line that begins with a space is no command")
+	answer <- "four"
 	require.NoError(t, p.types.(io.Closer).Close())
 	require.Equal(t, chat.ExitOK, wait())
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -103,16 +104,24 @@ func isName(name string) bool {
 	})
 }
 
+// splitCommand splits a text into the name of a command and what follows it, as
+// [agent.Agent.Command] does. ok is false if the text does not begin with a slash and a name.
+func splitCommand(text string) (name, args string, ok bool) {
+	name, ok = strings.CutPrefix(text, "/")
+	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
+		name, args = name[:end], strings.TrimSpace(name[end:])
+	}
+	return name, args, ok && isName(name)
+}
+
 // isCommand reports whether parts begin with a slash command. It waits for its turn, also where
 // prompts steer.
 func (s *Session) isCommand(parts []model.Part) bool {
 	if len(parts) == 0 || parts[0].Kind != model.PartUser {
 		return false
 	}
-	name, ok := strings.CutPrefix(parts[0].Text, "/")
-	name, _, _ = strings.Cut(name, " ")
-	name = strings.TrimSpace(name)
-	return ok && isName(name) && (s.host.explains() || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
+	name, _, ok := splitCommand(parts[0].Text)
+	return ok && (s.host.explains() || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
 }
 
 // dispatch carries out the command that a text begins with. It reports false if that is an ordinary
@@ -123,9 +132,8 @@ func (s *Session) dispatch(t *Turn, p *Prompt) (res agent.CommandResult, ok bool
 	if ok || !s.host.explains() {
 		return res, ok, err
 	}
-	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	name = strings.TrimSpace(name)
-	if !isName(name) {
+	name, args, ok := splitCommand(text)
+	if !ok {
 		return res, false, nil
 	}
 	all := s.programs()
@@ -134,7 +142,6 @@ func (s *Session) dispatch(t *Turn, p *Prompt) (res agent.CommandResult, ok bool
 		return res, true, errors.New(s.unknown(name))
 	}
 	c := &all[i]
-	args = strings.TrimSpace(args)
 	if c.Hint == "" && args != "" {
 		return res, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)
 	}
@@ -176,12 +183,10 @@ func (s *Session) IsAtOnce(text string) bool {
 }
 
 func (s *Session) atOnce(text string) (c *Command, args string) {
-	name, ok := strings.CutPrefix(text, "/")
+	name, args, ok := splitCommand(text)
 	if !ok {
 		return nil, ""
 	}
-	name, args, _ = strings.Cut(name, " ")
-	name = strings.TrimSpace(name)
 	if slices.ContainsFunc(s.host.core.commands(), func(c view.SlashCommand) bool { return c.Name == name }) {
 		return nil, "" // the agent's comes first
 	}
@@ -190,7 +195,7 @@ func (s *Session) atOnce(text string) (c *Command, args string) {
 	if i < 0 {
 		return nil, ""
 	}
-	return &all[i], strings.TrimSpace(args)
+	return &all[i], args
 }
 
 // unknown explains that a command does not exist.

@@ -77,8 +77,8 @@ type Config[D, O any] struct {
 	Models   []Model
 	Thinking []string
 	Settings []Setting
-	// Commands are slash commands of the program. If there are any, an unknown command is explained
-	// to the user. Otherwise it is a prompt.
+	// Commands are slash commands of the program. If the program or the agent has any, an unknown
+	// command is explained to the user. Otherwise it is a prompt.
 	Commands []Command
 	// SessionCommands returns further commands of a session, such as commands from its directory.
 	// Commands with a duplicate or invalid name are left out. It is called whenever commands are

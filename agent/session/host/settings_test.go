@@ -140,6 +140,26 @@ func TestUnknownCommandsAreExplained(t *testing.T) {
 	}
 }
 
+// Any white space ends the name of a command, whoever has commands.
+func TestCommandsEndAtAnyWhiteSpace(t *testing.T) {
+	own := agent.Must(agent.New(agent.Config[none, string]{Model: echo(), Commands: []agent.Command[none]{{Name: "own", Prompt: "Do it.", Hint: "how"}}}))
+	for of, config := range map[string]host.Config[none, string]{"agent": {Agent: own}, "program": {Agent: newAgent(echo()), Commands: host.BuiltIns(nil)}} {
+		s := create(t, newHost(t, config))
+		for _, space := range []string{"", " ", "\n", "\r\n", "\t", "\u00a0"} {
+			res := prompt(t, s, "/typo"+space+"it")
+			if space == "" {
+				res = prompt(t, s, "/typo")
+			}
+			require.Empty(t, res.Turn, "%s %q: it went to the model", of, space)
+			require.Contains(t, shown(t, s), "Unknown command /typo.")
+			if of == "program" {
+				require.Empty(t, prompt(t, s, "/help"+space).Turn, "%q", space)
+				require.False(t, s.IsAtOnce("/help"+space))
+			}
+		}
+	}
+}
+
 func TestBuiltInCommands(t *testing.T) {
 	edited := 0
 	m := modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two"), modeltest.SayText("three"))

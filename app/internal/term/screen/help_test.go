@@ -235,6 +235,17 @@ var helped = map[string]func(t *testing.T, d *desk){
 	},
 }
 
+func TestLineThatBeginsWithASpaceIsNoCommand(t *testing.T) {
+	for _, line := range []string{" /help", " /quit", " /waiting edit 2 x"} {
+		d := newDesk(t, 120, 60)
+		d.updates(acp.SessionUpdate{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{AvailableCommands: []acp.AvailableCommand{
+			{Name: "waiting", Meta: map[string]json.RawMessage{acpview.MetaAtOnce: json.RawMessage("true")}},
+		}}})
+		d.typed(line + "\r")
+		require.Equal(t, []screen.Effect{{Do: screen.Send, Text: line}}, d.done())
+	}
+}
+
 // TestHelpIsTrue keeps each line of the help true, and keeps the help complete for the table.
 func TestHelpIsTrue(t *testing.T) {
 	d := newDesk(t, 120, 60)

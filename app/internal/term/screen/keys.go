@@ -5,6 +5,7 @@ package screen
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ponte-go/ponte/app/internal/term/input"
 	"github.com/ponte-go/ponte/app/internal/term/render"
@@ -319,7 +320,8 @@ func (m *Model) enter() bool {
 	m.history.Add(line)
 	m.buffer.Set("")
 	m.popup = popup{}
-	if m.command(strings.TrimSpace(line)) || m.needsNoTurn(strings.TrimSpace(line)) {
+	// A line that begins with a space is no command.
+	if typed := strings.TrimRightFunc(line, unicode.IsSpace); m.command(typed) || m.needsNoTurn(typed) {
 		return true
 	}
 	if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok && strings.TrimSpace(command) != "" {
