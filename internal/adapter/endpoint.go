@@ -32,11 +32,13 @@ func ParseBaseURL(s string) (*url.URL, error) {
 	case s != strings.TrimSpace(s):
 		return nil, errors.New("Config.BaseURL has white space around it, such as a newline")
 	case !ok || strings.ContainsAny(scheme, ".:/?#@"):
-		return nil, errors.New("Config.BaseURL has no scheme; it must start with http:// or https://")
+		return nil, errors.New("Config.BaseURL must start with http:// or https://")
 	case err != nil:
 		return nil, errors.New("Config.BaseURL is not a valid URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, errs.Errorf("Config.BaseURL %q must start with http:// or https:// and have a host", CleanURL(u))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errs.Errorf("Config.BaseURL %q must start with http:// or https://", CleanURL(u))
+	case u.Hostname() == "":
+		return nil, errors.New("Config.BaseURL has no host")
 	}
 	return u, nil
 }

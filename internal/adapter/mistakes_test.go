@@ -15,17 +15,17 @@ import (
 )
 
 func TestBaseURLsWithoutASchemeAreNamed(t *testing.T) {
-	const missing = "Config.BaseURL has no scheme; it must start with http:// or https://"
+	const missing = "Config.BaseURL must start with http:// or https://"
 	const blank = "Config.BaseURL has white space around it, such as a newline"
 	for s, want := range map[string]string{
 		"https://api.example.com/v1\n": blank, " https://api.example.com": blank, "sk-a-key\n": blank,
 		"localhost:11434/v1": missing, "localhost:11434": missing, "127.0.0.1:8080/v1": missing, "api.example.com/v1": missing, "[::1]:80": missing,
 		"//api.example.com": missing, "sk-a-key-in-the-wrong-field": missing, "user:secret@host/v1": missing, "/v1": missing, "": missing,
 		"host:80/v1?next=https://x.example": missing, "https:/host": missing, "https:host": missing,
-		"ftp://user:secret@host/v1?key=1": `Config.BaseURL "ftp://host/v1" must start with http:// or https:// and have a host`,
-		"https:///v1":                     `Config.BaseURL "https:///v1" must start with http:// or https:// and have a host`,
-		"http://:80/v1":                   `Config.BaseURL "http://:80/v1" must start with http:// or https:// and have a host`,
-		"https://user:secret@ho st":       "Config.BaseURL is not a valid URL",
+		"ftp://user:secret@host/v1?key=1": `Config.BaseURL "ftp://host/v1" must start with http:// or https://`,
+		"https:///v1":                     "Config.BaseURL has no host",
+		"http://:80/v1":                   "Config.BaseURL has no host", "http://": "Config.BaseURL has no host",
+		"https://user:secret@ho st": "Config.BaseURL is not a valid URL",
 	} {
 		_, err := adapter.ParseBaseURL(s)
 		require.EqualError(t, err, want, s)
