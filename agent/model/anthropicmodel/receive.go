@@ -57,7 +57,7 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, dog *adapter.W
 	switch {
 	case err != nil:
 		return adapter.BrokeOff(err)
-	case first == '{', first == '[', first == '<':
+	case strings.IndexByte("{[<\"-0123456789", first) >= 0:
 		return m.receiveObject(resp, r, a)
 	}
 	return m.receiveEvents(ctx, resp, r, dog, a)
@@ -84,7 +84,13 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 	if w.Type == "error" || len(w.Error) > 0 {
 		return m.reported(resp.StatusCode, resp.Header, data)
 	}
-	if w.Content == nil {
+	switch {
+	case w.Content != nil:
+	case w.Type == "" && len(bytes.Trim(data, " \t\r\n{}")) > 0: // another protocol's, or a proxy's
+		e := m.reported(resp.StatusCode, resp.Header, data)
+		e.Retryable = true // as without what it says
+		return e
+	default:
 		return errNoMessage
 	}
 	return a.whole(&w)

@@ -229,6 +229,9 @@ func TestInvalidStreams(t *testing.T) {
 		"whole without content":     {`{"type":"message","id":"x"}`, "no message", true},
 		"whole that breaks off":     {`{"type":"message","content":[{"type":"te`, "unexpected EOF", true},
 		"whole that is another":     {`{"choices":[]}`, "no message", true},
+		"whole that says why":       {`{"detail":"not here"}`, "HTTP 200 OK: not here", true},
+		"whole of a proxy":          {`{"status":"error","reason":"loading"}`, `is no message but {"status":"error","reason":"loading"}`, true},
+		"string":                    {`"busy"`, `is no message but "busy"`, false},
 		"whole with content of one": {`{"type":"message","content":7}`, "not a valid message", false},
 		"page":                      {`<html><title>Welcome</title>`, "an HTML page: Welcome (is Config.BaseURL right?", false},
 	} {

@@ -109,6 +109,25 @@ func TestWrongBaseURLIsNamed(t *testing.T) {
 	require.True(t, apiError(t, err).Retryable)
 }
 
+// What a proxy or another server says in place of an answer is not hidden by the lack of one.
+func TestForeignAnswersAreQuoted(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"detail":"not here"}`: `is no response of Gemini's but {"detail":"not here"}`,
+		`{"success":false}`:     `is no response of Gemini's but {"success":false}`,
+		`{"candidates":[]}`:     "", `{}`: "",
+	} {
+		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+			_, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(t.Context(), hello(), sink)
+			require.ErrorContains(t, err, want)
+			e := apiError(t, err)
+			require.True(t, e.Retryable)
+			require.Equal(t, want == "", e.Message == "", "%s: %v", body, err)
+		}
+	}
+	_, err := newModel(t, serve(t, answer{Body: `"busy"`}).URL).Generate(t.Context(), hello(), nil)
+	require.ErrorContains(t, err, `is no response of Gemini's but "busy"`)
+}
+
 func TestErrorWithinAStream(t *testing.T) {
 	object := `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`
 	begin := events(chunk("", `{"text":"a"}`))

@@ -75,7 +75,7 @@ func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler)
 	switch {
 	case err != nil && atEnd && cutShort(data, err):
 		return adapter.BrokeOff(io.EOF)
-	case err != nil && len(data) > 0 && data[0] == '<':
+	case err != nil && a.chunks == 0 && !isJSON(data):
 		return m.reportedError(resp.StatusCode, resp.Header, data)
 	case err != nil:
 		return fmt.Errorf("the response is not valid for the API: %w", err)
@@ -88,5 +88,21 @@ func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler)
 			return err
 		}
 	}
+	if atEnd && a.chunks == 0 && isForeign(data) {
+		e := m.reportedError(resp.StatusCode, resp.Header, data)
+		e.Retryable = true // as without what it says
+		return e
+	}
 	return nil
+}
+
+// isJSON reports whether data begins as an object or a list does.
+func isJSON(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
+}
+
+// isForeign reports whether an answer without candidates says something of its own, as proxies do.
+func isForeign(data []byte) bool {
+	return len(bytes.Trim(data, " \t\r\n[]{}\ufeff")) > 0 && !bytes.Contains(data, []byte(`"candidates"`))
 }
