@@ -131,7 +131,7 @@ func (c *console) listSessions(ctx context.Context, now acp.SessionID) {
 
 // command runs a command of the client. It reports false for a line that is for the agent.
 func (t *talk) command(ctx context.Context, line string) bool {
-	line = strings.TrimRightFunc(line, unicode.IsSpace) // not on the left: a line that begins with a space is no command
+	line = strings.TrimRightFunc(line, unicode.IsSpace) // with a space before it, it is no command
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	if e := t.session.Snapshot().Get(acpclient.CommandsID); e != nil {

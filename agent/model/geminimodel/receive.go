@@ -104,5 +104,6 @@ func isJSON(data []byte) bool {
 
 // isForeign reports whether an answer without candidates says something of its own, as proxies do.
 func isForeign(data []byte) bool {
-	return len(bytes.Trim(data, " \t\r\n[]{}\ufeff")) > 0 && !bytes.Contains(data, []byte(`"candidates"`))
+	says := bytes.Trim(data, " \t\r\n[]{}\ufeff")
+	return len(says) > 0 && !bytes.Contains(says, []byte(`"candidates"`))
 }

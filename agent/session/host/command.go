@@ -121,7 +121,8 @@ func (s *Session) isCommand(parts []model.Part) bool {
 		return false
 	}
 	name, _, ok := splitCommand(parts[0].Text)
-	return ok && (s.host.explains() || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
+	known := func(c view.SlashCommand) bool { return c.Name == name }
+	return ok && (s.host.explains() || slices.ContainsFunc(s.Commands(), known))
 }
 
 // dispatch carries out the command that a text begins with. It reports false if that is an ordinary

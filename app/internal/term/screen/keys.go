@@ -321,7 +321,8 @@ func (m *Model) enter() bool {
 	m.buffer.Set("")
 	m.popup = popup{}
 	// A line that begins with a space is no command.
-	if typed := strings.TrimRightFunc(line, unicode.IsSpace); m.command(typed) || m.needsNoTurn(typed) {
+	typed := strings.TrimRightFunc(line, unicode.IsSpace)
+	if m.command(typed) || m.needsNoTurn(typed) {
 		return true
 	}
 	if command, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok && strings.TrimSpace(command) != "" {
