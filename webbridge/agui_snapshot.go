@@ -132,7 +132,8 @@ func aguiActivityName(k view.Kind) string {
 	return strings.ToUpper(string(k))
 }
 
-// aguiActivityOf returns the content of an activity.
+// aguiActivityOf returns the content of an activity. Of a kind without a case of its own it has the
+// fields that most kinds use.
 func aguiActivityOf(e *view.Entity) map[string]any {
 	switch e.Kind {
 	case view.Plan:
@@ -140,7 +141,25 @@ func aguiActivityOf(e *view.Entity) map[string]any {
 	case view.Command:
 		return map[string]any{"title": e.Title, "dir": e.Dir, "status": e.Status, "output": tail(e.Text()), "exit": e.Exit}
 	}
-	return map[string]any{"title": e.Title, "class": e.Class, "status": e.Status, "text": e.Text()}
+	content := map[string]any{
+		"title": e.Title, "class": e.Class, "status": e.Status, "text": e.Text(),
+	}
+	if e.Name != "" {
+		content["name"] = e.Name
+	}
+	if e.Choices != nil {
+		content["choices"] = e.Choices
+	}
+	if e.Value != "" {
+		content["value"] = e.Value
+	}
+	if e.Steps != nil {
+		content["steps"] = e.Steps
+	}
+	if uiValid(e.Input) != nil {
+		content["input"] = e.Input
+	}
+	return content
 }
 
 // aguiActivities returns what a message of the agent has beside text, and why it is not whole.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -42,6 +43,41 @@ func TestStreamsShowWhatIsLoaded(t *testing.T) {
 		same(t, loaded.Parts(), ui.Parts(), fmt.Sprint("UI message stream, seed ", seed))
 		same(t, again.Messages(), agui.Messages(), fmt.Sprint("AG-UI, seed ", seed))
 	}
+}
+
+// ofSomeKinds are the fields of an entity that a kind without a case of its own is shown without.
+var ofSomeKinds = map[string]string{
+	"ID": "of the part", "Kind": "of the part", "Parent": "of what is inside something", "Role": "of messages",
+	"Locations": "of calls", "Output": "of calls", "Dir": "of commands", "Exit": "of commands",
+	"Digest": "of questions and of prompts that wait", "Usage": "of the usage", "Settings": "of the options",
+	"Slash": "of the commands", "Updated": "of the session", "Meta": "of ACP",
+}
+
+// TestKindsWithoutACaseAreShownWithTheirFields finds fields of entities that a stream leaves out.
+func TestKindsWithoutACaseAreShownWithTheirFields(t *testing.T) {
+	e := view.Entity{
+		ID: "poll:1", Kind: "poll", Title: "in Title", Name: "in Name", Class: "in Class", Status: "in Status",
+		Content: []view.Content{{Kind: view.Text, Text: "in Content"}}, Input: json.RawMessage(`"in Input"`),
+		Steps: []view.Step{{Text: "in Steps"}}, Choices: []view.Choice{{ID: "in Choices"}}, Value: "in Value",
+	}
+	var f view.Fold
+	put(t, &f, view.Entity{ID: "prompt:r", Kind: view.Message, Role: view.User, Content: []view.Content{{Kind: view.Text, Text: "go"}}})
+	put(t, &f, e)
+	ui, loaded, agui := webbridge.NewUIAnswer(&f, "prompt:r"), webbridge.LoadedUIAnswer(&f), webbridge.NewAGUIFold()
+	ui.Show(f.Cursor(nil))
+	agui.Show(f.Cursor(nil))
+	same(t, loaded.Parts(), ui.Parts(), "UI message stream")
+	of := reflect.TypeFor[view.Entity]()
+	for i := range of.NumField() {
+		name := of.Field(i).Name
+		if ofSomeKinds[name] != "" {
+			continue
+		}
+		require.Contains(t, fmt.Sprint(ui.Parts()), "in "+name, "UIData and uiTable.data")
+		require.Contains(t, fmt.Sprint(agui.Messages()), "in "+name, "aguiActivityOf")
+	}
+	require.Contains(t, fmt.Sprint(ui.Parts()), `"data-poll"`)
+	require.Contains(t, fmt.Sprint(agui.Messages()), `"POLL"`)
 }
 
 // What belongs to no answer in particular has the same place in an answer that was followed and in one that is loaded.

@@ -207,20 +207,17 @@ func (p *Transcript) Notice(class, title string) {
 	p.add(&view.Entity{ID: "notice:" + p.nextNotice(), Kind: view.Notice, Class: class, Title: title})
 }
 
-// nextNotice returns what makes the id of a notice unique.
+// nextNotice returns what makes the id of a notice unique. A turn that is resumed skips the numbers
+// of the notices that it has.
 func (p *Transcript) nextNotice() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.numbers.notice++
-	return stepOf(p.run, p.numbers.notice)
-}
-
-// countNotices continues the numbers of the notices when a turn is resumed.
-func (p *Transcript) countNotices() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.fold.Get("notice:"+stepOf(p.run, p.numbers.notice+1)) != nil {
+	for {
 		p.numbers.notice++
+		at := stepOf(p.run, p.numbers.notice)
+		if p.fold.Get("notice:"+at) == nil && p.fold.Get("note:"+at) == nil {
+			return at
+		}
 	}
 }
 

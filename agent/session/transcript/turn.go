@@ -161,7 +161,6 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	c.unend(t.id)
 	c.recording.Store(t)
 	c.Start(t.id)
-	c.countNotices()
 	c.withdraw(cmp.Or(t.text.unanswered(), t.cut, t.text.last+1))
 	c.begun = true
 	h := c.h
