@@ -190,4 +190,6 @@ func TestSchemaOfFiles(t *testing.T) {
 	for _, part := range []string{`"enum": [`, `"const": "Polite"`, `"const": "EqualsExpected"`, `"expected_trajectory"`, `"evaluation_name"`, `"LLMJudge"`} {
 		require.Contains(t, b.String(), part)
 	}
+	require.ErrorContains(t, evals.WriteSchema[func(), out](&b, evals.FileOptions{}), "the schema of inputs")
+	require.ErrorContains(t, evals.WriteSchema[string, chan int](&b, evals.FileOptions{}), "the schema of outputs")
 }

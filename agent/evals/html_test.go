@@ -3,6 +3,8 @@
 package evals_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +12,36 @@ import (
 
 	"github.com/ponte-go/ponte/agent/evals"
 )
+
+// TestBarsHaveTheirScale compares bars, of 200 points: passes have a scale to 1, numbers one to the
+// largest end of an interval. What is outside of a scale is at its end.
+func TestBarsHaveTheirScale(t *testing.T) {
+	d := evals.Dataset[int, int]{Evaluators: []evals.Evaluator{evals.Equal()}}
+	for i := range 4 {
+		d.Cases = append(d.Cases, evals.Case[int, int]{Input: i, Expected: 3, Unlabeled: i == 0})
+	}
+	number := func(name string, by float64) evals.Evaluator {
+		return evals.New(name, func(_ context.Context, t *evals.Trial[int, int]) (evals.Score, error) {
+			return evals.Number(float64(t.Output) * by), nil
+		})
+	}
+	d.Evaluators = append(d.Evaluators, number("large", 10), number("small", 0.1), number("negative", -1))
+	r, err := evals.Run(t.Context(), d, func(_ context.Context, in int) (int, error) { return in, nil }, evals.Options{Repeats: 2})
+	require.NoError(t, err)
+	require.Nil(t, r.Cases[0].Expected, "it has no label")
+	require.Equal(t, "3", string(r.Cases[1].Expected))
+	var out strings.Builder
+	require.NoError(t, r.WriteHTML(&out, nil))
+	for _, m := range r.Metrics() {
+		most := 1.0
+		if m.Kind == evals.KindNumber {
+			most = max(1, m.High, m.Mean)
+		}
+		at := func(v float64) float64 { return min(200, max(0, 200*v/most)) }
+		require.Contains(t, out.String(), fmt.Sprintf(`class="range" x="%v" y="2" width="%v"`, at(m.Low), max(1, at(m.High)-at(m.Low))), m.Name)
+		require.Contains(t, out.String(), fmt.Sprintf(`class="mean" x="%v"`, at(m.Mean)), m.Name)
+	}
+}
 
 // TestHTMLIsOneFileThatNeedsNothing looks for addresses and scripts, and for what has to be shown.
 func TestHTMLIsOneFileThatNeedsNothing(t *testing.T) {

@@ -127,6 +127,21 @@ func TestConversationOnAScreen(t *testing.T) {
 	require.Equal(t, "\"permission a.txt; run echo $GREETING\"\n\"stop refusal\"\n", string(history))
 }
 
+// With -yes nothing is asked, and what the agent does is shown. Conversations are listed.
+func TestAllIsAllowedOnAScreen(t *testing.T) {
+	p := newPerson(t)
+	p.AllowAll = true
+	screen := p.sitDown()
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.types("/sessions", "\r")
+	screen.waitFor(t, "an old")
+	screen.types("write new.txt", "\r")
+	screen.waitFor(t, "+written") // the change
+	screen.leaves(t, wait)
+	require.FileExists(t, filepath.Join(p.Dir, "new.txt"))
+}
+
 func TestPromptOnAScreen(t *testing.T) {
 	for key, want := range map[string]struct {
 		said string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/app/config"
+	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
@@ -179,4 +180,31 @@ func FuzzProject(f *testing.F) {
 		_, err = p.Permissions.Layer("/repo")
 		require.NoError(t, err)
 	})
+}
+
+// The strictest rule of the user and of the projects decides about reading a file, and says why.
+func TestStrictestRuleDecidesAboutReading(t *testing.T) {
+	rules := func(decision toolset.Verdict) approval.Config {
+		if decision == "" {
+			return approval.Config{}
+		}
+		return approval.Config{Rules: []approval.ConfigRule{{Decision: decision, Read: "**/key", Reason: string(decision)}}}
+	}
+	const ask, deny = approval.VerdictAsk, toolset.VerdictDeny
+	dir := t.TempDir()
+	for _, c := range [][4]toolset.Verdict{ // of the user, of two projects, and together
+		{"", "", "", ""}, {ask, "", "", ask}, {"", ask, "", ask}, {"", "", ask, ask}, {deny, "", "", deny}, {"", deny, "", deny}, {"", "", deny, deny},
+		{ask, deny, "", deny}, {deny, ask, ask, deny}, {ask, ask, deny, deny}, {ask, "", deny, deny}, {"", deny, ask, deny}, {ask, ask, "", ask},
+	} {
+		var projects []*config.Project
+		for _, decision := range c[1:3] {
+			projects = append(projects, &config.Project{File: filepath.Join(dir, ".agents", "x.json"), Permissions: rules(decision)})
+		}
+		reads, err := config.Reads(&config.User{Permissions: rules(c[0])}, []string{dir}, projects)
+		require.NoError(t, err)
+		verdict, reason := reads(filepath.Join(dir, "a", "key"))
+		require.Equal(t, [2]string{string(c[3]), string(c[3])}, [2]string{string(verdict), reason}, "%v", c)
+		verdict, _ = reads(filepath.Join(dir, "a", "lock"))
+		require.Empty(t, verdict)
+	}
 }

@@ -37,6 +37,8 @@ func TestKeys(t *testing.T) {
 		"\x1b[<64;1;1M":                    {{Kind: input.WheelUp, Alone: true}},
 		"\x1b[<0;1;1Ma":                    {{Kind: input.Text, Text: "a", Alone: true}},
 		"\x1b]11;rgb\x07":                  nil,
+		"\x1b]\x07a":                       {{Kind: input.Text, Text: "a", Alone: true}},
+		"\x1bP\x1b\\":                      {{Kind: input.Text, Text: "\\", Alone: true}},
 		"\x1b[I":                           nil,
 		"\t\x00\x01\x1a":                   {{Kind: input.Tab}, {Kind: input.Unknown}, {Kind: input.Ctrl, Text: "a"}, {Kind: input.Ctrl, Text: "z"}},
 		"\x1c\x1d\x1e":                     {{Kind: input.Ctrl, Text: "\\"}, {Kind: input.Ctrl, Text: "]"}, {Kind: input.Ctrl, Text: "^"}},
