@@ -3,12 +3,16 @@
 package acpproxy_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -122,6 +126,74 @@ func TestPolicySeesWhatUpdatesHaveSaid(t *testing.T) {
 	agent.write(lines...)
 	editor.expect(lines...)
 	require.Empty(t, seen.Approval.Preview, "a call that has ended is forgotten")
+}
+
+// A later update of a call cannot take back what an earlier one has said of what it does: the policy
+// is asked about both.
+func TestLaterUpdatesHideNothing(t *testing.T) {
+	const diff = `"content":[{"type":"diff","path":"/repo/%s","newText":"%s"}]`
+	a, a2, b := fmt.Sprintf(diff, "a", "1"), fmt.Sprintf(diff, "a", "2"), fmt.Sprintf(diff, "b", "1")
+	const terminal, text = `"content":[{"type":"terminal","terminalId":"t"}]`, `"content":[{"type":"content","content":{"type":"text","text":"why"}}]`
+	for _, c := range []struct{ first, then, want string }{
+		{`"kind":"edit"`, `"kind":"read"`, "edit T [] []"},
+		{`"kind":"read"`, `"kind":"edit"`, "edit T [] []"},
+		{`"kind":"read"`, `"kind":"search"`, "search T [] []"},
+		{`"kind":"search"`, `"title":"U"`, "search U [] []"},
+		{`"kind":"think"`, `"kind":"fetch"`, "fetch T [] []"},
+		{`"kind":"execute"`, `"kind":"other"`, "execute T [] []"},
+		{`"title":"T"`, `"kind":"delete"`, "delete T [] []"},
+		{`"kind":"edit",` + a, b, "edit T [/repo/b=1 /repo/a=1] [/repo/b /repo/a]"},
+		{`"kind":"edit",` + a, a2, "edit T [/repo/a=2] [/repo/a]"},
+		{`"kind":"edit",` + a, text, "edit T [why /repo/a=1] [/repo/a]"},
+		{`"kind":"edit",` + a, `"content":[]`, "edit T [/repo/a=1] [/repo/a]"},
+		{`"kind":"edit",` + text, a, "edit T [/repo/a=1] [/repo/a]"},
+		{`"kind":"read",` + terminal, text, "read T [why] []"},
+		{`"kind":"read","locations":[{"path":"/repo/x"}]`, `"locations":[{"path":"/repo/y"}]`, "read T [] [/repo/y /repo/x]"},
+		{`"kind":"read","rawInput":{"path":"/repo/x"}`, `"rawInput":{"path":"/repo/y"}`, "read T [] [/repo/x /repo/y]"},
+		{`"kind":"read","rawInput":{"path":"/repo/x"}`, `"rawInput":{}`, "read T [] [/repo/x]"},
+		{`"kind":"execute","rawInput":{"command":"rm x"}`, `"rawInput":{ }`, "execute T [rm x] [x]"},
+		{`"kind":"execute","rawInput":{"command":"rm x"}`, `"rawInput":null`, "execute T [rm x] [x]"},
+		{`"kind":"execute","rawInput":{"command":"rm x"}`, `"rawInput":[]`, "execute T [rm x] [x]"},
+		{`"kind":"execute","rawInput":{"command":"rm x"}`, `"rawInput":{"command":"ls"}`, "execute T [ls] []"},
+		{`"kind":"read","rawInput":{"weird":{"x":1}}`, `"rawInput":{"path":"/repo/y"}`, `read T [] []`},
+		{`"kind":"edit","status":"completed",` + a, `"kind":"read"`, "read - [] []"},
+		{`"kind":"edit","status":"failed",` + a, `"kind":"read"`, "read - [] []"},
+		{`"kind":"edit","status":"in_progress",` + a, `"kind":"read"`, "edit T [/repo/a=1] [/repo/a]"},
+	} {
+		var seen toolset.ApprovalRequest
+		editor, agent, _ := serve(t, acpproxy.Config{Policy: func(r *acpproxy.Request) acpproxy.Verdict {
+			seen = r.Approval
+			return acpproxy.Verdict{}
+		}})
+		title := `"title":"T",`
+		if strings.Contains(c.first, `"title"`) {
+			title = ""
+		}
+		lines := []string{
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c",` + title + c.first + `}}}`,
+			strings.Replace(question(allowOnce), `"toolCallId":"c"`, `"toolCallId":"c",`+c.then, 1),
+		}
+		agent.write(lines...)
+		editor.expect(lines...)
+		shown, paths := []string{}, []string{}
+		for _, p := range seen.Approval.Preview {
+			switch {
+			case p.Diff != nil:
+				shown = append(shown, p.Diff.Path+"="+*p.Diff.New)
+			case p.Command != nil:
+				shown = append(shown, p.Command.Line)
+			default:
+				shown = append(shown, p.Text)
+			}
+		}
+		for _, e := range seen.Approval.Effects {
+			if e.Path != "" && !slices.Contains(paths, e.Path) {
+				paths = append(paths, e.Path)
+			}
+		}
+		got := fmt.Sprint(seen.Kind, " ", cmp.Or(seen.Title, "-"), " ", shown, " ", paths)
+		assert.Equal(t, c.want, got, "%s, then %s", c.first, c.then)
+	}
 }
 
 func TestLayersArePolicies(t *testing.T) {

@@ -4,8 +4,10 @@ package evals_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,12 +129,42 @@ func TestPreferenceIsAskedInBothOrders(t *testing.T) {
 	got := scores(t, d, next)
 	require.Equal(t, []float64{1, 0, 0.5}, []float64{got["long"].Value, got["short"].Value, got["same"].Value})
 	require.Equal(t, "equal", got["new"].Name, "the baseline does not have the case")
-	place := answering(func(string) string { return `{"reason":"place","better":"first"}` })
+	var mu sync.Mutex
+	var prompts []string
+	place := answering(func(prompt string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		prompts = append(prompts, prompt)
+		return `{"reason":"place","better":"first"}`
+	})
 	d.Evaluators = []evals.Evaluator{evals.Prefer(place, "It is long.", base, evals.JudgeOptions{})}
 	d.Cases = d.Cases[:3]
 	for _, s := range scores(t, d, next) {
 		require.Equal(t, 0.5, s.Value)
+		require.Equal(t, "first, and in the other order first: place | place", s.Reason)
 	}
+	require.NotContains(t, prompts[0], "<input>")
+	d.Evaluators = []evals.Evaluator{evals.Prefer(place, "It is long.", base, evals.JudgeOptions{Input: true, Expected: true})}
+	d.Cases = []evals.Case[string, string]{{Name: "long", Input: "long", Expected: "wanted"}, {Name: "short", Input: "short", Unlabeled: true}}
+	prompts = nil
+	require.Len(t, scores(t, d, next), 2)
+	require.Equal(t, 2, strings.Count(strings.Join(prompts, ""), "<expected>\nwanted\n</expected>"))
+	require.Equal(t, 4, strings.Count(strings.Join(prompts, ""), "<input>\n"))
+
+	refuses := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return nil, &model.APIError{Status: 400, Message: "no"}
+	})
+	d.Evaluators = []evals.Evaluator{evals.Prefer(refuses, "It is long.", base, evals.JudgeOptions{})}
+	for _, s := range scores(t, d, next) {
+		require.Equal(t, evals.KindError, s.Kind)
+	}
+	failed, err := evals.Run(t.Context(), echoCases("long"), func(context.Context, string) (string, error) {
+		return "", errors.New("it failed")
+	}, evals.Options{})
+	require.NoError(t, err)
+	d.Cases = d.Cases[:1]
+	d.Evaluators = []evals.Evaluator{evals.Prefer(place, "It is long.", failed, evals.JudgeOptions{}), evals.Equal().Named("equal")}
+	require.Equal(t, "equal", scores(t, d, next)["long"].Name, "the baseline has nothing to compare with")
 }
 
 // TestAgreementIsMeasured compares a judge with people.

@@ -4,6 +4,8 @@ package mcptoolset_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,6 +48,49 @@ func TestPromptsAreSlashCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []byte("png"), res.Parts[0].Data)
 	require.Contains(t, res.Parts[1].Text, "What is it?")
+}
+
+// What a server says of prompts is what people read and type: names that would be one have an end of
+// their own, errors are one line, and what the server has the assistant say is marked.
+func TestPromptsOfMessyServers(t *testing.T) {
+	f := newFake(nil)
+	says := func(name string, messages ...*mcp.PromptMessage) {
+		f.AddPrompt(&mcp.Prompt{Name: name}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			if len(messages) == 0 {
+				return nil, errors.New("out\nof \u202eorder")
+			}
+			return &mcp.GetPromptResult{Messages: messages}, nil
+		})
+	}
+	text := func(role mcp.Role, text string) *mcp.PromptMessage {
+		return &mcp.PromptMessage{Role: role, Content: &mcp.TextContent{Text: text}}
+	}
+	says("a b", text("user", "one"))
+	says("a_b", text("user", "two"), text("assistant", "three"), text("user", "four"))
+	says("broken")
+	s := serve(t, f)
+	commands, err := mcptoolset.Commands[none](t.Context(), s)
+	require.NoError(t, err)
+	require.Len(t, commands, 3)
+	require.Equal(t, []string{"s:a_b", "s:broken"}, []string{commands[0].Name, commands[2].Name})
+	require.Regexp(t, "^s:a_b.+", commands[1].Name)
+	run := func(i int) (string, error) {
+		res, err := commands[i].Run(t.Context(), agent.CommandCall[none]{})
+		return res.Prompt, err
+	}
+	for i, want := range []string{"one", "two\n[assistant]\nthree\nfour"} {
+		got, err := run(i)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.TrimSpace(got))
+	}
+	_, err = run(2)
+	require.ErrorContains(t, err, "of \\u202eorder")
+	require.NotContains(t, err.Error(), "\n")
+	require.NoError(t, s.Close())
+	_, err = run(0)
+	require.Error(t, err)
+	_, err = mcptoolset.Commands[none](t.Context(), s)
+	require.ErrorContains(t, err, `mcptoolset: commands of server "s": `)
 }
 
 func TestCommandsOfAServerWithoutPrompts(t *testing.T) {
