@@ -30,7 +30,7 @@ type Store interface {
 	// exactly once, whatever becomes of the others.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update changes the title and values of a session, and returns it as it is then. It needs no
-	// lease.
+	// lease, and leaves the session to who holds it.
 	Update(ctx context.Context, id string, c Change) (Info, error)
 	// Fork creates a session with the entries of another one up to and including number at. From
 	// there the two are independent. The number 0 forks before the first entry. The fork copies

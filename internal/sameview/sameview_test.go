@@ -108,6 +108,13 @@ func enterServing(t *testing.T, d *dice, store *recorder, serves bool) *place {
 	require.NoError(t, err)
 	p := &place{t: t, dice: d, store: store, h: h, web: web, s: s, follower: follow(t)}
 	p.page, p.left = watch(t.Context(), web, "s")
+	t.Cleanup(func() {
+		if t.Failed() { // else the bubble panics because of the goroutines, which hides the failure
+			p.left()
+			_ = p.web.Shutdown(context.WithoutCancel(t.Context()))
+			_ = p.h.Close(context.WithoutCancel(t.Context()))
+		}
+	})
 	return p
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Target is an empty store for one rule.
 type Target struct {
-	// Open opens the sessions of the target, each time as another process would. It is called at
-	// least once.
+	// Open opens the sessions of the target, each time as another process would, or returns the
+	// same store if one process at a time can open them. It is called at least once.
 	Open func() (session.Store, error)
 	// Larger means that sessions have a larger Size than the data that was appended, because it is
 	// stored in another form.

@@ -50,7 +50,7 @@ func (m *model) roles() ([]role, error) {
 	}
 	for _, d := range m.sorted() { // no method of the schema may be forgotten
 		if d.method != "" && d.side != "protocol" && !slices.Contains(methodOrder[d.side], d.method) {
-			return nil, fmt.Errorf("method %s of side %q has no place in methodOrder", d.method, d.side)
+			return nil, fmt.Errorf("method %s of side %q has no place in methodOrder of internal/dev/acpgen/roles.go", d.method, d.side)
 		}
 	}
 	return out, nil

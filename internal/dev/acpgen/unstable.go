@@ -158,7 +158,7 @@ func (u *unstable) roles() ([]role, error) {
 	}
 	for name, d := range u.all.defs {
 		if u.fresh[name] && d.method != "" && !slices.Contains(unstableMethods[d.side], d.method) {
-			return nil, fmt.Errorf("method %s of side %q has no place in unstableMethods", d.method, d.side)
+			return nil, fmt.Errorf("method %s of side %q has no place in unstableMethods of internal/dev/acpgen/unstable.go", d.method, d.side)
 		}
 	}
 	return out, nil
