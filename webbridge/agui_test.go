@@ -25,6 +25,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
@@ -260,6 +261,33 @@ func TestForgedInterruptsHaveNoEffect(t *testing.T) {
 	require.Len(t, paid, 2)
 	require.Equal(t, "RUN_FINISHED", last(s.run("one", resume))["type"], "sent once more, it does nothing")
 	require.Len(t, paid, 2)
+}
+
+// Interrupts wait for their answers in the store: another process tells them again, and takes the answers.
+func TestInterruptsOutliveTheProcess(t *testing.T) {
+	store, paid := new(session.Memory), make(chan string, 4)
+	open := func() (*aguiServer, *webbridge.Handler) {
+		h, err := webbridge.New(webbridge.Config[aguiNone, string]{
+			Host: host.Config[aguiNone, string]{
+				Agent: agent.Must(agent.New(agent.Config[aguiNone, string]{Model: aguiPaying(), Tools: []*toolset.Tool[aguiNone]{aguiPay(paid)}})),
+				Store: store, Logger: slog.New(slog.DiscardHandler),
+			},
+			Options: webbridge.Options{Token: aguiToken, Protocols: []webbridge.Protocol{webbridge.AGUI(webbridge.AGUIOptions{})}},
+		})
+		require.NoError(t, err)
+		return listen(t, h), h
+	}
+	s, h := open()
+	ids := interrupts(t, s.say("one", "pay"))
+	require.NoError(t, h.Shutdown(t.Context()))
+	s, _ = open()
+	require.Equal(t, ids, interrupts(t, s.run("one", nil)))
+	require.Equal(t, "interrupts_open", last(s.say("one", "go on"))["code"])
+	require.Empty(t, paid)
+	yes := aguiObject{"approved": true}
+	done := last(s.run("one", aguiObject{"resume": []aguiObject{entry(ids[0], yes), entry(ids[1], aguiObject{"approved": false})}}))
+	require.Equal(t, "RUN_FINISHED", done["type"])
+	require.Len(t, paid, 1)
 }
 
 func TestResultsOfFrontendToolsNeedTheProgram(t *testing.T) {

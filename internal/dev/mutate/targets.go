@@ -114,8 +114,12 @@ var moreTests = map[string][]string{
 	"internal/protect":         {"internal/permissiontest"},
 	"toolset":                  {"toolset/toolsettest", "agent", "acpbridge"},
 	"toolset/command":          {"internal/permissiontest", "agent/approval"},
+	"toolset/mcptoolset":       {"acpbridge/acpmcp"},
 	"toolset/workspace":        {"toolset/workspace/local", "acpbridge"},
+	"webbridge":                {"examples/webagent/internal/program"},
 	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},
+	"acpbridge/acpclient":      {"app/chat"},
+	"acpbridge/acpproxy":       {"app/proxy"},
 	"acpbridge/acptest":        {"acpbridge"},
 }
 
