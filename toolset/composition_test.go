@@ -69,84 +69,101 @@ func (s *stack) sorted() []string {
 // grow adds a random combinator on top.
 func (s *stack) grow() {
 	victim := s.sorted()[s.rnd.IntN(len(s.origin))]
-	switch s.rnd.IntN(16) {
-	case 0:
-		prefix := fmt.Sprintf("p%d_", s.rnd.IntN(10))
-		s.wrap("Prefixed", func(in set) set { return toolset.Prefixed(in, prefix) })
-		s.rename(func(n string) string { return prefix + n })
-	case 1:
-		*s.next++
-		fresh := fmt.Sprint("r", *s.next)
-		s.wrap("Renamed", func(in set) set { return toolset.Renamed(in, map[string]string{victim: fresh}) })
-		s.rename(func(n string) string {
-			if n == victim {
-				return fresh
+	all := []func(){
+		func() {
+			prefix := fmt.Sprintf("p%d_", s.rnd.IntN(10))
+			s.wrap("Prefixed", func(in set) set { return toolset.Prefixed(in, prefix) })
+			s.rename(func(n string) string { return prefix + n })
+		},
+		func() {
+			*s.next++
+			fresh := fmt.Sprint("r", *s.next)
+			s.wrap("Renamed", func(in set) set { return toolset.Renamed(in, map[string]string{victim: fresh}) })
+			s.rename(func(n string) string {
+				if n == victim {
+					return fresh
+				}
+				return n
+			})
+		},
+		func() {
+			if len(s.origin) > 1 {
+				s.wrap("Filtered", func(in set) set {
+					return toolset.Filtered(in, func(_ context.Context, _ *runContext, t *toolset.Tool[deps]) (bool, error) {
+						return t.Def.Name != victim, nil
+					})
+				})
+				delete(s.origin, victim)
 			}
-			return n
-		})
-	case 2:
-		if len(s.origin) > 1 {
-			s.wrap("Filtered", func(in set) set {
-				return toolset.Filtered(in, func(_ context.Context, _ *runContext, t *toolset.Tool[deps]) (bool, error) {
-					return t.Def.Name != victim, nil
+		},
+		func() {
+			if len(s.origin) > 1 {
+				s.wrap("Prepared", func(in set) set {
+					return toolset.Prepared(in, func(_ context.Context, _ *runContext, def model.ToolDef) (*model.ToolDef, error) {
+						if def.Name == victim {
+							return nil, nil
+						}
+						def.Description += "!"
+						return &def, nil
+					})
+				})
+				delete(s.origin, victim)
+			}
+		},
+		func() {
+			s.wrap("PreparedAll", func(in set) set {
+				return toolset.PreparedAll(in, func(_ context.Context, _ *runContext, defs []model.ToolDef) ([]model.ToolDef, error) {
+					slices.Reverse(defs)
+					return defs, nil
 				})
 			})
-			delete(s.origin, victim)
-		}
-	case 3:
-		if len(s.origin) > 1 {
-			s.wrap("Prepared", func(in set) set {
-				return toolset.Prepared(in, func(_ context.Context, _ *runContext, def model.ToolDef) (*model.ToolDef, error) {
-					if def.Name == victim {
-						return nil, nil
-					}
-					def.Description += "!"
-					return &def, nil
-				})
+		},
+		func() {
+			s.wrap("Wrapped", func(in set) set { return toolset.Wrapped(in, pass, pass) })
+		},
+		func() {
+			s.wrap("Approved", func(in set) set { return toolset.Approved(in, nil) })
+			s.asks = true
+		},
+		func() {
+			s.wrap("PerRun", perRun)
+		},
+		func() {
+			s.wrap("PerStep", func(in set) set { return perStep(func(int) set { return in }) })
+		},
+		func() {
+			s.wrap("Adapt", func(in set) set {
+				return toolset.Adapt(toolset.Adapt(in, func(w wider) deps { return w.deps }), func(d deps) wider { return wider{d, 1} })
 			})
-			delete(s.origin, victim)
-		}
-	case 4:
-		s.wrap("PreparedAll", func(in set) set {
-			return toolset.PreparedAll(in, func(_ context.Context, _ *runContext, defs []model.ToolDef) ([]model.ToolDef, error) {
-				slices.Reverse(defs)
-				return defs, nil
-			})
-		})
-	case 5:
-		s.wrap("Wrapped", func(in set) set { return toolset.Wrapped(in, pass, pass) })
-	case 6:
-		s.wrap("Approved", func(in set) set { return toolset.Approved(in, nil) })
-		s.asks = true
-	case 7:
-		s.wrap("PerRun", perRun)
-	case 8:
-		s.wrap("PerStep", func(in set) set { return perStep(func(int) set { return in }) })
-	case 9:
-		s.wrap("Adapt", func(in set) set {
-			return toolset.Adapt(toolset.Adapt(in, func(w wider) deps { return w.deps }), func(d deps) wider { return wider{d, 1} })
-		})
-	case 10:
-		s.wrap("Limited", func(in set) set { return toolset.Limited(in, 1+s.rnd.IntN(3)) })
-	case 11:
-		s.wrap("LimitedPerRun", func(in set) set { return toolset.LimitedPerRun(in, 1+s.rnd.IntN(3)) })
-	case 12:
-		s.wrap("Instructed", func(in set) set { return toolset.Instructed(in, "i") })
-	case 13:
-		s.wrap("Defaults", func(in set) set { return toolset.Defaults(in, toolset.Retries(1)) })
-	case 14:
-		s.wrap("Named", func(in set) set { return toolset.Named(in, "named") })
-	case 15:
-		other := newStack(s.rnd, s.next)
-		for range s.rnd.IntN(3) {
-			other.grow()
-		}
-		s.wrap(fmt.Sprint("Combine", other.made), func(in set) set { return toolset.Combine(in, other.set) })
-		for offered, origin := range other.origin {
-			s.origin[offered] = origin
-		}
-		s.asks = s.asks || other.asks
+		},
+		func() {
+			s.wrap("Limited", func(in set) set { return toolset.Limited(in, 1+s.rnd.IntN(3)) })
+		},
+		func() {
+			s.wrap("LimitedPerRun", func(in set) set { return toolset.LimitedPerRun(in, 1+s.rnd.IntN(3)) })
+		},
+		func() {
+			s.wrap("Instructed", func(in set) set { return toolset.Instructed(in, "i") })
+		},
+		func() {
+			s.wrap("Defaults", func(in set) set { return toolset.Defaults(in, toolset.Retries(1)) })
+		},
+		func() {
+			s.wrap("Named", func(in set) set { return toolset.Named(in, "named") })
+		},
+		func() {
+			other := newStack(s.rnd, s.next)
+			for range s.rnd.IntN(3) {
+				other.grow()
+			}
+			s.wrap(fmt.Sprint("Combine", other.made), func(in set) set { return toolset.Combine(in, other.set) })
+			for offered, origin := range other.origin {
+				s.origin[offered] = origin
+			}
+			s.asks = s.asks || other.asks
+		},
 	}
+	all[s.rnd.IntN(len(all))]()
 }
 
 // allowing approves everything that a toolset asks for, as the loop does for an approved call.

@@ -45,6 +45,7 @@
 //   - [Wrapped] adds hooks around calls, [Approved] requires approval, [Limited] and [LimitedPerRun] limit the number of
 //     concurrent calls.
 //   - [Adapt] converts a toolset for narrower deps to one for wider deps.
+//   - [Stateless] refuses tools that keep state in memory.
 //   - [PerRun] and [PerStep] build toolsets on demand. [External] declares tools that run elsewhere.
 //
 // A combinator sees what the toolset inside it offers. Combinations of static tools are built once and add no cost to a
