@@ -4,6 +4,7 @@ package evals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -37,6 +39,7 @@ type recorded struct {
 	AgentRun
 	index     int
 	outer     *recorded
+	step      int // of outer, if the run is inside a call; 0 if it is not known
 	responses []*model.Message
 	first     [1]*model.Message // memory for responses
 	place     place
@@ -61,6 +64,7 @@ type place struct {
 	*recorder
 	run  *recorded
 	call string
+	step int // of the call
 }
 
 type placeKey struct{}
@@ -85,8 +89,9 @@ func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.Run
 		_, err := next(ctx)
 		return err
 	}
-	r := &recorded{AgentRun: AgentRun{Agent: run.Agent, Call: p.call, Outer: -1}, outer: p.run}
-	r.responses, r.place = r.first[:0], place{ctx, p.recorder, r, ""}
+	r := &recorded{AgentRun: AgentRun{Agent: run.Agent, Call: p.call, Outer: -1}}
+	r.outer, r.step = p.run, p.step
+	r.responses, r.place = r.first[:0], place{Context: ctx, recorder: p.recorder, run: r}
 	if p.run != nil {
 		r.Outer = p.run.index
 	}
@@ -140,7 +145,7 @@ func recordCall(ctx context.Context, run *toolset.RunContext[any], args any,
 		return next(ctx, args)
 	}
 	begin := time.Now()
-	res, err := next(&place{ctx, p.recorder, p.run, run.Call.ID}, args)
+	res, err := next(&place{ctx, p.recorder, p.run, run.Call.ID, run.Step}, args)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.run.calls = append(p.run.calls,
@@ -165,17 +170,23 @@ func (r *recorder) trace() (t Trace) {
 
 // appendCalls appends the calls of a run, each followed by the calls of the runs inside it.
 func (r *recorder) appendCalls(calls []Call, run *recorded) []Call {
-	for step, resp := range run.responses {
+	for before, resp := range run.responses {
+		if !resp.HasToolCalls() {
+			continue
+		}
+		step := before + 1
+		resp = loop.Normalise(resp, step) // ids as the run has them
 		for i := range resp.Parts {
 			part := &resp.Parts[i]
 			if part.Kind != model.PartToolCall || slices.Contains(run.outputs, part.Tool) {
 				continue
 			}
 			c := Call{Run: run.index, ID: part.CallID, Tool: part.Tool, Args: part.Args}
-			run.ended(&c, step+1)
+			run.ended(&c, step)
 			calls = append(calls, c)
 			for _, inner := range r.runs {
-				if inner.outer == run && inner.Call == c.ID {
+				if inner.outer == run && inner.Call == c.ID && cmp.Or(inner.step, step) == step {
+					inner.step = step
 					calls = r.appendCalls(calls, inner)
 				}
 			}

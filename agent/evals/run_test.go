@@ -54,6 +54,31 @@ func TestDatasetsAreCheckedBeforeAnythingRuns(t *testing.T) {
 	require.ErrorContains(t, err, "evals: Options.Timeout is -1ns: it cannot be negative")
 }
 
+// A model may repeat the ids of its calls, or leave them out. Each call still has its own result, and the calls inside it.
+func TestCallsOfOneIDAreToldApart(t *testing.T) {
+	for _, id := range []string{"x", ""} {
+		inner := scripted([]*toolset.Tool[any]{tool("look", fine)},
+			modeltest.Say(model.ToolCall(id, "look", `{"id":"1"}`)), modeltest.SayText("first"),
+			modeltest.Say(model.ToolCall(id, "look", `{"id":"2"}`)), modeltest.SayText("second"))
+		ask := func() modeltest.Step { return modeltest.Say(model.ToolCall(id, "ask", `{"prompt":"q"}`)) }
+		outer := scripted([]*toolset.Tool[any]{agent.AsTool[any]("ask", "Ask.", inner, func(d any) any { return d })}, ask(), ask(), modeltest.SayText("done"))
+		see := evals.New("see", func(_ context.Context, tr *evals.Trial[string, string]) (evals.Score, error) {
+			var calls []string
+			for _, c := range tr.Calls {
+				require.NotEmpty(t, c.ID)
+				calls = append(calls, fmt.Sprintf("%d %s %s %v", c.Run, c.Tool, c.Args, c.Ran))
+			}
+			require.Equal(t, []string{
+				`0 ask {"prompt":"q"} true`, `1 look {"id":"1"} true`, `0 ask {"prompt":"q"} true`, `2 look {"id":"2"} true`,
+			}, calls)
+			require.Equal(t, "second", tr.Calls[2].Result)
+			return evals.Pass(true), nil
+		})
+		scores := scoresOf(t, evals.Case[string, string]{Input: "go"}, evals.Agent[any](outer, nil), see)
+		require.True(t, scores["see"].Passed())
+	}
+}
+
 func TestEvaluatorsSeeTheWholeRun(t *testing.T) {
 	inner := scripted([]*toolset.Tool[any]{tool("look", fine)},
 		modeltest.Say(model.ToolCall("1", "look", `{"id":"9"}`)), modeltest.SayText("found"))
