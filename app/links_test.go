@@ -39,7 +39,7 @@ func TestProgramsLinkWhatTheyName(t *testing.T) {
 }
 
 // TestPackagesHaveExamples looks at the packages below this one, those in modules of their own
-// included.
+// included. The table in docs/app.md lists them.
 func TestPackagesHaveExamples(t *testing.T) {
 	with := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -57,8 +57,12 @@ func TestPackagesHaveExamples(t *testing.T) {
 		with[pkg] = with[pkg] || strings.Contains(example, "\n\t// Output:")
 		return err
 	}))
+	page, err := os.ReadFile("../docs/app.md")
+	require.NoError(t, err)
 	for pkg, has := range with {
 		require.True(t, has, "app/%s has no example that runs", pkg)
+		listed := pkg == "." || strings.Contains(string(page), "\n| `app/"+pkg+"` |")
+		require.True(t, listed, "the table in docs/app.md does not have app/%s", pkg)
 	}
 	require.Greater(t, len(with), 15)
 }
