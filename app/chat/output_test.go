@@ -99,6 +99,7 @@ func TestEndOfALongOutputIsShownAboveTheExitCode(t *testing.T) {
 	p.AllowAll = true
 	p.Prompt = "run seq 1 400000 && exit 3" // 2.7 MB
 	require.Equal(t, chat.ExitOK, p.start(t)(), p.errors.String())
+	require.Contains(t, p.out.String(), "\n  │ 1\n  │ 2\n", "however fast it was written")
 	require.Contains(t, p.out.String(), "\n  │ 399999\n  │ 400000\n  └ exit code 3\n")
 	require.Contains(t, p.out.String(), " lines …\n")
 }

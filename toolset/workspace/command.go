@@ -29,8 +29,8 @@ type Process interface {
 	// Output returns what the command has written so far to standard output and standard error, in
 	// the order in which it arrived. It does not wait. from is the position of the first byte
 	// wanted, counted from the beginning of the output; a negative one counts from the end. limit
-	// is how many bytes to return at most; 0 means all that is kept. After Close the error is
-	// [ErrClosed].
+	// is how many bytes to return at most; 0 means all that is kept of the end. After Close the
+	// error is [ErrClosed].
 	Output(ctx context.Context, from int64, limit int) (Chunk, error)
 	// Wait waits until the command has ended and all its output can be read, or until ctx ends. In
 	// that case the command continues. Wait may be called several times. Processes that the command
@@ -48,12 +48,12 @@ type Chunk struct {
 	// Data is the output, as the command wrote it.
 	Data []byte
 	// From is the position of Data. It is greater than what was asked for if output has been
-	// dropped: a backend keeps a bounded amount, the end rather than the beginning. The next part
-	// begins at From+len(Data).
+	// dropped: a backend keeps a bounded amount, the end, and some of the beginning or nothing of
+	// it. The next part begins at From+len(Data).
 	From int64
 	// End is the position after the last byte of the output so far.
 	End int64
-	// Lost is set if output before From has been dropped.
+	// Lost is set if output right before From has been dropped.
 	Lost bool
 	// Exit describes how the command ended. It is nil while the command runs. When it is set, all
 	// output of the command can be read. Processes that it has left running may add to the output.

@@ -29,10 +29,10 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	if err != nil {
 		return shownOutput{}, c.failed(ctx, "read the output of "+t.short(), err)
 	}
-	if int64(len(chunk.Data)) <= limit {
+	if n := int64(len(chunk.Data)); n <= limit && chunk.From+n >= chunk.End {
 		return shownOutput{head: toText(chunk.Data), lost: chunk.Lost, before: chunk.From, exit: chunk.Exit}, nil
 	}
-	head := cutHead(string(chunk.Data[:limit/4]))
+	head := cutHead(string(chunk.Data[:min(limit/4, int64(len(chunk.Data)))]))
 	last, err := t.Process.Output(ctx, -(limit - limit/4), 0)
 	if err != nil {
 		return shownOutput{}, c.failed(ctx, "read the output of "+t.short(), err)

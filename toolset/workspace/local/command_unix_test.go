@@ -225,8 +225,44 @@ func TestOutputKeepsItsEnd(t *testing.T) {
 		for from := int64(-20); from < 9000; from += 37 {
 			c, err := p.Output(t.Context(), from, 11)
 			require.NoError(t, err)
-			require.Equal(t, all[c.From:min(int(c.From)+11, len(all))], string(c.Data), "limit %d, from %d", limit, from)
+			want := all[c.From:min(int(c.From)+11, len(all))]
+			if kept < len(all) && c.From < int64(limit/4) { // the beginning, which may end here
+				want = want[:min(len(want), limit/4-int(c.From))]
+			}
+			require.Equal(t, want, string(c.Data), "%d from %d", limit, from)
 		}
+	}
+}
+
+// Of a long output, whoever reads on from its beginning gets the beginning and the end.
+func TestOutputKeepsItsBeginning(t *testing.T) {
+	const line = "seq 1 2000"
+	whole, _ := open(t, local.Config{})
+	all, _ := run(t, whole, line)
+	for _, limit := range []int{3, 4, 100, 4096, 8892, 8893} {
+		w, _ := open(t, local.Config{OutputLimit: limit})
+		p := start(t, w, line)
+		_, err := p.Wait(t.Context())
+		require.NoError(t, err)
+		var got []byte
+		var lost int64
+		for at := int64(0); at < int64(len(all)); {
+			c, err := p.Output(t.Context(), at, 11)
+			require.NoError(t, err)
+			require.NotEmpty(t, c.Data)
+			require.LessOrEqual(t, len(c.Data), 11)
+			require.Equal(t, c.From > at, c.Lost, "limit %d, at %d", limit, at)
+			lost += c.From - at
+			got = append(got, c.Data...)
+			at = c.From + int64(len(c.Data))
+		}
+		if limit >= len(all) {
+			require.Equal(t, all, string(got))
+			continue
+		}
+		require.Equal(t, int64(max(len(all)-limit-limit/4, 0)), lost, "limit %d", limit)
+		head := min(limit/4, len(all)-limit)
+		require.Equal(t, all[:head]+all[len(all)-limit:], string(got), "limit %d", limit)
 	}
 }
 

@@ -29,8 +29,8 @@ type Config struct {
 	Roots []string
 	// NoCommands leaves out commands. The workspace then has files only.
 	NoCommands bool
-	// OutputLimit is how many bytes of a command's output are kept; the default is 1 MiB. The
-	// beginning is dropped first.
+	// OutputLimit is how many bytes of the end of a command's output are kept; the default is
+	// 1 MiB. Of a longer output, a quarter of that is kept of the beginning, too.
 	OutputLimit int
 	// TimeLimit is how long a command may run before it is ended as [workspace.Process.Kill] does;
 	// 0 means any time.

@@ -2,16 +2,27 @@
 
 package local
 
-import "github.com/ponte-go/ponte/toolset/workspace"
+import (
+	"slices"
 
-// output keeps the end of what a command writes. Positions count from the beginning.
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// output keeps the end of what a command writes, and some of the beginning. Positions count from
+// the beginning.
 type output struct {
-	keep int    // how many bytes are kept
+	keep int    // how many bytes of the end are kept
 	buf  []byte // a ring once it has the length keep
 	end  int64  // how many bytes there have been
+	head []byte // the beginning, once buf has lost it
 }
 
 func (o *output) add(data []byte) {
+	if o.head == nil && o.end+int64(len(data)) > int64(o.keep) {
+		n := o.keep / 4
+		o.head = slices.Clone(o.buf[:min(n, len(o.buf))])
+		o.head = append(o.head, data[:n-len(o.head)]...)
+	}
 	if n := min(o.keep-len(o.buf), len(data)); n > 0 {
 		o.buf = append(o.buf, data[:n]...)
 		o.end += int64(n)
@@ -30,12 +41,19 @@ func (o *output) add(data []byte) {
 	o.end += int64(len(data))
 }
 
-// chunk returns what is kept from a position on; a negative one counts from the end.
+// chunk returns what is kept from a position on; a negative one counts from the end. Without a
+// limit, that is of the end.
 func (o *output) chunk(from int64, limit int) workspace.Chunk {
-	if from < 0 {
+	back := from < 0
+	if back {
 		from = max(o.end+from, 0)
 	}
 	start := o.end - int64(len(o.buf))
+	if limit > 0 && !back && from < min(start, int64(len(o.head))) {
+		part := o.head[from:]
+		part = part[:min(limit, len(part))]
+		return workspace.Chunk{From: from, End: o.end, Data: slices.Clone(part)}
+	}
 	c := workspace.Chunk{From: min(max(from, start), o.end), End: o.end, Lost: from < start}
 	n := int(o.end - c.From)
 	if limit > 0 {
