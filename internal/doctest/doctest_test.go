@@ -219,6 +219,17 @@ func TestReadmeBeginsWithItsTwoCommands(t *testing.T) {
 	require.Equal(t, "go test ./...", commands[1])
 }
 
+// TestReadmeNamesTheVersionOfGo compares it with go.mod.
+func TestReadmeNamesTheVersionOfGo(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	needs := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
+	require.NotNil(t, needs)
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "Go "+string(needs[1])+" or newer")
+}
+
 // TestLinksLeadSomewhere checks the relative links of the documents, with their anchors.
 func TestLinksLeadSomewhere(t *testing.T) {
 	files := documents(t)
