@@ -4,8 +4,10 @@ package lsptoolset_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,6 +171,75 @@ func TestDirectoriesAreMovedByFiles(t *testing.T) {
 	})
 	res = b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
 	require.Equal(t, "Nothing was changed: sub is a directory that is not empty.", res.Text)
+}
+
+// What servers may ask for besides edits of text: files that are made, moved and deleted, with what
+// they say of files that exist or are missing. Of an edit that does not fit, nothing is done.
+func TestFilesAreMadeMovedAndDeletedAsServersSay(t *testing.T) {
+	b := newBench(t, fakeConfig(t, "renames as written"), lsptoolset.Options{Trust: true, Budget: -1}, files{
+		"a.toy": "def run\n", "b.toy": "b\n", "c.toy": "c\n", "dir/x.toy": "x\n", "dir/sub/y.toy": "y\n", "linked/z.toy": "z\n", "twin/x.toy": "old\n",
+	})
+	links := os.Symlink("z.toy", filepath.Join(b.dir, "linked", "link.toy")) == nil // Windows may not allow it
+	const refused = "Nothing was changed: "
+	file := func(kind, uri, options string) string {
+		if !strings.Contains(uri, ":") {
+			uri = "ROOT/" + uri
+		}
+		return fmt.Sprintf(`{"kind":%q,"uri":%q,"options":{%s}}`, kind, uri, options)
+	}
+	move := func(from, to, options string) string {
+		for _, uri := range []*string{&from, &to} {
+			if !strings.Contains(*uri, ":") {
+				*uri = "ROOT/" + *uri
+			}
+		}
+		return fmt.Sprintf(`{"kind":"rename","oldUri":%q,"newUri":%q,"options":{%s}}`, from, to, options)
+	}
+	for _, c := range []struct {
+		edit, want string
+		left       files // "-" is a file that is gone
+	}{
+		{file("create", "b.toy", ""), refused + "b.toy exists already.", files{"b.toy": "b\n"}},
+		{file("create", "b.toy", `"ignoreIfExists":true`), "", files{"b.toy": "b\n"}},
+		{file("create", "file:///etc/new", ""), refused + "the language server wants to change a file that is outside of the project: /etc/new.", nil},
+		{file("delete", "none.toy", ""), refused + "none.toy: not found.", nil},
+		{file("delete", "none.toy", `"ignoreIfNotExists":true`), "", nil},
+		{file("delete", "file:///etc/passwd", ""), refused + "the language server wants to delete a file that is outside of the project: /etc/passwd.", nil},
+		{file("delete", "dir", ""), refused + "dir is a directory that is not empty.", files{"dir/x.toy": "x\n"}},
+		{file("delete", ".", `"recursive":true`), refused + "the edit is of the whole directory of the project.", files{"b.toy": "b\n"}},
+		{file("delete", "linked", `"recursive":true`), refused + "linked/link.toy is a link, which cannot be moved with its directory.", files{"linked/z.toy": "z\n"}},
+		{move("none.toy", "new.toy", ""), refused + "none.toy: not found.", nil},
+		{move("b.toy", "c.toy", ""), refused + "c.toy exists already.", files{"b.toy": "b\n", "c.toy": "c\n"}},
+		{move("b.toy", "c.toy", `"ignoreIfExists":true`), "", files{"b.toy": "b\n", "c.toy": "c\n"}},
+		{move("file:///etc/passwd", "new.toy", ""), refused + "the language server wants to rename a file that is outside of the project: /etc/passwd.", nil},
+		{move("b.toy", "file:///etc/new", ""), refused + "the language server wants to rename a file to one that is outside of the project: /etc/new.", files{"b.toy": "b\n"}},
+		{move(".", "elsewhere", ""), refused + "the edit is of the whole directory of the project.", nil},
+		{move("dir", "twin", ""), refused + "twin/x.toy exists already.", files{"dir/x.toy": "x\n", "twin/x.toy": "old\n"}},
+		{move("b.toy", "new.toy", "") + "," + file("delete", "none.toy", ""), refused + "none.toy: not found.", files{"b.toy": "b\n", "new.toy": "-"}},
+		{move("b.toy", "c.toy", `"overwrite":true`), "b.toy: removed", files{"b.toy": "-", "c.toy": "b\n"}},
+		{file("create", "c.toy", `"overwrite":true`), "c.toy: +0 -1 lines", files{"c.toy": ""}},
+		{move("dir", "twin", `"overwrite":true`), "twin/sub/y.toy", files{"dir/x.toy": "-", "dir/sub/y.toy": "-", "twin/x.toy": "x\n", "twin/sub/y.toy": "y\n"}},
+		{file("create", "twin/new.toy", "") + "," + move("twin", "other", ""), "other/new.toy", files{"twin/x.toy": "-", "other/x.toy": "x\n", "other/new.toy": ""}},
+		{file("delete", "other", `"recursive":true`), "other/x.toy: removed", files{"other/x.toy": "-", "other/sub/y.toy": "-"}},
+	} {
+		if !links && strings.Contains(c.edit, "linked") {
+			continue
+		}
+		b.write("edit.json", `{"documentChanges":[`+c.edit+`]}`)
+		got := b.call("rename_symbol", `{"symbol":"run","path":"a.toy","new_name":"walk"}`).Text
+		require.Contains(t, got, c.want, c.edit)
+		if strings.HasPrefix(c.want, refused) {
+			require.Equal(t, c.want, got, c.edit)
+			require.Empty(t, b.asks(), c.edit)
+		}
+		for name, text := range c.left {
+			if text == "-" {
+				require.NoFileExists(t, filepath.Join(b.dir, name), c.edit)
+				continue
+			}
+			require.Equal(t, text, b.read(name), c.edit)
+		}
+	}
 }
 
 func TestEditsOutsideAreRefused(t *testing.T) {

@@ -456,6 +456,9 @@ func (f *fake) rename(uri, name, to string) any {
 		}
 	}
 	switch f.mode {
+	case "renames as written":
+		data, _ := os.ReadFile(filepath.Join(f.root, "edit.json"))
+		return json.RawMessage(strings.ReplaceAll(string(data), "ROOT", string(lsp.URI(f.root))))
 	case "edits an old version":
 		return map[string]any{"documentChanges": []any{map[string]any{
 			"textDocument": map[string]any{"uri": uri, "version": f.versions[uri] + 1},

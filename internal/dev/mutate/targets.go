@@ -98,7 +98,7 @@ var moreTests = map[string][]string{
 	"app":                      {"examples/desk"},
 	"app/chat":                 {"examples/desk"},
 	"app/ask":                  {"examples/desk"},
-	"app/coding":               {"examples/webagent/internal/program"},
+	"app/coding":               {"examples/ideagent/internal/program"},
 	"app/config":               {"app", "examples/desk"},
 	"app/editor":               {"examples/desk"},
 	"app/evals":                {"examples/desk"},
