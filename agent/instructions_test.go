@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -159,8 +160,39 @@ func TestFinishedHistoryNeedsAPrompt(t *testing.T) {
 	_, err, script = runWith(t, agent.Config[deps, city]{}, nil, "", []agent.RunOption{agent.WithHistory(done.Messages)})
 	require.ErrorIs(t, err, agent.ErrFinished, "an output tool has answered")
 	require.Empty(t, script.Requests())
-	again, _, _ := runWith(t, agent.Config[deps, city]{}, []modeltest.Step{answer}, "", []agent.RunOption{agent.WithHistory(done.Messages), agent.WithResume()})
+	again, _, script := runWith(t, agent.Config[deps, city]{}, nil, "", []agent.RunOption{agent.WithHistory(done.Messages), agent.WithResume()})
 	require.Equal(t, done.Output, again.Output)
+	require.Empty(t, script.Requests())
+	require.Equal(t, dump(done.Messages), dump(again.Messages))
+	require.Empty(t, again.NewMessages())
+}
+
+// The output is made again of the call that gave it. No other call of its response runs again.
+func TestResumeGivesTheAnswerOfAnOutputToolAgain(t *testing.T) {
+	for _, end := range []agent.EndStrategy{agent.EndGraceful, agent.EndEarly, agent.EndExhaustive} {
+		var ran atomic.Int32 // calls run in parallel
+		count := tool("count", func(context.Context, *toolset.RunContext[deps]) (string, error) { ran.Add(1); return "ok", nil })
+		invalid, answer := final("2", `{"city":"","population":1}`), final("3", `{"city":"Oslo","population":1}`)
+		said := modeltest.Say(call("1", "count"), invalid, answer, final("4", `{"city":"Bergen","population":1}`), call("5", "count"))
+		config := agent.Config[deps, city]{EndStrategy: end}
+		done, _, _ := run(t, config, []modeltest.Step{said}, count)
+		require.Equal(t, "Oslo", done.Output.City)
+		before := ran.Load()
+		again, err, script := runWith(t, config, nil, "", []agent.RunOption{reread(t, done.Messages), agent.WithResume()}, count)
+		require.Nil(t, err, string(end))
+		require.Equal(t, done.Output, again.Output)
+		require.Equal(t, before, ran.Load())
+		require.Empty(t, script.Requests())
+		require.Equal(t, dump(done.Messages), dump(again.Messages))
+
+		// A run that cannot make it leaves the history as it was.
+		refusing := config
+		refusing.Validators = []agent.Validator[deps, city]{func(context.Context, *toolset.RunContext[deps], city) (city, error) { return city{}, errBoom }}
+		_, failed, _ := runWith(t, refusing, nil, "", []agent.RunOption{reread(t, done.Messages), agent.WithResume()}, count)
+		require.ErrorIs(t, failed, errBoom)
+		require.Equal(t, dump(done.Messages), dump(failed.Messages))
+		require.Equal(t, before, ran.Load())
+	}
 }
 
 func TestResumeTakesNoPrompt(t *testing.T) {

@@ -74,6 +74,9 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 	if r.resumed != nil {
 		for i := range r.resumed.Parts {
 			p := &r.resumed.Parts[i]
+			if p.Final { // it is asked for again
+				continue
+			}
 			at := callIndex(calls, func(c *call) bool { return answersCall(p) && c.part.CallID == p.CallID })
 			if at < 0 {
 				last := &calls[len(calls)-1]

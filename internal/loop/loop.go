@@ -166,7 +166,12 @@ func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 	if err := r.nextOffer(ctx, false); err != nil {
 		return false, err
 	}
-	return r.settle(ctx, resp)
+	done, err := r.settle(ctx, resp)
+	over := r.cfg.Resume && (done || err != nil)
+	if h := r.cfg.History; over && len(h) == len(r.messages) && finished(h[len(h)-1]) {
+		r.messages = slices.Clip(h) // it has the answer already
+	}
+	return done, err
 }
 
 func (r *run) last() *model.Message {

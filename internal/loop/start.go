@@ -57,7 +57,10 @@ func (r *run) start(began *engine.Beginning) error {
 		return &engine.RunError{Stage: engine.StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
 	}
 	if r.cfg.Prompt == nil {
-		r.budgets = budgetsOf(r.resume(history, pending))
+		// The answer of an output tool is made again of its call.
+		again := r.cfg.Resume && len(history) > 1 && history[len(history)-2].HasToolCalls() &&
+			last.Kind == model.KindRequest && finished(last)
+		r.budgets = budgetsOf(r.resume(history, pending || again))
 		if !r.cfg.Resume && !pending && finished(r.last()) {
 			return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrFinished}
 		}
