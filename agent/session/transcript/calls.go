@@ -238,13 +238,7 @@ func (p *Transcript) result(id string, e *agent.Event) {
 		p.change(id, failed(p.failureText(e.Tool, e.Err), true))
 		return
 	}
-	p.mu.Lock()
-	c := p.calls[id]
-	begins := c != nil && c.entity.Status == view.Pending // it has a result, and was not started
-	p.mu.Unlock()
-	if begins {
-		p.begins(id, e.Result.Decision)
-	}
+	p.begins(id, e.Result.Decision) // it may not have started, or in another process
 	p.returned(id, e.Result)
 	why := notResumed
 	if e.Result.Outcome == model.OutcomeInterrupted { // a call of the agent may have run

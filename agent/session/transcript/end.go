@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// end records the resulting history: entries for the messages that have none, and then the end,
-// which names the entries of all messages.
+// end records the resulting history: entries for the messages that have none, and with them the
+// end, which names the entries of all messages.
 func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
 	return t.endWith(ctx, messages, reason, agent.DeferredResults{})
 }
@@ -45,10 +45,7 @@ func (t *Turn) endWith(
 		err = e.find(h)
 	}
 	if err == nil {
-		err = e.appendMissing(ctx)
-	}
-	if err == nil {
-		err = e.appendEnd(ctx, reason)
+		err = e.append(ctx, reason)
 	}
 	if err != nil {
 		t.mu.Lock()
@@ -179,19 +176,22 @@ func (e *ending) unused(fits func(*keptMessage) bool) int {
 	return -1
 }
 
-// appendMissing records what was shown and the messages that have no entry.
-func (e *ending) appendMissing(ctx context.Context) error {
+// append records what was shown, the messages that have no entry, and the end, all of it or nothing:
+// a turn whose end is not recorded may be taken up, and must not have messages that say it has ended.
+func (e *ending) append(ctx context.Context, reason string) error {
 	t := e.turn
 	steps := e.steps()
-	var entries []session.Entry
-	for _, i := range e.missing {
-		entries = append(entries, t.entryOf(e.messages[i], e.key(i, steps[i]), e.encoded[i]))
-	}
 	shown := t.text.shown()
-	if len(entries)+len(shown) == 0 {
-		return nil
+	entries := slices.Clip(shown)
+	for n, i := range e.missing {
+		entries = append(entries, t.entryOf(e.messages[i], e.key(i, steps[i]), e.encoded[i]))
+		e.seqs[i] = int64(n - len(e.missing)) // from the end's own number, which is not known yet
 	}
-	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
+	end, err := e.entries(reason)
+	if err != nil {
+		return err
+	}
+	first, err := t.c.w.Append(ctx, append(entries, end...)...)
 	if err != nil {
 		return err
 	}
@@ -254,11 +254,11 @@ func (e *ending) isKey(key string) bool {
 	return false
 }
 
-// appendEnd records the end itself.
-func (e *ending) appendEnd(ctx context.Context, reason string) error {
+// entries returns the entry of the end itself, and those of answers that are known already.
+func (e *ending) entries(reason string) ([]session.Entry, error) {
 	data, err := json.Marshal(ended{Version: endVersion, Reason: reason, Keep: e.keep, Messages: e.seqs})
 	if err != nil {
-		return fmt.Errorf("transcript: end: %w", err)
+		return nil, fmt.Errorf("transcript: end: %w", err)
 	}
 	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
 	for _, call := range agent.PendingCalls(e.messages) {
@@ -267,12 +267,11 @@ func (e *ending) appendEnd(ctx context.Context, reason string) error {
 		}
 		answer, err := answerEntry(e.turn.c.w.Session(), e.turn.id, &call, e.answers)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		entries = append(entries, answer)
 	}
-	_, err = e.turn.c.w.Append(ctx, entries...)
-	return err
+	return entries, nil
 }
 
 // hasResults reports whether a message holds results of calls.

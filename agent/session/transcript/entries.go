@@ -45,7 +45,7 @@ type ended struct {
 	// Reason is why the turn has ended: see the constants.
 	Reason string `json:"reason"`
 	// Keep is how many messages of the history before the turn stay, and Messages are the numbers
-	// of the entries with those that follow.
+	// of the entries with those that follow. A negative number counts from the number of the end.
 	Keep     int     `json:"keep"`
 	Messages []int64 `json:"messages"`
 	// To is the run of the turn that the conversation went back to the beginning of.

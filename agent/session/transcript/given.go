@@ -42,19 +42,10 @@ func readGiven(e *session.Entry) *given {
 
 // decision returns the decision about a call with which the turn was started, nil if there is none.
 func (g *given) decision(call string) *model.Decision {
-	key := model.PendingCall{ID: call}.Key()
-	d, ok := g.Answers.Decisions[key]
-	if !ok {
-		return nil
+	if d, ok := g.Answers.Decisions[model.PendingCall{ID: call}.Key()]; ok {
+		return &d
 	}
-	if g.Pending != nil && len(d.Args) == 0 {
-		for _, c := range g.Pending.PendingCalls {
-			if c.Key() == key && c.Changed {
-				d.Args = c.Args
-			}
-		}
-	}
-	return &d
+	return nil
 }
 
 // apply has the history be the one that the turn has begun with.

@@ -237,6 +237,9 @@ func (h *history) end(e *session.Entry, d *ended, messages map[int64]*model.Mess
 	}
 	h.Messages, h.seqs = h.Messages[:d.Keep], h.seqs[:d.Keep]
 	for _, seq := range d.Messages {
+		if seq < 0 {
+			seq += e.Seq
+		}
 		m := messages[seq]
 		if m == nil {
 			return fmt.Errorf("entry %d, which the turn has, is not a message", seq)
@@ -280,9 +283,6 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 			}
 		case session.KindMessage:
 			m := messages[e.Seq]
-			if strings.HasPrefix(e.Key, endPrefix) && m.RunID != h.Interrupted {
-				continue // the end that was cut off put it in the place of earlier messages, such as a summary of them
-			}
 			if response == nil && (m.Pending || hasResults(m)) {
 				h.dropPending()
 			}

@@ -44,10 +44,21 @@ func (c *left) mayHaveRun() bool {
 	return c.decision != nil && c.decision.Verdict == model.VerdictAllow && !c.deferred && c.suspended == nil
 }
 
+// decided returns the decision that allowed the call, with the arguments if they were changed, as a
+// run tells it; nil if there is none.
+func (c *left) decided() *model.Decision {
+	if d := c.decision; d != nil && c.pending.Changed && len(d.Args) == 0 {
+		with := *d
+		with.Args = c.pending.Args
+		return &with
+	}
+	return c.decision
+}
+
 // notRun answers a call without a result.
 func (c *left) notRun(text string) model.Part {
 	p := model.ToolReturn(c.part.CallID, c.part.Tool, text)
-	p.Outcome, p.Decision = model.OutcomeInterrupted, c.decision
+	p.Outcome, p.Decision = model.OutcomeInterrupted, c.decided()
 	return p
 }
 
@@ -153,7 +164,7 @@ func (c *left) returned(r *engine.Record) {
 		return
 	}
 	if answer, ok := r.Answer(); ok {
-		if answer.Decision = c.decision; c.pending.Changed {
+		if answer.Decision = c.decided(); c.pending.Changed {
 			answer.Text = loop.WithChange(model.RawArgs(c.pending.Args), answer.Text)
 		}
 		c.suspended, c.answer, c.denied, c.content = nil, &answer, false, r.Return.Content
@@ -166,7 +177,7 @@ func (c *left) returned(r *engine.Record) {
 	case ret.Pending != nil:
 		c.suspend(ret.Pending)
 	case ret.Deferred:
-		c.deferred, c.pending.Approval, c.pending.Meta, c.pending.Decision = true, nil, ret.Meta, c.decision
+		c.deferred, c.pending.Approval, c.pending.Meta, c.pending.Decision = true, nil, ret.Meta, c.decided()
 	}
 }
 
@@ -174,7 +185,7 @@ func (c *left) returned(r *engine.Record) {
 func (c *left) suspend(p *toolset.PendingError) {
 	c.suspended = &model.SuspendedCall{
 		ID: c.part.CallID, Tool: c.part.Tool, Args: c.pending.Args, Changed: c.pending.Changed, Approved: c.decision != nil,
-		Approval: c.pending.Approval, Decision: c.decision, State: p.State,
+		Approval: c.pending.Approval, Decision: c.decided(), State: p.State,
 	}
 	c.inside = nil
 	for _, in := range p.Calls {

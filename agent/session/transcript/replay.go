@@ -24,6 +24,7 @@ type replay struct {
 	removed  map[string]bool   // entities that something may have been shown behind
 	ends     map[string]string // why turns have ended: entries of theirs may come later
 	given    *given            // what the last turn that resumed calls was started with
+	pending  *model.Message    // the last message with pending calls, or the response behind it
 }
 
 // replayedTurn is the turn in hand.
@@ -48,12 +49,35 @@ func (t *replayedTurn) decide(call string, d *model.Decision) {
 	t.decisions[call] = d
 }
 
-// decision returns the decision about a call of the turn's run, nil if there is none.
+// decision returns the decision about a call of the turn's run, nil if there is none. It may be that
+// of a process which died. Arguments that were changed before count as the decision's.
 func (r *replay) decision(run, call string) *model.Decision {
-	if d := r.turn.decisions[call]; d != nil || r.given == nil || r.given.turn != run {
+	d, pending := r.turn.decisions[call], r.pending
+	if g := r.given; g != nil && g.turn == run {
+		if g.Pending != nil {
+			pending = g.Pending
+		}
+		if d == nil {
+			d = g.decision(call)
+		}
+	}
+	if pending == nil {
 		return d
 	}
-	return r.given.decision(call)
+	for i := range pending.PendingCalls {
+		c := &pending.PendingCalls[i]
+		if c.Key() != (model.PendingCall{ID: call}).Key() {
+			continue
+		}
+		if d == nil {
+			d = c.Decision
+		}
+		if d != nil && len(d.Args) == 0 && c.Changed {
+			changed := *d
+			changed.Args, d = c.Args, &changed
+		}
+	}
+	return d
 }
 
 func (r *replay) overlay(id string) *view.Entity {
@@ -204,6 +228,9 @@ func (p *Transcript) endReplayed(reason string) {
 // replayMessage shows a message.
 func (p *Transcript) replayMessage(i *item) {
 	m := i.Message
+	if m.Pending || m.Kind == model.KindResponse {
+		p.replay.pending = m
+	}
 	if m.Kind == model.KindResponse {
 		p.response(i)
 		return
@@ -216,6 +243,13 @@ func (p *Transcript) replayMessage(i *item) {
 		}
 	}
 	p.reopen(m.PendingCalls)
+	for i := range m.SuspendedCalls {
+		s := &m.SuspendedCalls[i]
+		p.mu.Lock()
+		id := p.latest[s.ID]
+		p.mu.Unlock()
+		p.begins(id, s.Decision)
+	}
 	t := &p.replay.turn
 	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
