@@ -24,8 +24,9 @@ type history struct {
 	Messages []*model.Message
 	// Interrupted is the id of the last turn if it was cut off, or empty.
 	Interrupted string
-	// besideCut reports that a call of a run beside the turn may have run: see beside.
-	besideCut bool
+	// besideCut reports that a call of a run beside the turn may have run: see beside. insideCut
+	// reports that an agent had begun inside a call, which can neither continue nor begin again.
+	besideCut, insideCut bool
 	// lost are the tools of calls that may have run, and whose place a prompt has taken.
 	lost []string
 
@@ -266,7 +267,10 @@ func (h *history) interrupt(id string, messages map[int64]*model.Message) (settl
 	left := leftovers{turn: h.Interrupted} // what was recorded behind it
 	var text []session.Entry
 	besides := besideOf(h.Interrupted, h.open)
-	defer func() { h.besideCut = besides.cutOff() }()
+	defer func() {
+		h.insideCut, h.besideCut = left.begun, besides.cutOff()
+		h.lost = append(h.lost, left.lost...)
+	}()
 	for i := range h.open {
 		e := &h.open[i]
 		if besides.has(e) {

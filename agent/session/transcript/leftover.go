@@ -28,6 +28,10 @@ type leftovers struct {
 	// own are the records of the turn's run, inner the records of the runs inside it.
 	own   []*engine.Record
 	inner []innerRecord
+	// begun reports that an agent inside a call without a result has asked its model.
+	begun bool
+	// lost are the tools of calls beside others that wait, which may have run and have no result.
+	lost []string
 }
 
 // innerRecord is a record of a run inside a call.
@@ -114,7 +118,7 @@ func (l *leftovers) settle(
 			m.SuspendedCalls, m.PendingCalls = append(
 				m.SuspendedCalls, *c.suspended,
 			), append(m.PendingCalls, c.inside...)
-			held = true
+			held = held || !answered(c.inside, answers)
 		case waits && c.waits():
 			if c.mayHaveRun() {
 				results.Decide(c.pending.Key(), *c.decision)
@@ -127,6 +131,7 @@ func (l *leftovers) settle(
 			m.Parts = append(m.Parts, c.notRun(textNotStarted))
 		case !held && waits:
 			m.Parts = append(m.Parts, c.notRun(textUnknown))
+			l.lost = append(l.lost, c.part.Tool)
 		}
 	}
 	m.Parts = append(m.Parts, content...)
@@ -141,6 +146,16 @@ func (l *leftovers) settle(
 	}
 	marked := agent.MarkAllowed([]*model.Message{m}, results)
 	return marked[0]
+}
+
+// answered reports whether all calls inside one have answers: it has been resumed then, together
+// with those behind it.
+func answered(inside []model.PendingCall, answers *agent.DeferredResults) bool {
+	return answers != nil && !slices.ContainsFunc(inside, func(c model.PendingCall) bool {
+		_, decided := answers.Decisions[c.Key()]
+		_, done := answers.Results[c.Key()]
+		return !decided && !done
+	})
 }
 
 // restOf returns what a request has beside results.
@@ -193,7 +208,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 			if c.mayHaveRun() {
 				text = loop.TextLost
 			}
-			c.answer = new(c.notRun(text))
+			c.answer, l.begun = new(c.notRun(text)), true
 			return
 		}
 		if answer, ok := in.Answer(); ok && in.path != nil && answers != nil {

@@ -11,11 +11,10 @@ import (
 
 // unknown returns the calls of the turn that was cut off that may have run and have no result: the
 // response that made them and the request that would have their results are the last messages.
-// inside reports that an agent had begun in one of them, which cannot begin again.
-func (c *Conversation) unknown() (calls []*model.Part, inside bool) {
+func (c *Conversation) unknown() (calls []*model.Part) {
 	n := len(c.h.Messages)
 	if c.h.Interrupted == "" || n < 2 || !c.h.Messages[n-2].HasToolCalls() || !c.h.Messages[n-1].Interrupted {
-		return nil, false
+		return nil
 	}
 	response, results := c.h.Messages[n-2], c.h.Messages[n-1]
 	for i := range response.Parts {
@@ -24,22 +23,18 @@ func (c *Conversation) unknown() (calls []*model.Part, inside bool) {
 			continue
 		}
 		k := slices.IndexFunc(results.Parts, func(r model.Part) bool { return isResult(&r) && r.CallID == p.CallID })
-		switch {
-		case k < 0:
+		if k < 0 {
 			calls = append(calls, p)
-		case results.Parts[k].Text == textUnknown && results.Parts[k].Outcome == model.OutcomeInterrupted:
-			inside = true
 		}
 	}
-	return calls, inside
+	return calls
 }
 
 // Unknown returns the names of the tools of calls that were cut off: they may have run, and have no
 // result. [Conversation.Resume] makes them again, with the same idempotency keys. whole is false if
 // an agent had begun inside one of them, or an agent in the background was in the middle of a call.
 func (c *Conversation) Unknown() (tools []string, whole bool) {
-	calls, inside := c.unknown()
-	for _, p := range calls {
+	for _, p := range c.unknown() {
 		tools = append(tools, p.Tool)
 	}
 	if c.h.Interrupted != "" {
@@ -50,13 +45,13 @@ func (c *Conversation) Unknown() (tools []string, whole bool) {
 			}
 		}
 	}
-	return tools, !inside && !c.h.besideCut
+	return tools, !c.h.insideCut && !c.h.besideCut
 }
 
 // Doubt makes the calls that may have run pending, so that a person decides whether they are made
 // again. [Conversation.Settle] records it.
 func (c *Conversation) Doubt() {
-	calls, _ := c.unknown()
+	calls := c.unknown()
 	if len(calls) == 0 {
 		return
 	}
