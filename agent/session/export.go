@@ -111,17 +111,19 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 	if err := enc.Encode(sessionLine{ExportVersion, &info}); err != nil {
 		return nil, fail("export", id, err)
 	}
+	var last int64
 	for e, err := range s.Load(ctx, id, 0) {
 		if err != nil {
 			if e.Seq == 0 {
 				return damaged, err
 			}
-			damaged = err
+			damaged, last = err, e.Seq
 			continue
 		}
-		if e.Seq > info.Head { // it came later
+		if e.Seq > info.Head && last == info.Head { // it came later
 			break
 		}
+		last = e.Seq // beyond the head if entries that came later have taken the place of the last ones
 		line := exportLine{entryJSON: entryJSON{ExportVersion, e.Seq, e.Time, e.Kind, e.Run, e.Key, e.Data}}
 		var compact bytes.Buffer
 		if len(e.Data) > 0 && (json.Compact(&compact, e.Data) != nil || !bytes.Equal(compact.Bytes(), e.Data)) {

@@ -52,6 +52,42 @@ func export(t *testing.T, s session.Store, ids ...string) string {
 	return b.String()
 }
 
+// busy is a store to which another process appends when an export begins.
+type busy struct {
+	*session.Memory
+	append func()
+}
+
+func (b *busy) Get(ctx context.Context, id string) (session.Info, error) {
+	i, err := b.Memory.Get(ctx, id)
+	b.append()
+	return i, err
+}
+
+// What takes the place of the last entries while a session is exported goes with it, and what is new does not.
+func TestSessionIsExportedWhileItIsWritten(t *testing.T) {
+	m := new(session.Memory)
+	_, err := m.Create(t.Context(), session.New{ID: "a"})
+	require.NoError(t, err)
+	l, err := m.Acquire(t.Context(), "a", session.Claim{Holder: "me"})
+	require.NoError(t, err)
+	head := int64(0)
+	write := func(kind session.Kind, key string) func() {
+		return func() {
+			head, err = m.Append(t.Context(), l, head, session.Batch{Entries: []session.Entry{{Kind: kind, Run: "r", Key: key, Data: json.RawMessage(`1`)}}})
+			require.NoError(t, err)
+		}
+	}
+	write(session.KindView, "one")()
+	write(session.KindView, "two")()
+	for _, key := range []string{"two", "three"} {
+		text := export(t, &busy{m, write(session.KindMessage, key)}, "a")
+		done, err := session.Import(t.Context(), new(session.Memory), strings.NewReader(text), session.ImportOptions{})
+		require.NoError(t, err)
+		require.Equal(t, 2, done.Entries, key)
+	}
+}
+
 func TestExportedSessionsAreImportedAsTheyWere(t *testing.T) {
 	m := filled(t)
 	text := export(t, m)
