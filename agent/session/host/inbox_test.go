@@ -205,6 +205,48 @@ func TestAnswersReachAnotherProcess(t *testing.T) {
 	same(t, s, other)
 }
 
+// overtaken is a store that does something else before an item is put into an inbox.
+type overtaken struct {
+	shared
+	before func()
+}
+
+func (o *overtaken) Put(ctx context.Context, id string, i session.Item) (session.Item, error) {
+	o.before()
+	return o.shared.Put(ctx, id, i)
+}
+
+// An answer from another process that comes behind a different one is refused, although both were given to the same question.
+func TestLaterAnswerOfAnotherProcessIsRefused(t *testing.T) {
+	store := &overtaken{shared{new(session.Memory)}, func() {}}
+	var paid []string
+	here := machine(t, store.Memory, "here", modeltest.Script(modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.SayText("done")), pay(&paid))
+	there := newHost(t, host.Config[none, string]{Agent: newAgent(echo(), pay(&paid)), Store: store, Holder: "there"})
+	s := create(t, here)
+	other, err := there.Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	ended := make(chan *host.Outcome, 1)
+	go func() {
+		p := say("Pay.")
+		p.Wait = true
+		o, _ := s.Prompt(context.Background(), p)
+		ended <- o
+	}()
+	var q *view.Entity
+	eventually(t, "the question is shown in the other process", func() bool {
+		snapshot, _, err := other.Snapshot(t.Context())
+		require.NoError(t, err)
+		q = snapshot.Last(view.Question)
+		return q != nil
+	})
+	store.before = func() {
+		require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.RejectOnce}))
+	}
+	require.ErrorIs(t, other.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce}), host.ErrNoQuestion)
+	require.NoError(t, (<-ended).Err)
+	require.Empty(t, paid)
+}
+
 // TestSettingsReachAnotherProcess sets a setting of a session whose turn another process runs.
 func TestSettingsReachAnotherProcess(t *testing.T) {
 	g, _, here, there := pair(t)

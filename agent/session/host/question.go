@@ -328,10 +328,10 @@ func (a *Answer) value() string {
 	switch d := a.Decision; {
 	case a.Reply != nil:
 		return string(a.Reply.Action)
-	case d == nil:
-		return "result"
 	case a.Choice != "":
 		return a.Choice
+	case d == nil:
+		return "result"
 	case d.Verdict == toolset.VerdictAllow && d.Always:
 		return AllowAlways
 	case d.Verdict == toolset.VerdictAllow:

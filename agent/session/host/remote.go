@@ -39,12 +39,11 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 		return err
 	}
 	begun := time.Now()
-	for e := s.shownQuestion(ctx, id); e != nil && e.Status == view.Pending; e = s.shownQuestion(ctx, id) {
+	e := s.shownQuestion(ctx, id)
+	for ; e != nil && e.Status == view.Pending; e = s.shownQuestion(ctx, id) {
 		if time.Since(begun) > leaving { // it was refused, and the question was asked again
-			return fmt.Errorf(
-				"%w: the answer to %q came while the turn was interrupted: answer again",
-				ErrNoQuestion, id,
-			)
+			return fmt.Errorf("%w: the answer to %q came while the turn was interrupted: answer again",
+				ErrNoQuestion, id)
 		}
 		if e.Digest != a.Digest {
 			return fmt.Errorf("%w: %q", ErrChanged, id)
@@ -53,6 +52,9 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 		if err := (&Turn{ctx: ctx}).waitFor(news); err != nil {
 			return err
 		}
+	}
+	if e != nil && e.Value != a.value() { // somebody else's answer came first, or a stop
+		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
 	return nil
 }
