@@ -167,6 +167,25 @@ func TestPromptsSurviveTheirProcess(t *testing.T) {
 	})
 }
 
+// askedThere prompts a session, and returns the question as another process shows it.
+func askedThere(t *testing.T, s, other *host.Session) (q *view.Entity, ended chan *host.Outcome) {
+	t.Helper()
+	ended = make(chan *host.Outcome, 1)
+	go func() {
+		p := say("Pay.")
+		p.Wait = true
+		o, _ := s.Prompt(context.Background(), p)
+		ended <- o
+	}()
+	eventually(t, "the question is shown in the other process", func() bool {
+		snapshot, _, err := other.Snapshot(t.Context())
+		require.NoError(t, err)
+		q = snapshot.Last(view.Question)
+		return q != nil
+	})
+	return q, ended
+}
+
 // TestAnswersReachAnotherProcess answers a question of a turn that another process runs. A digest that is not the question's is refused.
 func TestAnswersReachAnotherProcess(t *testing.T) {
 	store := new(session.Memory)
@@ -177,20 +196,7 @@ func TestAnswersReachAnotherProcess(t *testing.T) {
 	s := create(t, here)
 	other, err := there.Open(t.Context(), s.ID(), nil)
 	require.NoError(t, err)
-	ended := make(chan *host.Outcome, 1)
-	go func() {
-		p := say("Pay.")
-		p.Wait = true
-		o, _ := s.Prompt(context.Background(), p)
-		ended <- o
-	}()
-	var q *view.Entity
-	eventually(t, "the question is shown in the other process", func() bool {
-		snapshot, _, err := other.Snapshot(t.Context())
-		require.NoError(t, err)
-		q = snapshot.Last(view.Question)
-		return q != nil
-	})
+	q, ended := askedThere(t, s, other)
 	stale := allowed(q)
 	stale.Digest = "of something else"
 	require.ErrorIs(t, other.Decide(t.Context(), q.ID, "", stale), host.ErrChanged)
@@ -225,20 +231,7 @@ func TestLaterAnswerOfAnotherProcessIsRefused(t *testing.T) {
 	s := create(t, here)
 	other, err := there.Open(t.Context(), s.ID(), nil)
 	require.NoError(t, err)
-	ended := make(chan *host.Outcome, 1)
-	go func() {
-		p := say("Pay.")
-		p.Wait = true
-		o, _ := s.Prompt(context.Background(), p)
-		ended <- o
-	}()
-	var q *view.Entity
-	eventually(t, "the question is shown in the other process", func() bool {
-		snapshot, _, err := other.Snapshot(t.Context())
-		require.NoError(t, err)
-		q = snapshot.Last(view.Question)
-		return q != nil
-	})
+	q, ended := askedThere(t, s, other)
 	store.before = func() {
 		require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.RejectOnce}))
 	}

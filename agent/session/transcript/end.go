@@ -254,7 +254,7 @@ func (e *ending) isKey(key string) bool {
 	return false
 }
 
-// entries returns the entry of the end itself, and those of answers that are known already.
+// entries returns the entry of the end itself, and the entries of known answers.
 func (e *ending) entries(reason string) ([]session.Entry, error) {
 	data, err := json.Marshal(ended{Version: endVersion, Reason: reason, Keep: e.keep, Messages: e.seqs})
 	if err != nil {

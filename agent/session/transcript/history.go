@@ -24,7 +24,7 @@ type history struct {
 	Messages []*model.Message
 	// Interrupted is the id of the last turn if it was cut off, or empty.
 	Interrupted string
-	// besideCut reports that a call of a run beside the turn may have run: see beside. insideCut
+	// besideCut reports that a call of a background run may have run: see beside. insideCut
 	// reports that an agent had begun inside a call, which can neither continue nor begin again.
 	besideCut, insideCut bool
 	// lost are the tools of calls that may have run, and whose place a prompt has taken.

@@ -30,7 +30,7 @@ type leftovers struct {
 	inner []innerRecord
 	// begun reports that an agent inside a call without a result has asked its model.
 	begun bool
-	// lost are the tools of calls beside others that wait, which may have run and have no result.
+	// lost are the tools of calls that may have run and have no result, while other calls wait.
 	lost []string
 }
 
@@ -148,8 +148,8 @@ func (l *leftovers) settle(
 	return marked[0]
 }
 
-// answered reports whether all calls inside one have answers: it has been resumed then, together
-// with those behind it.
+// answered reports whether all calls inside one have answers. Then it has been resumed, and so have
+// the calls after it.
 func answered(inside []model.PendingCall, answers *agent.DeferredResults) bool {
 	return answers != nil && !slices.ContainsFunc(inside, func(c model.PendingCall) bool {
 		_, decided := answers.Decisions[c.Key()]
