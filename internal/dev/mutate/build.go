@@ -11,16 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // testBinary is the test binary of a package.
 type testBinary struct {
-	dir    string // of the package, absolute
-	path   string
-	mutant int // the number of the mutant that is switched on, if it has several
+	dir  string // of the package, absolute
+	path string
 }
 
 // remove removes the file.
@@ -57,25 +55,32 @@ func (r *runner) build(ctx context.Context, dir, overlay string, flags ...string
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// run runs a test binary. It takes the flags of go test, without their prefix test.
-func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, flags ...string) (verdict, error) {
-	args := []string{"-test.failfast", "-test.timeout=" + timeout.String()}
+// ofTest matches the flags of package testing that are used.
+var ofTest = regexp.MustCompile(`^(v|run=.*|skip=.*|list=.*)$`)
+
+// run runs a test binary with a mutant switched on, or with what switchName says else. It takes
+// flags as go test does.
+func (r *runner) run(
+	ctx context.Context, b *testBinary, mutant string, timeout time.Duration, flags ...string,
+) (verdict, error) {
+	args := []string{"-test.timeout=" + timeout.String()}
+	if !strings.HasPrefix(mutant, reachPrefix) {
+		args = append(args, "-test.failfast")
+	}
 	for _, f := range flags {
-		if name, ok := strings.CutPrefix(f, "-"); ok {
+		if name, ok := strings.CutPrefix(f, "-"); ok && ofTest.MatchString(name) {
 			f = "-test." + name
 		}
 		args = append(args, f)
-	}
-	if dir, err := filepath.Rel(r.root, b.dir); err == nil && !strings.Contains(strings.Join(flags, " "), "-run=^Test") {
-		args = append(args, testArgs[filepath.ToSlash(dir)]...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+time.Minute) // the binary ends itself, unless a mutant keeps it from that
 	defer cancel()
 	line := append(append(limitMemory(), b.path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir, cmd.Env = b.dir, append(
-		os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch, switchName+"="+strconv.Itoa(b.mutant),
-	)
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir, switchName+"="+mutant)
+	if mutant != "" { // for programs that tests build
+		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+r.switched))
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 5 * time.Second
@@ -112,5 +117,5 @@ func (r *runner) goTest(
 		return v, err
 	}
 	defer b.remove()
-	return r.run(ctx, b, timeout, flags...)
+	return r.run(ctx, b, "", timeout, flags...)
 }

@@ -16,11 +16,10 @@
 // change nothing that a caller can observe; they are not counted either. The command exits with
 // status 1 if fewer than -min percent of the others are killed.
 //
-// The tests of a package are run without a mutant when the first of its mutants is. After -minutes
-// no mutant is begun any more.
+// All tests that may be needed are built once with all mutants, and run without one: see switch.go.
+// A mutant is then tested by those that reach it. After -minutes no mutant is begun any more.
 //
-// The work tree is never edited: mutants reach the compiler through go test -overlay, several of a
-// package at once: see together.go.
+// The work tree is never edited: mutants reach the compiler through go test -overlay.
 //
 // With -named the command runs the mutants in named/*.txt instead. Each breaks one rule of
 // docs/rules.md, and names the test that must fail.
@@ -145,7 +144,6 @@ func runSample(ctx context.Context, r *runner, chosen []target, match *regexp.Re
 		}
 		return nil
 	}
-	r.chosen = chosen
 	if err := r.testAll(ctx, s, rep, o); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ type mutant struct {
 	pkg        *pkg
 	file       *file
 	function   string
-	around     *ast.FuncDecl // nil if it cannot be switched: see switchable
+	around     *ast.FuncDecl // nil if it is outside of functions
+	form       form          // of its copy: see switch.go
 	operator   string
 	start, end int // offsets of what is replaced
 	text       string

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -126,22 +125,13 @@ func runNamed(ctx context.Context, r *runner, dir string, match *regexp.Regexp, 
 	}
 	fmt.Printf("the tests of %d rules pass without a mutant (%s)\n", len(all), time.Since(begin).Round(time.Second))
 	errs := make([]error, len(all))
-	var next atomic.Int64
-	err = parallel(o.workers, func() error {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(all) {
-				return nil
-			}
-			if errs[i] = r.mustFail(ctx, &all[i]); errs[i] != nil {
-				fmt.Println(errs[i])
-			} else if o.verbose {
-				fmt.Printf("%s fails: %s\n", all[i].test, all[i].rule)
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	err = parallel(o.workers, len(all), func(i int) error {
+		if errs[i] = r.mustFail(ctx, &all[i]); errs[i] != nil {
+			fmt.Println(errs[i])
+		} else if o.verbose {
+			fmt.Printf("%s fails: %s\n", all[i].test, all[i].rule)
 		}
+		return ctx.Err()
 	})
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return errors.New("not every rule is kept by its test")

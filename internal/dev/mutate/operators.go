@@ -36,6 +36,7 @@ type mutator struct {
 	file     *file
 	function string
 	around   *ast.FuncDecl
+	form     form
 	results  *types.Tuple // of the function or closure around the node
 	found    []*mutant
 }
@@ -49,10 +50,7 @@ func mutate(fset *token.FileSet, p *pkg, f *file) []*mutant {
 			if d.Body == nil {
 				continue
 			}
-			m.function, m.around = functionName(d), nil
-			if switchable(d, p.info) {
-				m.around = d
-			}
+			m.function, m.around, m.form = functionName(d), d, formOf(d, p.info)
 			m.results = p.info.Defs[d.Name].Type().(*types.Signature).Results()
 			m.walk(d.Body)
 		case *ast.GenDecl:
@@ -61,7 +59,7 @@ func mutate(fset *token.FileSet, p *pkg, f *file) []*mutant {
 			}
 			for _, spec := range d.Specs {
 				values := spec.(*ast.ValueSpec)
-				m.function, m.around = values.Names[0].Name, nil
+				m.function, m.around, m.form = values.Names[0].Name, nil, unswitchable
 				for _, v := range values.Values {
 					m.walk(v)
 				}
@@ -354,7 +352,8 @@ func (m *mutator) add(operator string, from, to token.Pos, text string) {
 		return
 	}
 	m.found = append(m.found, &mutant{
-		pkg: m.pkg, file: m.file, function: m.function, around: m.around, operator: operator, start: start, end: end, text: text,
+		pkg: m.pkg, file: m.file, function: m.function, around: m.around, form: m.form,
+		operator: operator, start: start, end: end, text: text,
 	})
 }
 

@@ -30,7 +30,8 @@ func newReport(w io.Writer, o options) *report {
 }
 
 // note adds a mutant's outcome, and prints survivors at once.
-func (r *report) note(m *mutant, o outcome, by string) {
+func (r *report) note(m *mutant, v verdict) {
+	o, by := v.outcome, v.by
 	if r.rows[m.pkg.dir] == nil {
 		r.rows[m.pkg.dir] = &row{}
 	}
@@ -47,7 +48,7 @@ func (r *report) note(m *mutant, o outcome, by string) {
 		}
 	case survived:
 		row.survived++
-		_, _ = fmt.Fprintf(r.w, "survived %s (line %d)\n%s", m.id, m.line(), indent(m.diff()))
+		_, _ = fmt.Fprintf(r.w, "survived %s (line %d, %s)\n%s", m.id, m.line(), by, indent(m.diff()))
 	case equivalent:
 		row.equivalent++
 	case invalid:

@@ -29,7 +29,7 @@ func module(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":      "module example.com/m\n\ngo 1.26\n",
-		"a/a.go":      "package a\n\nfunc Own(n int) int { return n * n }\n\nfunc Other(n int) bool { return n == 7 }\n\nfunc Never(n int) int { return n - n }\n",
+		"a/a.go":      "package a\n\nfunc Own(n int) int { return n * n }\n\nconst limit = 7\n\nfunc Other(n int) bool { return n == limit+0 }\n\nfunc Never(n int) int { return n - n }\n",
 		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) {\n\tif Own(3) != 9 {\n\t\tt.Fatal()\n\t}\n}\n",
 		"b/b.go":      "package b\n",
 		"b/b_test.go": "package b\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/a\"\n)\n\nfunc TestOther(t *testing.T) {\n" +
@@ -44,47 +44,71 @@ func module(t *testing.T) string {
 	return root
 }
 
-func TestMutantsAreKilledByTheTestsThatCoverThem(t *testing.T) {
+func TestMutantsAreKilledByTheTestsThatReachThem(t *testing.T) {
 	runsGo(t)
 	root, ctx := module(t), t.Context()
-	chosen := []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"a", "b", "c"}}}
-	c, err := load(ctx, root, chosen)
+	c, err := load(ctx, root, []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"a", "b", "c"}}})
 	require.NoError(t, err)
 	all := c.mutants()
-	r := &runner{root: root, scratch: t.TempDir(), chosen: chosen}
-	covers := func(dir string, line int) bool {
-		base, err := r.baseline(ctx, dir)
-		require.NoError(t, err)
-		return base.covered.covers("example.com/m/a", "a.go", line)
-	}
-	own, err := r.baseline(ctx, "a")
-	require.NoError(t, err)
-	require.Nil(t, own.covered, "a package's own tests are run for all of it")
-	require.True(t, covers("b", 5))
-	require.False(t, covers("c", 5))
-
 	excused := equivalents{}
 	for _, m := range all {
 		if m.function == "Never" && m.operator == "return" {
 			excused[m.id] = "for this test"
 		}
 	}
+	r := &runner{root: root, scratch: t.TempDir()}
 	var out bytes.Buffer
 	o := options{n: 100, workers: 2, verbose: true}
 	rep := newReport(&out, o)
 	require.NoError(t, r.testAll(ctx, &sampler{code: c, excused: excused, rest: draw(all, 1, regexp.MustCompile(""))}, rep, o))
+	require.Contains(t, out.String(), "the tests of 3 packages are built and run")
 	require.Regexp(t, `killed a/a.go:Own:arithmetic:\w+ by TestOwn`, out.String())
 	require.Regexp(t, `killed a/a.go:Own:return:\w+ by TestOwn`, out.String())
 	require.Regexp(t, `killed a/a.go:Other:negate:\w+ by TestOther`, out.String())
-	require.Regexp(t, `survived a/a.go:Never:arithmetic:\w+ \(line 7\)\n\t- func Never.*n - n }\n\t\+ func Never.*n \+ n }\n`, out.String())
-	require.Equal(t, row{killed: 6, survived: 1, equivalent: 1}, rep.total())
-	require.InDelta(t, 85.7, rep.score(), 0.1)
+	require.Regexp(t, `survived a/a.go:Other:arithmetic:\w+ \(line 7, 1 tests reach it\)`, out.String())
+	require.Regexp(t, `survived a/a.go:Never:arithmetic:\w+ \(line 9, no test reaches it\)\n\t- func Never.*n - n }\n\t\+ func Never.*n \+ n }\n`, out.String())
+	require.Regexp(t, `killed a/a.go:limit:constant:\w+ by TestOther`, out.String(), "a constant is in a binary of its own")
+	require.Equal(t, row{killed: 7, survived: 2, equivalent: 1}, rep.total())
+	require.InDelta(t, 77.8, rep.score(), 0.1)
 	rep.print()
-	require.Contains(t, out.String(), "7 mutants of")
+	require.Contains(t, out.String(), "9 mutants of")
 
 	data, err := os.ReadFile(filepath.Join(root, "a", "a.go"))
 	require.NoError(t, err)
 	require.Equal(t, string(c.packages[0].files[0].src), string(data), "the work tree has changed")
+}
+
+func TestTestsAreKnownByWhatTheyReach(t *testing.T) {
+	runsGo(t)
+	root, ctx := module(t), t.Context()
+	require.NoError(t, os.WriteFile(filepath.Join(root, "b", "more_test.go"), []byte("package b\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"example.com/m/a\"\n)\n\n"+
+		"func TestSlow(t *testing.T) { time.Sleep(2100 * time.Millisecond) }\n\n"+
+		"func TestAllocates(t *testing.T) {\n\tn := 0\n\tif testing.AllocsPerRun(10, func() { n = len(make([]byte, a.Own(n+100))) }) > 0 {\n\t\tt.Fatal()\n\t}\n}\n"), 0o600))
+	c, err := load(ctx, root, []target{{module: ".", dir: "a", path: "example.com/m/a"}})
+	require.NoError(t, err)
+	all := c.mutants()
+	r := &runner{root: root, scratch: t.TempDir()}
+	overlay, err := r.overlay(together(c.fset, all))
+	require.NoError(t, err)
+	s, err := r.suite(ctx, "b", overlay)
+	require.NoError(t, err)
+	require.Equal(t, []string{"TestAllocates"}, s.without, "fails without a mutant: no mutant is killed by it")
+	for i, m := range all {
+		names, _ := s.reaching(i + 1)
+		if m.function == "Other" {
+			require.Equal(t, []string{"TestOther"}, names, m.id)
+		} else {
+			require.Empty(t, names, m.id)
+		}
+	}
+
+	require.NoError(t, os.WriteFile(filepath.Join(root, "b", "panic_test.go"), []byte(
+		"package b\n\nimport \"testing\"\n\nfunc TestPanics(t *testing.T) { panic(t) }\n\nfunc TestLast(*testing.T) {}\n",
+	), 0o600))
+	s, err = r.suite(ctx, "b", overlay)
+	require.NoError(t, err)
+	require.Equal(t, []string{"TestAllocates", "TestPanics"}, s.without)
+	require.Equal(t, []string{"TestOther", "TestLast"}, []string{s.tests[0].name, s.tests[1].name}[:2], "a panic does not hide the tests behind it")
 }
 
 func TestMutantThatNeverEndsIsKilledByItsTimeout(t *testing.T) {
@@ -104,13 +128,12 @@ func TestMutantThatNeverEndsIsKilledByItsTimeout(t *testing.T) {
 	require.Equal(t, invalid, v.outcome)
 }
 
-func TestBaselineMustPass(t *testing.T) {
+func TestTestsMustPassWithoutAMutant(t *testing.T) {
 	runsGo(t)
 	root := module(t)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "c", "c_test.go"),
-		[]byte("package c\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) { t.Fatal(\"broken\") }\n"), 0o600))
-	r := &runner{root: root, scratch: t.TempDir(), chosen: []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"c"}}}}
-	_, err := r.baseline(t.Context(), "c")
+		[]byte("package c\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) { panic(\"broken\") }\n"), 0o600))
+	_, err := (&runner{root: root, scratch: t.TempDir()}).suite(t.Context(), "c", "")
 	require.ErrorContains(t, err, "fail without a mutant")
 	require.ErrorContains(t, err, "broken")
 }

@@ -66,9 +66,9 @@ func (s *sampler) next(rep *report) *mutant {
 		s.rest = s.rest[1:]
 		switch {
 		case s.excused[m.id] != "":
-			rep.note(m, equivalent, "")
+			rep.note(m, verdict{outcome: equivalent})
 		case !s.code.compiles(m):
-			rep.note(m, invalid, "")
+			rep.note(m, verdict{outcome: invalid})
 		default:
 			return m
 		}
