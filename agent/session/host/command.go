@@ -29,7 +29,7 @@ type Command struct {
 	// Run runs the command in the session's turn. Its result has the same effects as the result of
 	// an agent's command.
 	Run func(ctx context.Context, call *CommandCall) (agent.CommandResult, error)
-	// AtOnce is set for commands that need no turn, so that they can be carried out while one runs:
+	// AtOnce is set for commands that need no turn, and can be carried out while one runs:
 	// see [Session.AtOnce]. They get no Messages then, and only the Notice of the result counts.
 	AtOnce bool
 }

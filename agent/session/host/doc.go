@@ -20,7 +20,7 @@
 //
 // If a turn was interrupted, for example by kill -9, the history has everything up to the last
 // recorded step when the session is opened again. Streamed text is shown, open calls have failed,
-// and the next prompt works. With [Host.Serve], the turn goes on instead.
+// and the next prompt works. With [Host.Serve], the turn continues instead.
 //
 // A session that is not used for [Config].Idle releases its dependencies and its conversation. With
 // the next use, dependencies are made again, and the conversation is read from the store.

@@ -25,7 +25,7 @@ func (f *feed) end() {
 // pause is how long it takes until a store is asked again that has failed, or cannot be watched.
 const pause = 250 * time.Millisecond
 
-// follow feeds a conversation that somebody else may write to, until it is forgotten or held.
+// follow feeds a conversation that others may write to, until it is forgotten or held.
 func (s *Session) follow(c *conversation) *feed {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &feed{cancel: cancel, done: make(chan struct{})}

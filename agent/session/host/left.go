@@ -17,7 +17,7 @@ import (
 // leaving bounds how long a turn that was cut off is left to [Host.Serve].
 const leaving = 30 * time.Second
 
-// leftToServe reports whether the turn that was cut off is left to Serve, which goes on with it in
+// leftToServe reports whether the turn that was cut off is left to Serve, which continues it in
 // a moment. Until then the session counts as held by the process that was killed: an answer would
 // end the turn. The caller holds changing.
 func (s *Session) leftToServe(c *conversation) bool {
@@ -31,7 +31,7 @@ func (s *Session) leftToServe(c *conversation) bool {
 	return time.Since(s.cutSince) < leaving
 }
 
-// advance has the turn of a session go on that was cut off. The lease was taken and given back, so
+// advance has the cut off turn of a session continued. The lease was taken and given back, so
 // the store does not tell Serve of it any more.
 func (h *Host) advance(id string) {
 	if _, ok := h.runner.(native); !ok {

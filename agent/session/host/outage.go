@@ -284,7 +284,7 @@ func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
 	}), err
 }
 
-// beside does something on a goroutine that Close waits for, or at once if the host is closed.
+// beside runs a function on a goroutine that Close waits for, or at once if the host is closed.
 func (h *Host) beside(do func()) {
 	h.mu.Lock()
 	if h.closed {

@@ -16,7 +16,7 @@ import (
 )
 
 // FilesStayError is the error of [Session.Rewind] if files could not be taken back. The
-// conversation stays as well, so that the model knows of the files. Other files may have been taken
+// conversation stays as well, and the model knows of the files. Other files may have been taken
 // back.
 type FilesStayError struct {
 	// Note lists what was taken back; it may be empty.

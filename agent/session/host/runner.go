@@ -44,15 +44,15 @@ type Turns interface {
 
 // ErrMoved is the cause of the context of [Turns].Advance for a turn that another process is to
 // continue. [Outcome].Err wraps it and [session.ErrUnavailable] for a turn that was left because
-// the store could not be reached: it goes on later, here or elsewhere.
+// the store could not be reached: it continues later, here or elsewhere.
 var ErrMoved = errors.New("host: the turn continues in another process")
 
 // Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
-// whose cause it returns: turns whose process was killed go on, up to [Config].Attempts times, and
-// prompts that wait in an inbox are run, without anybody typing. Calls of tools that may have run
+// whose cause it returns: turns whose process was killed continue, up to [Config].Attempts times, and
+// prompts that wait in an inbox are run, although no one types. Calls of tools that may have run
 // are made again, with the same idempotency keys, if the tool is idempotent or only reads;
 // otherwise a person is asked. Turns that Serve runs move when ctx ends: they have no end then, and
-// the next process that serves the store goes on with them, as if this one had been killed. Of the
+// the next process that serves the store continues them, as if this one had been killed. Of the
 // sessions, it serves those for which each keep returns true, such as those of the program's
 // directories. Run it once in each process that serves the store. Sessions are opened at the place
 // [Local], so a host whose sessions need an editor's files must not call it.
@@ -76,7 +76,7 @@ func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) erro
 	return h.runner.Serve(ctx, turns{h})
 }
 
-// WillServe says that [Host.Serve] is about to be called, with the same arguments. From now on a
+// WillServe announces that [Host.Serve] is about to be called, with the same arguments. From now on a
 // turn that was cut off is left to Serve when its session is opened; before, it is settled as
 // interrupted. Call it before sessions can be opened if Serve runs on another goroutine, which may
 // be late.
@@ -100,7 +100,7 @@ func (h *Host) keeps(i *session.Info) bool {
 	return h.kept && !slices.ContainsFunc(h.keep, func(k func(*session.Info) bool) bool { return !k(i) })
 }
 
-// takesUp reports whether Serve goes on with a turn of a session that was cut off, also if it is
+// takesUp reports whether Serve continues a turn of a session that was cut off, also if it is
 // only about to be called.
 func (h *Host) takesUp(i *session.Info) bool {
 	h.mu.Lock()
@@ -176,7 +176,7 @@ func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
 // native is the runner that runs turns in this process.
 type native struct{ store session.Store }
 
-// Wake implements [Runner]: whoever has the session open hears of the item.
+// Wake implements [Runner]: the process that has the session open hears of the item.
 func (native) Wake(context.Context, string) error { return nil }
 
 // patrol is how often the native runner looks for what killed processes have left.

@@ -14,7 +14,7 @@ import (
 type Taker interface {
 	Place
 	// TakeWaiting is called for one prompt after the other and must not wait. It calls admit and,
-	// on a goroutine of its own, [Turn.Run] with the Parts, Shown and Plain of the prompt. If it
+	// on another goroutine, [Turn.Run] with the Parts, Shown and Plain of the prompt. If it
 	// does not, it is called again a second later. If it returns false, the next one is asked, and
 	// at last the session runs the prompt without a surface. Of several places the one that came
 	// last is asked first.

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// takeUp goes on with the turn that was cut off. The outcome is nil if there is none.
+// takeUp continues the turn that was cut off. The outcome is nil if there is none.
 func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	t, err := s.admitFirst(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 	}, nil
 }
 
-// goOn goes on with the turn that was cut off, unless that was tried too often, or a call may have
+// goOn continues the turn that was cut off, unless that was tried too often, or a call may have
 // run that must not run twice: then a person is asked.
 func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 	s, c := t.session, t.c
@@ -228,7 +228,7 @@ func (t *Tool) repeats() bool {
 	return t.Idempotent
 }
 
-// own makes an item of the inbox the prompt of the turn, which nobody here has sent.
+// own makes an item of the inbox the prompt of the turn, which was sent elsewhere.
 func (t *Turn) own(i *session.Item) {
 	item := *i
 	t.item, t.after, t.orphan = &item, t.session.Info().Head, true

@@ -21,7 +21,7 @@ func (s *Session) Working() (bool, <-chan struct{}) {
 	return working, s.moving
 }
 
-// stirred tells whoever waits that Working may report something else. The caller has mu.
+// stirred tells those who wait that Working may report something else. The caller has mu.
 func (s *Session) stirred() {
 	if s.moving != nil {
 		close(s.moving)
