@@ -48,9 +48,9 @@ type Turns interface {
 var ErrMoved = errors.New("host: the turn continues in another process")
 
 // Serve has the turns of the sessions of the store run that no live process owns, until ctx ends,
-// whose cause it returns: turns whose process was killed continue, up to [Config].Attempts times, and
-// prompts that wait in an inbox are run, although no one types. Calls of tools that may have run
-// are made again, with the same idempotency keys, if the tool is idempotent or only reads;
+// whose cause it returns: turns whose process was killed continue, up to [Config].Attempts times,
+// and prompts that wait in an inbox are run, although no one types. Calls of tools that may have
+// run are made again, with the same idempotency keys, if the tool is idempotent or only reads;
 // otherwise a person is asked. Turns that Serve runs move when ctx ends: they have no end then, and
 // the next process that serves the store continues them, as if this one had been killed. Of the
 // sessions, it serves those for which each keep returns true, such as those of the program's
@@ -76,8 +76,8 @@ func (h *Host) Serve(ctx context.Context, keep ...func(*session.Info) bool) erro
 	return h.runner.Serve(ctx, turns{h})
 }
 
-// WillServe announces that [Host.Serve] is about to be called, with the same arguments. From now on a
-// turn that was cut off is left to Serve when its session is opened; before, it is settled as
+// WillServe announces that [Host.Serve] is about to be called, with the same arguments. From now on
+// a turn that was cut off is left to Serve when its session is opened; before, it is settled as
 // interrupted. Call it before sessions can be opened if Serve runs on another goroutine, which may
 // be late.
 func (h *Host) WillServe(keep ...func(*session.Info) bool) {
