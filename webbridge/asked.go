@@ -55,9 +55,6 @@ func (s *openSession) Open(ctx context.Context) ([]asked, error) {
 // callOf returns the run's own call that a question is about, nil if it is not known. inside is set
 // if it is about a call of an agent inside that call.
 func callOf(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
-	if q.Parent == "" {
-		return pendingCall(s, q)
-	}
 	e := s.Get(q.Parent)
 	for depth := 0; e != nil && e.Parent != "" && depth < 100; depth++ {
 		e, inside = s.Get(e.Parent), true
@@ -66,30 +63,6 @@ func callOf(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
 		return nil, false
 	}
 	return e, inside
-}
-
-var unescapeKey = strings.NewReplacer("~1", "/", "~0", "~")
-
-// pendingCall returns the call of a question of a run that is pending: see [transcript.PendingID]. It is the last one with its id before the question: the
-// run that asks may be a later one than that whose response has the call.
-func pendingCall(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
-	_, key, ok := strings.Cut(q.ID, "/pending/")
-	if !ok {
-		return nil, false
-	}
-	if path, is := strings.CutPrefix(key, "/"); is {
-		key, _, inside = strings.Cut(path, "/")
-		key = unescapeKey.Replace(key)
-	}
-	for e := range s.All() {
-		if e.ID == q.ID {
-			break
-		}
-		if e.Kind == view.ToolCall && e.Parent == "" && callID(e.ID) == key {
-			call = e
-		}
-	}
-	return call, inside
 }
 
 // stepOf returns what the ids of the entities of one response have in common, such as "RUN/STEP".
@@ -107,20 +80,6 @@ func stepOf(id string) string {
 	}
 	step, _, _ := strings.Cut(rest, "/")
 	return run + "/" + step
-}
-
-// callID returns the model's id of a call, from the id of its entity: see [transcript.CallID].
-func callID(id string) string {
-	rest, ok := strings.CutPrefix(id, "call:")
-	for range 2 {
-		if ok {
-			_, rest, ok = strings.Cut(rest, "/")
-		}
-	}
-	if !ok {
-		return ""
-	}
-	return rest
 }
 
 // promptPrefix is the prefix of the ids of prompts.

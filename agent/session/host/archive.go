@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/session"
@@ -19,7 +20,8 @@ const archivedValue = "archived"
 func Archived(i *session.Info) bool { return i.Values[archivedValue] != nil }
 
 // SetArchived archives a session of the store, or restores it. If the host has the session open, it
-// is closed first. If another process has it open, the error wraps [session.ErrHeld].
+// is closed first. If another process uses it for more than a moment, the error wraps
+// [session.ErrHeld].
 func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error {
 	var mark json.RawMessage
 	if archived {
@@ -33,11 +35,16 @@ func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error 
 		return s.Close(ctx)
 	}
 	info, err := h.store.Get(ctx, id)
+	for begun := time.Now(); err == nil && archived && info.Holder != ""; {
+		if !again(ctx, begun) {
+			return &session.Error{
+				Op: "archive", Session: id, Holder: info.Holder, Err: session.ErrHeld,
+			}
+		}
+		info, err = h.store.Get(ctx, id)
+	}
 	if err != nil {
 		return err
-	}
-	if archived && info.Holder != "" {
-		return &session.Error{Op: "archive", Session: id, Holder: info.Holder, Err: session.ErrHeld}
 	}
 	if Archived(&info) == archived {
 		return nil

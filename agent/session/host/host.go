@@ -248,14 +248,20 @@ func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.
 }
 
 // Delete removes a session from the store, after closing it if this host has it open. If the
-// session does not exist, the error wraps [session.ErrNotFound].
+// session does not exist, the error wraps [session.ErrNotFound]; if another process uses it for
+// more than a moment, [session.ErrHeld].
 func (h *Host) Delete(ctx context.Context, id string) error {
 	if s := h.Session(id); s != nil {
 		if err := s.Close(ctx); err != nil {
 			return err
 		}
 	}
-	return h.store.Delete(ctx, id)
+	for begun := time.Now(); ; {
+		err := h.store.Delete(ctx, id)
+		if !errors.Is(err, session.ErrHeld) || !again(ctx, begun) {
+			return err
+		}
+	}
 }
 
 // Fork makes a copy of a session. With before, the id of a prompt ([transcript.PromptID]), the copy

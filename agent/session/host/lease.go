@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -258,6 +259,47 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 		}
 		s.rest()
 	}, nil
+}
+
+// brief bounds how long what must not wait for a turn waits for another process that has the
+// session without one: it opens the session, or has ended a turn.
+const brief = time.Second
+
+// isTaken reports whether another process that has the session runs a turn, or has had the session
+// for longer than it takes to open it. Else it waits a moment.
+func (s *Session) isTaken(ctx context.Context, since time.Time) bool {
+	c, done, err := s.look(ctx)
+	if err != nil {
+		return true
+	}
+	defer done()
+	return c.Going() || !again(ctx, since)
+}
+
+// again waits a moment, and reports whether to try again what was refused because another process
+// has the session.
+func again(ctx context.Context, since time.Time) bool {
+	if time.Since(since) >= brief {
+		return false
+	}
+	select {
+	case <-time.After(brief / 50):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// useSoon is like use. It waits for another process that has the session without a turn: see
+// brief.
+func (s *Session) useSoon(
+	ctx context.Context, deps bool,
+) (c *conversation, done func(), err error) {
+	for begun := time.Now(); ; {
+		c, done, err = s.useHeld(ctx, deps, true)
+		if !errors.Is(err, session.ErrHeld) || s.isTaken(ctx, begun) {
+			return c, done, err
+		}
+	}
 }
 
 // look is like use, but only reads: whoever has the lease. The conversation has at least what the

@@ -5,6 +5,8 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -303,4 +305,55 @@ func TestProcessThatOpensASessionRefusesNoPrompt(t *testing.T) {
 		require.ErrorIs(t, prompt(t, s, "three").Err, session.ErrHeld, "it has the session for good")
 		require.LessOrEqual(t, time.Since(begun), 2*time.Second)
 	})
+}
+
+// TestProcessThatOpensASessionRefusesNoChange has another process hold the session for a moment, without a turn, and then
+// for good.
+func TestProcessThatOpensASessionRefusesNoChange(t *testing.T) {
+	changes := map[string]func(ctx context.Context, h *host.Host, s *host.Session, turn string) error{
+		"rewind": func(ctx context.Context, _ *host.Host, s *host.Session, turn string) error {
+			_, err := s.Rewind(ctx, transcript.PromptID(turn))
+			return err
+		},
+		"drop a rule": func(ctx context.Context, _ *host.Host, s *host.Session, _ string) error {
+			all, err := s.Permissions()
+			if err != nil {
+				return err
+			}
+			return s.DropPermission(ctx, all[0].ID)
+		},
+		"archive": func(ctx context.Context, h *host.Host, s *host.Session, _ string) error {
+			return errors.Join(s.Close(ctx), h.SetArchived(ctx, s.ID(), true))
+		},
+		"delete": func(ctx context.Context, h *host.Host, s *host.Session, _ string) error { return h.Delete(ctx, s.ID()) },
+	}
+	for name, change := range changes {
+		for _, leaves := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, leaves), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := new(session.Memory)
+					h := machine(t, store, "here", echo())
+					s := create(t, h)
+					s.Policy().Remember("pay", "", toolset.VerdictAllow)
+					o := prompt(t, s, "one")
+					require.NoError(t, o.Err)
+					lease, err := store.Acquire(t.Context(), s.ID(), session.Claim{Holder: "there"})
+					require.NoError(t, err)
+					begun := time.Now()
+					if leaves {
+						time.AfterFunc(500*time.Millisecond, func() { _ = store.Release(context.Background(), lease) })
+						require.NoError(t, change(t.Context(), h, s, o.Turn))
+						return
+					}
+					require.ErrorIs(t, change(t.Context(), h, s, o.Turn), session.ErrHeld)
+					require.LessOrEqual(t, time.Since(begun), 2*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					begun = time.Now()
+					require.Error(t, change(ctx, h, s, o.Turn), "the caller does not wait any longer")
+					require.LessOrEqual(t, time.Since(begun), 200*time.Millisecond)
+				})
+			})
+		}
+	}
 }

@@ -75,7 +75,7 @@ func (s *Session) Permissions() (all []Permission, err error) {
 // DropPermission takes a rule back, by its id. The next call is asked about again. Its error is
 // [ErrNoPermission] if there is no such rule.
 func (s *Session) DropPermission(ctx context.Context, id string) error {
-	c, done, err := s.useHeld(ctx, false, true)
+	c, done, err := s.useSoon(ctx, false)
 	if err != nil {
 		return err
 	}

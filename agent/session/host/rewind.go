@@ -52,7 +52,7 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 		return "", err
 	}
 	defer quiet()
-	c, done, err := s.use(ctx, true)
+	c, done, err := s.useSoon(ctx, true)
 	if err != nil {
 		return "", err
 	}

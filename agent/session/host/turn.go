@@ -340,28 +340,6 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	return o
 }
 
-// brief bounds how long a prompt that must not wait for a turn waits for another process that has
-// the session without one: it opens the session, or has ended a turn.
-const brief = time.Second
-
-// isTaken reports whether another process that has the session runs a turn, or has had the session
-// for longer than it takes to open it. Else it waits a moment.
-func (t *Turn) isTaken(since time.Time) bool {
-	c, done, err := t.session.look(t.ctx)
-	if err != nil {
-		return true
-	}
-	defer done()
-	if c.Going() || time.Since(since) >= brief {
-		return true
-	}
-	select {
-	case <-time.After(brief / 50):
-	case <-t.ctx.Done():
-	}
-	return t.ctx.Err() != nil
-}
-
 // begin waits until the turn can begin: until no other process has the session, if the prompt may
 // wait.
 func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
@@ -389,7 +367,7 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 			return c, done, err
 		}
 		if t.busy == BusyRefuse {
-			if t.isTaken(begun) {
+			if t.session.isTaken(t.ctx, begun) {
 				return c, done, err
 			}
 			continue
