@@ -44,7 +44,6 @@ func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media 
 		return part, 0
 	}
 	uri, r := ws.ParseLink(l.URI)
-	uri, _, _ = strings.Cut(uri, "#") // a heading, say: the whole file has it
 	r.Limit = limit + 1
 	p := prompter{media: media}
 	mediaType := mediaTypeOf(l, uri)

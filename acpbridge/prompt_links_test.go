@@ -53,16 +53,18 @@ func linked(t *testing.T, editor *acptest.Client, dir string, change func(*acpbr
 
 func TestLinkedFilesAreReadThroughTheWorkspace(t *testing.T) {
 	editor := acptest.New(acptest.Options{Files: map[string]string{
-		"/repo/my file.go": "package main\n", "/repo/b.txt": "one\ntwo\nthree\nfour", "/repo/big": strings.Repeat("x", 101), "/repo/bin": "a\x00b", "/etc/passwd": "root",
+		"/repo/my file.go": "package main\n", "/repo/b.txt": "one\ntwo\nthree\nfour", "/repo/big": strings.Repeat("x", 101), "/repo/bin": "a\x00b", "/etc/passwd": "root", "/repo/c.md": "# A heading",
 	}})
 	editor.Type("/repo/my file.go", "package unsaved\n")
 	got := linked(t, editor, "/repo", nil,
 		"file:///repo/my%20file.go", "file:///repo/b.txt#L2-3", "file:///repo/my%20file.go", "file:///repo/big", "file:///repo/bin",
-		"file:///etc/passwd", "file:///repo/../etc/passwd", "file:///repo/%2e%2e/etc/passwd", "file:///repo/missing", "https://example.com/x", "FILE:///repo/b.txt#L4")
+		"file:///etc/passwd", "file:///repo/../etc/passwd", "file:///repo/%2e%2e/etc/passwd", "file:///repo/missing", "https://example.com/x", "FILE:///repo/b.txt#L4",
+		"file:///repo/c.md#a%20heading", "file:///repo/c.md#/b.txt")
 	require.Equal(t, []model.Part{
 		model.User("Contents of file:///repo/my%20file.go:\n```\npackage unsaved\n```"),
 		model.User("Contents of file:///repo/b.txt#L2-3:\n```\ntwo\nthree\n```"),
 		model.User("Contents of FILE:///repo/b.txt#L4:\n```\nfour\n```"),
+		model.User("Contents of file:///repo/c.md#a%20heading:\n```\n# A heading\n```"),
 	}, got)
 }
 

@@ -265,10 +265,12 @@ func (e *Env) words(args []string) ([]string, error) {
 			next := find(at, word)
 			isCommand = isCommand && next != nil
 			raw := !isCommand && at.Annotations[annotationRest] != ""
-			if isCommand { // after flags that all commands have
-				at, of, raw = next, flagsOf(next), next.DisableFlagParsing
-			}
-			if raw {
+			switch {
+			case isCommand && next.DisableFlagParsing:
+				return nil, Usage("%s takes no flags before it: leave out %s", word, words[0][1:])
+			case isCommand: // after flags that all commands have
+				at, of = next, flagsOf(next)
+			case raw:
 				return append(words, args[i+1:]...), nil
 			}
 			continue

@@ -51,9 +51,8 @@ func readPicture(at, mediaType string) (*acp.ImageContent, error) {
 	return &acp.ImageContent{MIMEType: mediaType, Data: encoded}, nil
 }
 
-// drop returns what stands for a file in the input, if pasted text is nothing but its path:
-// quoted, with backslashes, or as a URL, as terminals paste the path of a file that is dropped on
-// them.
+// drop returns what stands for a file in the input, if pasted text is nothing but its path: quoted,
+// with backslashes, or as a URL, as terminals paste the path of a file that is dropped on them.
 func (c *console) drop(pasted string) string {
 	path := strings.TrimSpace(pasted)
 	if strings.ContainsAny(path, "\n\x00") || len(path) > 4096 {

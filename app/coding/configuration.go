@@ -127,9 +127,7 @@ type decides = func(context.Context, *toolset.ApprovalRequest) (approval.Ruling,
 
 // without returns a decision without the rules that were taken back since the session was opened.
 // again makes the layer with the rules that are left.
-func (r *rules) without(
-	decide decides, again func() (approval.Layer, error),
-) decides {
+func (r *rules) without(decide decides, again func() (approval.Layer, error)) decides {
 	var mu sync.Mutex
 	seen := 0
 	return func(ctx context.Context, req *toolset.ApprovalRequest) (approval.Ruling, error) {

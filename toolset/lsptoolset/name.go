@@ -57,9 +57,7 @@ func endsWithFold(path, end []string) bool {
 }
 
 // isWord reports whether a character belongs to a name.
-func isWord(
-	r rune,
-) bool {
+func isWord(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 

@@ -189,11 +189,6 @@ func (c *call) calls(
 		return text("%s has no %s in this project.%s", t.title, kind, rest)
 	}
 	ts := c.texts(t)
-	lines := c.lines(
-		ctx,
-		ts,
-		found,
-		func(i int) string { return names[found[i]] },
-	)
+	lines := c.lines(ctx, ts, found, func(i int) string { return names[found[i]] })
 	return text("%s%s%s", page(lines, offset, kind), c.andOthers(t), c.incomplete(t.link))
 }

@@ -17,8 +17,8 @@
 //     after that. A link counts by what it leads to: a path that leaves the roots through a link is outside, also where the target
 //     does not exist.
 //   - A path that begins with "file:" is a URI as in RFC 8089. It is absolute, its host is empty or "localhost", and
-//     percent-encoding is removed. Encoded separators and NUL bytes, queries and fragments are refused: [ParseLink] takes links with
-//     lines apart, and the tools that read, edit, list and search files do so. Other paths are not decoded:
+//     percent-encoding is removed. Encoded separators and NUL bytes, queries and fragments are refused: [ParseLink] takes links to
+//     lines and headings apart, and the tools that read, edit, list and search files do so. Other paths are not decoded:
 //     a%20b is a file of that name.
 //   - If the first root is a Windows path (a drive, or a server and a share), all paths are: both slashes separate names, case does not
 //     matter, `\\?\` prefixes are removed, and a URI with a host is a server and its first name a share. Names that Windows would
@@ -26,8 +26,7 @@
 //   - The empty path, NUL bytes, and paths longer than 4096 bytes are refused.
 //
 // Malformed paths are [ErrPath]. [Style] has these rules for backends. Which file a path means is
-// decided by the backend at the moment it opens the file, so that what was checked is what is
-// used.
+// decided by the backend at the moment it opens the file, so that what was checked is what is used.
 //
 // # In memory
 //

@@ -26,10 +26,16 @@ func TestLinksWithLinesAreTakenApart(t *testing.T) {
 		{"file:///a.go?symbol=Parse", "file:///a.go", 0, 0},
 		{"file:///a.go?symbol=Parse#L5:10", "file:///a.go", 5, 6},
 		{"file:///a%23L5.go#L7", "file:///a%23L5.go", 7, 1},
+		// The whole file has what these name.
+		{"file:///a.md#parse", "file:///a.md", 0, 0},
+		{"file:///a.md#", "file:///a.md", 0, 0},
+		{"file:///a.md?symbol=Parse#two%20words", "file:///a.md", 0, 0},
+		{"file:///a.go#L0", "file:///a.go", 0, 0},
+		{"file:///a.go#L5-x", "file:///a.go", 0, 0},
+		{"file:///a%23b.md#L", "file:///a%23b.md", 0, 0},
 		// These are refused by who reads the path.
-		{"file:///a.go#parse", "file:///a.go#parse", 0, 0},
-		{"file:///a.go#L0", "file:///a.go#L0", 0, 0},
-		{"file:///a.go#L5-x", "file:///a.go#L5-x", 0, 0},
+		{"file:///C#/a.go", "file:///C#/a.go", 0, 0},
+		{"file:///C#/a.go#L5", "file:///C#/a.go#L5", 0, 0},
 		{"file:///a.go?x=1", "file:///a.go?x=1", 0, 0},
 		{"file:///a.go?symbol=A&x=1#L5", "file:///a.go?symbol=A&x=1#L5", 0, 0},
 		// These are no links.

@@ -37,7 +37,10 @@ func TestWriteFile(t *testing.T) {
 		toolCall{"write_file", args{"path": "a", "content": "new\n"}},
 		toolCall{"write_file", args{"path": "d", "content": "x"}},
 		toolCall{"write_file", args{"path": "../x", "content": "x"}},
+		toolCall{"write_file", args{"path": "file:///project/a#L1", "content": "x"}},
 	)
+	require.Contains(t, told[5].Text, "the file URI has a query or a fragment, which is not part of the path: leave it out")
+	require.Equal(t, "new\n", r.file(t, "a"), "of which one line was meant")
 	require.Equal(t, "Created sub/new (6 bytes).", told[0].Text)
 	require.Equal(t, "Wrote a (4 bytes).", told[1].Text)
 	require.Equal(t, "a has this content already; nothing was written.", told[2].Text)

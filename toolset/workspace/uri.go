@@ -16,7 +16,7 @@ func isURI(name string) bool {
 func (s Style) fromURI(uri string) (string, error) {
 	rest := uri[len("file:"):]
 	if strings.ContainsAny(rest, "?#") {
-		return "", malformed("the file URI has a query or a fragment; write ? as %%3F and # as %%23")
+		return "", malformed("the file URI has a query or a fragment, which is not part of the path: leave it out; in a name, ? is written %%3F and # is %%23")
 	}
 	host := ""
 	if after, ok := strings.CutPrefix(rest, "//"); ok {

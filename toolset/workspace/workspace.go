@@ -12,10 +12,9 @@ import (
 //
 // Methods end early with the cause of their context. Paths are read as the package documentation
 // says. Errors are matched with errors.Is: [ErrPath], [ErrOutside], [ErrIsDirectory],
-// [ErrNotDirectory], [ErrNotRegular], [ErrChanged], [ErrTooLarge], [ErrBinary], fs.ErrNotExist
-// and fs.ErrPermission for what their names say, and errors.ErrUnsupported for what
-// [Workspace.Features] leaves out. Their text is for logs. The tools tell the model what they
-// mean.
+// [ErrNotDirectory], [ErrNotRegular], [ErrChanged], [ErrTooLarge], [ErrBinary], fs.ErrNotExist and
+// fs.ErrPermission for what their names say, and errors.ErrUnsupported for what
+// [Workspace.Features] leaves out. Their text is for logs. The tools tell the model what they mean.
 type Workspace interface {
 	// Roots returns the directories that the workspace consists of, absolute and clean, as users
 	// know them. The first is the working directory. The slice must not be changed. It is the same

@@ -45,7 +45,10 @@ func (s *Session) match(ctx context.Context, id, by string, a Answer) (*question
 	q := s.questions[id]
 	s.mu.Unlock()
 	if q == nil {
-		q = s.followed(ctx, id)
+		var err error
+		if q, err = s.followed(ctx, id); err != nil {
+			return nil, a, &AnswerError{id, "answer where it is asked: " + err.Error()}
+		}
 	}
 	switch {
 	case q == nil:

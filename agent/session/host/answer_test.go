@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -308,4 +309,40 @@ func TestFormThatNobodyCanCheckIsNotAsked(t *testing.T) {
 		require.Contains(t, told[0], want)
 		require.False(t, errors.Is(o.Err, context.Canceled))
 	}
+}
+
+// newer is the store of a process of another version, whose forms have a keyword that this one does not know.
+type newer struct{ shared }
+
+func (n newer) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	for i := range b.Entries {
+		b.Entries[i].Data = bytes.ReplaceAll(b.Entries[i].Data, []byte(`"minLength":2`), []byte(`"minLength":2,"not":{}`))
+	}
+	return n.shared.Append(ctx, l, head, b)
+}
+
+func TestFormOfAnotherVersionIsAnsweredWhereItIsAsked(t *testing.T) {
+	var told []string
+	store := shared{new(session.Memory)}
+	host1 := newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
+		modeltest.Say(model.ToolCall("c", "ask", `{}`)), modeltest.SayText("done")), asks(trip, &told)), Store: newer{store}, Holder: "newer"})
+	s := create(t, host1)
+	ended := make(chan *host.Outcome, 1)
+	go func() {
+		p := say("Ask.")
+		p.Wait = true
+		o, _ := s.Prompt(t.Context(), p)
+		ended <- o
+	}()
+	q := open(t, s, "")
+	other, err := machine(t, store.Memory, "older", modeltest.Script()).Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	answer := host.Answer{Digest: q.Digest, Reply: &toolset.Reply{Action: toolset.ActionAccept, Content: json.RawMessage(`{"city":"Oslo"}`)}}
+	var wrong *host.AnswerError
+	require.ErrorAs(t, other.Decide(t.Context(), q.ID, "", answer), &wrong)
+	require.Contains(t, wrong.Problem, `field "city"`)
+	require.Contains(t, wrong.Problem, "answer where it is asked")
+	require.NoError(t, s.Decide(t.Context(), q.ID, "", answer))
+	require.NoError(t, (<-ended).Err)
+	require.Equal(t, []string{`accept {"city":"Oslo"}`}, told)
 }

@@ -83,29 +83,30 @@ func (s *Session) shownQuestion(ctx context.Context, id string) *view.Entity {
 }
 
 // followed returns the open question of a session that another process has, as it is shown here. It
-// is nil if this process asks the questions.
-func (s *Session) followed(ctx context.Context, id string) *question {
+// is nil if this process asks the questions. The form of another version of the program may be one
+// that cannot be checked here.
+func (s *Session) followed(ctx context.Context, id string) (q *question, err error) {
 	if s.enter(ctx) != nil {
-		return nil
+		return nil, nil
 	}
 	c := s.conversation
 	follows := c != nil && c.feed != nil
 	<-s.changing
 	if !follows {
-		return nil
+		return nil, nil
 	}
 	e := c.Fold().Get(id)
 	if e == nil || e.Kind != view.Question || e.Status != view.Pending {
-		return nil
+		return nil, nil
 	}
-	q := &question{entity: *e, always: true, follows: true}
+	q = &question{entity: *e, always: true, follows: true}
 	for _, c := range e.Choices { // what they mean is decided where the question is asked
 		q.offers = append(q.offers, approval.Choice{ID: c.ID, Class: c.Class, Title: c.Title})
 	}
 	if len(e.Choices) == 0 && e.Input != nil {
-		q.form, _ = elicit.Parse(e.Input) // it was parsed when it was asked
+		q.form, err = elicit.Parse(e.Input)
 	}
-	return q
+	return q, err
 }
 
 // sendSetting has the process that has the session set a setting.

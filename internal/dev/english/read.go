@@ -69,9 +69,7 @@ func read(root string) ([]*room, error) {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *room) int {
-		return cmp.Or(
-			cmp.Compare(b.rate(), a.rate()), cmp.Compare(a.name, b.name),
-		)
+		return cmp.Or(cmp.Compare(b.rate(), a.rate()), cmp.Compare(a.name, b.name))
 	})
 	return all, err
 }

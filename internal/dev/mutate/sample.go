@@ -32,9 +32,7 @@ func draw(all []*mutant, seed uint64, match *regexp.Regexp) []*mutant {
 		}
 	}
 	slices.SortFunc(list, func(a, b drawn) int {
-		return cmp.Or(
-			cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id),
-		)
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
 	})
 	sample := make([]*mutant, len(list))
 	for i, d := range list {

@@ -76,7 +76,7 @@ func Escapes(ws workspace.Workspace, outside string) []Escape {
 	encoded := strings.ReplaceAll(url.PathEscape(secret), "%2F", "/")
 	add("file://"+encoded, "FILE://"+encoded, "file:"+encoded, "file://localhost"+encoded, "file:///etc/passwd", "file://"+root+"/../x/secret",
 		"file://"+root+"/%2e%2e/"+lastName(style.Parent(outside), outside)+"/secret", "file://"+root+"/%2E%2E%2Fsecret", "file://"+root+"/..%2f..%2fetc", "file://"+root+"%2f..%2fsecret",
-		"file://"+root+"/real%00", "file://"+root+"/real?x", "file://"+root+"/real#x", "file://"+root+"/%zz", "file://host"+root+"/real", "file:real", "file:", "file:/", "file:///",
+		"file://"+root+"/real%00", "file://"+root+"/real?x", "file://"+root+"/real#x/y", "file://"+root+"/%zz", "file://host"+root+"/real", "file:real", "file:", "file:/", "file:///",
 		"file://", "file:../secret", "file://../secret", "file:////etc/passwd", "fiLe:"+secret)
 	// What no path has.
 	add(

@@ -93,6 +93,8 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"help"}, 0, "-model", ""},
 		{[]string{"version"}, 0, "ideagent ", ""},
 		{[]string{"-modle", "x"}, 2, "", `ideagent: unknown flag -modle; did you mean -model?`},
+		{[]string{"-model", "x", "eval", "show", "a"}, 2, "", `ideagent: eval takes no flags before it: leave out -model`},
+		{[]string{"-no-store", "eval"}, 2, "", `eval takes no flags before it: leave out -no-store`},
 		{[]string{"chta"}, 2, "", `ideagent: unknown command "chta"; did you mean chat?`},
 		{[]string{"-model", "offlin"}, 2, "", `ideagent: -model offlin: unknown; did you mean offline?`},
 		{[]string{"chat", "-model", "openai:x", "hi"}, 2, "", `there is no key for openai: run "ideagent login openai" in a terminal, or set OPENAI_API_KEY`},
