@@ -69,8 +69,7 @@ type Options struct {
 	// not wait.
 	Patience time.Duration
 	// Leave is how long a turn continues without a client that follows the session's events. 0
-	// means to its end. The page of [Page] follows nothing while its tab is in the
-	// background.
+	// means to its end. The page of [Page] follows nothing while its tab is in the background.
 	Leave time.Duration
 	// Linger is how long a session stays open after its last use, unless others have it open in the
 	// same host. Other processes cannot open it meanwhile. 0 means 30 seconds.

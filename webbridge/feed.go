@@ -193,9 +193,8 @@ func (f *feed) write(ctx context.Context, list *listener) {
 	}
 }
 
-// show writes what is new in sessions. An event is about several of them. A session whose news
-// are many is in several events: all of
-// them but the last say that there is more.
+// show writes what is new in sessions. An event is about several of them. A session whose news are
+// many is in several events: all of them but the last say that there is more.
 func (f *feed) show(all []*followed) {
 	for len(all) > 0 && f.out.err == nil {
 		f.out.Write(func(b []byte) []byte {

@@ -50,9 +50,8 @@ type UIStreamOptions struct {
 //	GET  /api/chat/ID/messages   returns the messages of the chat, for a page that begins
 //	POST /api/chat/ID/stop       cancels the turn
 //
-// ID is either chosen by the page or the id of one of the user's sessions: see
-// Handler.named. The metadata of an answer has the session's id as "session", for the
-// other routes of the handler.
+// ID is either chosen by the page or the id of one of the user's sessions: see Handler.named. The
+// metadata of an answer has the session's id as "session", for the other routes of the handler.
 //
 // # Input
 //

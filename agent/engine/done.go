@@ -31,8 +31,7 @@ type Done struct {
 	Inbox [][]model.Part `json:"inbox,omitempty"`
 	// Used is the task's usage on the run's meter. For an OpModel or OpStep, it counts the requests
 	// sent, including those sent by hooks, and for an OpCheck or OpStep those of the tools' own
-	// checks. For an OpPrepare, it counts the usage of history
-	// processors. Nil does not mean zero.
+	// checks. For an OpPrepare, it counts the usage of history processors. Nil does not mean zero.
 	Used *toolset.Usage `json:"used,omitempty"`
 	// At is when the result was there, in UTC. The engine sets it where the task is executed, and
 	// returns it again when the run is repeated. Messages have the time of the latest result

@@ -13,10 +13,9 @@ import (
 
 // Engine executes the tasks of one run. The loop calls all methods on the run's goroutine.
 //
-// If a run is repeated from the beginning, and Begin and the tasks have the same results, then
-// the loop starts the same tasks in the same order and makes the same history, in whatever order
-// tasks that run side by side are done. An engine that records results need not record that
-// order.
+// If a run is repeated from the beginning, and Begin and the tasks have the same results, then the
+// loop starts the same tasks in the same order and makes the same history, in whatever order tasks
+// that run side by side are done. An engine that records results need not record that order.
 type Engine interface {
 	// Begin is called once, before the first task. An error ends the run. A run that is repeated
 	// must get the same again.

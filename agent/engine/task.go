@@ -34,10 +34,9 @@ const (
 	// for tools with [Tool.Asks].
 	OpPreview
 	// OpStep combines OpPrepare, OpModel and OpCheck, for engines that ask for it with
-	// Beginning.Fuse. Its
-	// result combines their results up to the first failure: without an Offer, preparing failed;
-	// without a Response, the request did. Checks are calls that name the tools whose last calls
-	// failed, with their Attempt.
+	// Beginning.Fuse. Its result combines their results up to the first failure: without an Offer,
+	// preparing failed; without a Response, the request did. Checks are calls that name the tools
+	// whose last calls failed, with their Attempt.
 	OpStep
 )
 

@@ -129,8 +129,7 @@ func CalledWith(tool string, args any) Evaluator {
 	})
 }
 
-// Within passes if the usage and the duration of the trial are within l and d. Zero
-// means no limit.
+// Within passes if the usage and the duration of the trial are within l and d. Zero means no limit.
 func Within(l toolset.Limits, d time.Duration) Evaluator {
 	return untyped("within limits", func(_ context.Context, t *trial) (Score, error) {
 		u := &t.trace.Usage

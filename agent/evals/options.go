@@ -40,11 +40,10 @@ type Options struct {
 	// Workspace is nil, cases with Files get a workspace in memory. [WorkspaceOf] returns it to the
 	// task.
 	Workspace func(ctx context.Context, caseName string) (workspace.Workspace, error)
-	// Cache is a directory for the answers of models, including judges; empty means none.
-	// A request that was made before, by the same repeat, is answered from there, so a run after a
-	// change of an evaluator asks no model again. Known answers count in the usage of trials, not
-	// on Limits, nor in the usage of the report. Files have what was answered, so keep them to
-	// yourself.
+	// Cache is a directory for the answers of models, including judges; empty means none. A request
+	// that was made before, by the same repeat, is answered from there, so a run after a change of
+	// an evaluator asks no model again. Known answers count in the usage of trials, not on Limits,
+	// nor in the usage of the report. Files have what was answered, so keep them to yourself.
 	Cache string
 	// Resume is a file for the trials that have ended; empty means none. If the run is stopped, or
 	// the process is killed, a run with the same file, names, cases and evaluators continues: it

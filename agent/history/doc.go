@@ -51,11 +51,10 @@
 // # Cost
 //
 // A processor with nothing to do costs as much as the new messages. Where that needs memory,
-// because no provider reports usage or because Redact has to know what it has looked at, a
-// history is known by its array: messages are immutable and histories grow at their end only, so
-// the same array with the same last message has the same beginning. When append has moved a
-// history it is looked at as a whole once more. The memory holds weak pointers and keeps no
-// history alive.
+// because no provider reports usage or because Redact has to know what it has looked at, a history
+// is known by its array: messages are immutable and histories grow at their end only, so the same
+// array with the same last message has the same beginning. When append has moved a history it is
+// looked at as a whole once more. The memory holds weak pointers and keeps no history alive.
 //
 // # Concurrency
 //

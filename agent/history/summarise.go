@@ -137,10 +137,9 @@ func (s *Summary) complete(of string) error {
 }
 
 // Compact replaces the older part of a history by a summary now, whatever its size, for instance
-// because a user asks for it. The last turn is kept as it is, or, if there is only one, its
-// prompt and last steps; KeepTurns has no effect. focus, which may be empty, names what the
-// summary should keep above all. If there is nothing to summarise, Compact returns the history
-// and nil.
+// because a user asks for it. The last turn is kept as it is, or, if there is only one, its prompt
+// and last steps; KeepTurns has no effect. focus, which may be empty, names what the summary should
+// keep above all. If there is nothing to summarise, Compact returns the history and nil.
 //
 // The request counts on meter, which may be nil. OnError is not asked.
 func Compact(ctx context.Context, s Summary, messages []*model.Message, focus string, meter *toolset.Meter) ([]*model.Message, *Summarised, error) {

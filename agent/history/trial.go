@@ -102,9 +102,8 @@ func anchor(messages []*model.Message) (index int, before int64) {
 	return -1, 0
 }
 
-// tokens returns the input tokens of a request with a version. [gauge.tokens] returns the same
-// once it is settled or, if no response is left that reports the cost of instructions and tools,
-// less.
+// tokens returns the input tokens of a request with a version. [gauge.tokens] returns the same once
+// it is settled or, if no response is left that reports the cost of instructions and tools, less.
 func (t *trial) tokens(version []*model.Message) int64 {
 	i, total := t.corrected(version)
 	if i < 0 {

@@ -69,8 +69,7 @@ func denied(told string) bool { return strings.Contains(told, "permission denied
 func notShown(told string) bool { return strings.Contains(told, "cannot show this file") }
 
 // changeDenied makes a change of a file that may not be written: the truths agree, or it is refused
-// because of the permission. A read-only file is never
-// written.
+// because of the permission. A read-only file is never written.
 func (c *cell) changeDenied(tool string, a args) error {
 	if err := c.deny(); err != nil {
 		return err

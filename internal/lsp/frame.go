@@ -20,10 +20,7 @@ type reader struct {
 	max int
 }
 
-func newReader(
-	r io.Reader,
-	limit int,
-) *reader {
+func newReader(r io.Reader, limit int) *reader {
 	return &reader{bufio.NewReaderSize(r, 64<<10), limit}
 }
 

@@ -135,9 +135,8 @@ func (l *ledger) settle(ctx context.Context, id string, value float64) error {
 	})
 }
 
-// change changes the account. Of several changes at the same time, in whatever processes, each
-// sees the one before it: the last process to take the lease can write, and the others begin
-// again.
+// change changes the account. Of several changes at the same time, in whatever processes, each sees
+// the one before it: the last process to take the lease can write, and the others begin again.
 func (l *ledger) change(ctx context.Context, change func(a *account, now time.Time) error) error {
 	turn, _ := l.turns.LoadOrStore(l.id, make(chan struct{}, 1))
 	select {

@@ -91,9 +91,8 @@ type future struct {
 // Done implements [engine.Future].
 func (f *future) Done() *engine.Done { return f.done }
 
-// Begin implements [engine.Engine]. Ids derive from the workflow's. Steps count from the
-// beginning of the run, which keeps
-// idempotency keys unique.
+// Begin implements [engine.Engine]. Ids derive from the workflow's. Steps count from the beginning
+// of the run, which keeps idempotency keys unique.
 func (e *runEngine) Begin(context.Context) (engine.Beginning, error) {
 	info := workflow.GetInfo(e.ctx)
 	of := []byte(info.WorkflowExecution.ID + "\x00" + info.OriginalRunID + "\x00")

@@ -18,9 +18,8 @@ import (
 // were given with [RegisterActivities] or [Register]. The workflow may run several agents, one
 // after another, with activities of its own between them.
 //
-// The error of a run that has failed or was cancelled is an [*Error] with the history, whose
-// cause is that of [agent.Agent.Run], or the workflow's cancellation. The workflow decides what
-// follows.
+// The error of a run that has failed or was cancelled is an [*Error] with the history, whose cause
+// is that of [agent.Agent.Run], or the workflow's cancellation. The workflow decides what follows.
 //
 // The methods of [Client.Run] with the id of the workflow, other than Result, are for the run
 // that is going on: State, Answer, Reply, Send and Cancel. The workflow must not have queries,

@@ -34,8 +34,7 @@ type Prompt struct {
 	Wait bool
 
 	// AfterAnswers refuses the prompt with [ErrAsked] if calls of a pending run wait for approval
-	// when the turn would begin.
-	// Otherwise it takes the place of the answers.
+	// when the turn would begin. Otherwise it takes the place of the answers.
 	AfterAnswers bool
 
 	// Withdrawn reports whether a prompt is removed from the session's inbox if its context ends

@@ -14,8 +14,7 @@ import (
 type Difference struct {
 	// Turn and Step locate it, counted from 1. Step 0 is before the first request.
 	Turn, Step int
-	// What names the part that differs. Recorded has its form in the session, Now the present
-	// one.
+	// What names the part that differs. Recorded has its form in the session, Now the present one.
 	What          string
 	Recorded, Now string
 }

@@ -19,9 +19,7 @@ import (
 func Benchmark(b *testing.B, newStore func(b *testing.B) session.Store) {
 	for _, sessions := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint("Append/", sessions, "Sessions"), func(b *testing.B) {
-			benchmarkAppend(
-				b, newStore(b), sessions,
-			)
+			benchmarkAppend(b, newStore(b), sessions)
 		})
 	}
 	b.Run("Load2000Messages", func(b *testing.B) { benchmarkLoad(b, newStore(b)) })

@@ -145,9 +145,7 @@ func watchRules() []rule {
 						return err
 					}},
 					{"Append", "a", func() (err error) {
-						head, err = s.Append(
-							p.ctx, l, head, batch(text("1")),
-						)
+						head, err = s.Append(p.ctx, l, head, batch(text("1")))
 						return err
 					}},
 					{"Put", "a", func() error { _, err := s.Put(p.ctx, "a", prompt(item.ID)); return err }},
@@ -159,9 +157,7 @@ func watchRules() []rule {
 					{"consumption", "a", func() (err error) { head, err = p.takes(s, l, head, item); return err }},
 					{"Release", "a", func() error { return s.Release(p.ctx, l) }},
 					{"Update", "a", func() error {
-						_, err := s.Update(
-							p.ctx, "a", session.Change{Title: &item.ID},
-						)
+						_, err := s.Update(p.ctx, "a", session.Change{Title: &item.ID})
 						return err
 					}},
 					{"Create", "b", func() error { _, err := s.Create(p.ctx, session.New{ID: "b"}); return err }},

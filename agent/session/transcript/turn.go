@@ -89,10 +89,9 @@ type Prompt struct {
 	// Consumed are items of the session's inbox that are consumed with the prompt: the prompt itself.
 	Consumed []session.Ref
 	// Answers are the answers to pending calls that the turn is started with. They are among
-	// [Turn.Options], also when the turn is
-	// resumed after a crash. If it is nil, the program passes [agent.WithResults] itself, and a
-	// turn that is resumed has
-	// those that [Conversation.Answer] has recorded.
+	// [Turn.Options], also when the turn is resumed after a crash. If it is nil, the program passes
+	// [agent.WithResults] itself, and a turn that is resumed has those that [Conversation.Answer]
+	// has recorded.
 	Answers *agent.DeferredResults
 }
 
