@@ -62,6 +62,8 @@ func FirstByte(r *bufio.Reader) (byte, error) {
 
 // Truncate returns at most the first n bytes of s, in whole characters, with a mark where something
 // is missing.
+//
+//go:noinline
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

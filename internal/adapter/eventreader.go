@@ -32,6 +32,8 @@ type EventReader struct {
 	event    Event
 	lines    int
 	straying bool
+	plain    string
+	any      bool // there was an event
 }
 
 // Event is valid until the next one is read.
@@ -59,6 +61,15 @@ func NewEventReader(r io.Reader, limit int) *EventReader {
 	return &EventReader{r: r, buf: make([]byte, 0, 4<<10), limit: limit}
 }
 
+// Plain returns the first line that is no field of an event, in a stream without any event: the
+// answer is something else.
+func (e *EventReader) Plain() string {
+	if e.any {
+		return ""
+	}
+	return e.plain
+}
+
 // Next returns the next event with data. The error comes from the underlying reader, or is a
 // [*FloodError].
 func (e *EventReader) Next() (*Event, error) {
@@ -76,7 +87,7 @@ func (e *EventReader) Next() (*Event, error) {
 			continue
 		}
 		if e.lines > 0 {
-			e.event.AtEnd = ended
+			e.event.AtEnd, e.any = ended, true
 			return &e.event, nil
 		}
 		if ended {
@@ -99,6 +110,9 @@ func (e *EventReader) field(line []byte) {
 	case "data":
 	default:
 		if !e.Stray || len(line) == 0 || e.lines > 0 && !e.straying || e.lines == 0 && !strings.Contains("{[<", string(line[:1])) {
+			if e.plain == "" && !strings.Contains("data event id retry", string(field)) {
+				e.plain = string(line)
+			}
 			return
 		}
 		value, e.straying = line, true

@@ -2,10 +2,26 @@
 
 package adapter
 
-import "github.com/ponte-go/ponte/agent/model"
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 // maxCount bounds a count, which keeps sums of counts from overflowing.
 const maxCount = 1 << 53
+
+// Tokens is a number of tokens as some proxies write it: with a fraction, or as a string. Anything
+// else is 0.
+type Tokens int64
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (t *Tokens) UnmarshalJSON(data []byte) error {
+	n, _ := strconv.ParseFloat(string(bytes.Trim(data, `"`)), 64)
+	*t = Tokens(min(max(n, 0), maxCount)) // not a number is 0
+	return nil
+}
 
 // Count corrects a provider's counts to what [model.Usage] promises. OpenAI's protocols count
 // reasoning as part of the output, and cached tokens as part of the input, but some providers count

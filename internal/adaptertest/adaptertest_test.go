@@ -77,3 +77,12 @@ func TestARecorderKnowsPartsByTheirDeltas(t *testing.T) {
 	}
 	r.Agrees(&model.Message{Parts: []model.Part{model.ToolCall("c", "f", "{}"), model.Text("ab")}, Usage: model.Usage{InputTokens: 1}})
 }
+
+func TestTheListsOfErrorsAreWhole(t *testing.T) {
+	require.Len(t, adaptertest.TooLong, 130)
+	require.Len(t, adaptertest.NotTooLong, 65)
+	for _, a := range append(adaptertest.TooLong, adaptertest.NotTooLong...) {
+		require.NotEmpty(t, a.Source)
+		require.NotZero(t, a.Status)
+	}
+}

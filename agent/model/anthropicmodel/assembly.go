@@ -228,11 +228,11 @@ func (a *assembly) reserve(n int) error {
 }
 
 // wireUsage counts tokens. Missing fields keep their value, because later counts in a stream
-// include earlier ones.
+// include earlier ones. So do zeros, which proxies send for what they do not know.
 type wireUsage struct {
 	wireTokens
-	Details *struct {
-		Thinking *int64 `json:"thinking_tokens"`
+	Details struct {
+		Thinking adapter.Tokens `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 	// Iterations has an entry for each pass of the request. The other counts are the sum over
 	// entries of type "message". Passes that compact the conversation or ask an advisor are
@@ -244,10 +244,10 @@ type wireUsage struct {
 }
 
 type wireTokens struct {
-	Input      *int64 `json:"input_tokens"`
-	Output     *int64 `json:"output_tokens"`
-	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	Input      adapter.Tokens `json:"input_tokens"`
+	Output     adapter.Tokens `json:"output_tokens"`
+	CacheRead  adapter.Tokens `json:"cache_read_input_tokens"`
+	CacheWrite adapter.Tokens `json:"cache_creation_input_tokens"`
 }
 
 func (u *wireUsage) merge(later *wireUsage) {
@@ -264,9 +264,7 @@ func (u *wireUsage) merge(later *wireUsage) {
 
 func (u *wireUsage) usage() model.Usage {
 	usage := u.wireTokens.usage()
-	if u.Details != nil {
-		usage.ReasoningTokens = value(u.Details.Thinking)
-	}
+	usage.ReasoningTokens = int64(u.Details.Thinking)
 	for i := range u.Iterations {
 		if pass := &u.Iterations[i]; pass.Type != "message" {
 			usage.Add(pass.wireTokens.usage())
@@ -278,16 +276,9 @@ func (u *wireUsage) usage() model.Usage {
 // usage counts all input. The provider's own count leaves out cached input.
 func (t *wireTokens) usage() model.Usage {
 	return model.Usage{
-		InputTokens:      value(t.Input) + value(t.CacheRead) + value(t.CacheWrite),
-		OutputTokens:     value(t.Output),
-		CacheReadTokens:  value(t.CacheRead),
-		CacheWriteTokens: value(t.CacheWrite),
+		InputTokens:      int64(t.Input + t.CacheRead + t.CacheWrite),
+		OutputTokens:     int64(t.Output),
+		CacheReadTokens:  int64(t.CacheRead),
+		CacheWriteTokens: int64(t.CacheWrite),
 	}
-}
-
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }

@@ -47,6 +47,7 @@ type wireEvent struct {
 	ContentBlock json.RawMessage `json:"content_block"`
 	Delta        json.RawMessage `json:"delta"`
 	Usage        *wireUsage      `json:"usage"`
+	Error        json.RawMessage `json:"error"`
 }
 
 // receive reads a response with status 200. Its first bytes decide whether it is a stream of events
@@ -99,6 +100,7 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembly) error {
 	dog.Stream(maxEvent)
 	events := adapter.NewEventReader(body, maxEvent)
+	events.Stray = true
 	for {
 		event, err := events.Next()
 		switch {
@@ -107,6 +109,9 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 		case err != nil && a.hasStop: // other servers end without message_stop
 			return a.end()
 		case err != nil:
+			if plain := events.Plain(); plain != "" {
+				return m.reported(resp.StatusCode, resp.Header, []byte(plain))
+			}
 			return adapter.BrokeOff(err)
 		}
 		data := bytes.TrimSpace(event.Data)
@@ -127,9 +132,9 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 			case event.Name != "" && !isKnown(event.Name):
 				continue
 			}
-			return fmt.Errorf("an event of the stream is invalid: %w", err)
+			return fmt.Errorf("an event of the stream is invalid: %w: %s", err, adapter.Truncate(string(data), 200))
 		}
-		if w.Type == "error" {
+		if w.Type == "error" || len(w.Error) > 0 && string(w.Error) != "null" {
 			return m.reported(resp.StatusCode, resp.Header, data)
 		}
 		if isKnown(w.Type) && (w.Type != "message_start" || !a.began) {

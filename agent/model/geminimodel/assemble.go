@@ -86,7 +86,7 @@ func (a *assembler) add(w *wireResponse) error {
 		}
 	}
 	if w.Usage != nil {
-		if usage := w.Usage.usage(); !a.sawUsage || usage != a.usage {
+		if usage := w.Usage.usage(); !a.sawUsage || usage != a.usage && usage != (model.Usage{}) {
 			a.usage, a.sawUsage = usage, true
 			return a.emit(model.Delta{Usage: &usage})
 		}

@@ -124,8 +124,12 @@ func TestForeignAnswersAreQuoted(t *testing.T) {
 			require.Equal(t, want == "", e.Message == "", "%s: %v", body, err)
 		}
 	}
-	_, err := newModel(t, serve(t, answer{Body: `"busy"`}).URL).Generate(t.Context(), hello(), nil)
-	require.ErrorContains(t, err, `is no response of Gemini's but "busy"`)
+	for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+		for _, body := range []string{`"busy"`, "busy"} {
+			_, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(t.Context(), hello(), sink)
+			require.ErrorContains(t, err, `is no response of Gemini's but `+body)
+		}
+	}
 }
 
 func TestErrorWithinAStream(t *testing.T) {

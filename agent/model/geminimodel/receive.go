@@ -50,6 +50,9 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.
 		case err != nil && a.finished:
 			return nil
 		case err != nil:
+			if plain := events.Plain(); plain != "" {
+				return m.reportedError(resp.StatusCode, resp.Header, []byte(plain))
+			}
 			return adapter.BrokeOff(err)
 		}
 		data := bytes.TrimSpace(event.Data)

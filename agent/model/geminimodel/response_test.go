@@ -43,6 +43,11 @@ func TestUsageCountsAllInputAndOutput(t *testing.T) {
 	first := strings.TrimSuffix(chunk("", `{"text":"a"}`), "}") + `,"usageMetadata":{"promptTokenCount":10}}`
 	whole := strings.Replace(last, `"b"`, `"ab"`, 1)
 	require.Equal(t, model.Usage{InputTokens: 15, OutputTokens: 27, CacheReadTokens: 4, ReasoningTokens: 7}, both(t, whole, first, last).Usage)
+
+	// Of proxies: numbers of another form, and zeros at the end.
+	odd := strings.NewReplacer(":10,", `:"10",`, ":20,", ":20.0,").Replace(last)
+	require.Equal(t, model.Usage{InputTokens: 15, OutputTokens: 27, CacheReadTokens: 4, ReasoningTokens: 7},
+		both(t, strings.Replace(odd, `"b"`, `"ab"`, 1), first, odd, `{"usageMetadata":{"promptTokenCount":0}}`).Usage)
 }
 
 func TestSignaturesAreSentBackWithTheirParts(t *testing.T) {

@@ -74,12 +74,12 @@ type wireFunctionCall struct {
 }
 
 type wireUsage struct {
-	Prompt        int64 `json:"promptTokenCount"`
-	ToolUsePrompt int64 `json:"toolUsePromptTokenCount"`
-	Candidates    int64 `json:"candidatesTokenCount"`
-	Thoughts      int64 `json:"thoughtsTokenCount"`
-	Cached        int64 `json:"cachedContentTokenCount"`
-	Total         int64 `json:"totalTokenCount"`
+	Prompt        adapter.Tokens `json:"promptTokenCount"`
+	ToolUsePrompt adapter.Tokens `json:"toolUsePromptTokenCount"`
+	Candidates    adapter.Tokens `json:"candidatesTokenCount"`
+	Thoughts      adapter.Tokens `json:"thoughtsTokenCount"`
+	Cached        adapter.Tokens `json:"cachedContentTokenCount"`
+	Total         adapter.Tokens `json:"totalTokenCount"`
 }
 
 // usage counts thoughts as output. The API counts them beside it, but some proxies count them as
@@ -89,7 +89,9 @@ func (u *wireUsage) usage() model.Usage {
 	if u.Thoughts > u.Candidates || u.Total != in+out {
 		out += u.Thoughts
 	}
-	return adapter.Count(0, model.Usage{InputTokens: in, OutputTokens: out, CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts})
+	return adapter.Count(0, model.Usage{
+		InputTokens: int64(in), OutputTokens: int64(out), CacheReadTokens: int64(u.Cached), ReasoningTokens: int64(u.Thoughts),
+	})
 }
 
 // decode parses a response, or an array of the chunks of one.

@@ -23,6 +23,7 @@ type assembler struct {
 	// streamed reports that chunks are added, rather than one complete response.
 	streamed bool
 
+	said          []byte // the response, if it is unstreamed
 	id, modelName string
 	text          growing
 	thinking      growing
@@ -46,7 +47,10 @@ func newAssembler(provider string, tools []model.ToolDef, sink model.Sink) *asse
 
 func (a *assembler) finished() bool { return a.ended }
 
-func (a *assembler) object(data []byte) error { return a.decode(data) }
+func (a *assembler) object(data []byte) error {
+	a.said = data
+	return a.decode(data)
+}
 
 var done = []byte("[DONE]")
 
@@ -97,13 +101,13 @@ func (a *assembler) add(w *wireResponse) error {
 		if c.Index != 0 {
 			continue
 		}
-		msg := c.Delta
-		if msg == nil {
-			msg = c.Message
+		msg, again := c.Delta, false
+		if msg == nil { // at the end of a stream, some repeat the message, as MiniMax does
+			msg, again = c.Message, a.streamed && c.FinishReason != ""
 		}
 		if msg != nil {
 			a.sawChoice = true
-			if err := a.message(msg); err != nil {
+			if err := a.message(msg, again); err != nil {
 				return err
 			}
 		}
@@ -115,7 +119,7 @@ func (a *assembler) add(w *wireResponse) error {
 		}
 	}
 	if w.Usage != nil {
-		if usage := w.Usage.usage(); !a.sawUsage || usage != a.usage {
+		if usage := w.Usage.usage(); !a.sawUsage || usage != a.usage && usage != (model.Usage{}) {
 			a.usage, a.sawUsage = usage, true
 			return a.emit(model.Delta{Usage: &usage})
 		}
@@ -123,13 +127,17 @@ func (a *assembler) add(w *wireResponse) error {
 	return nil
 }
 
-func (a *assembler) message(msg *wireMessage) error {
+// message adds a message, or what was not said before if it says all of it again.
+func (a *assembler) message(msg *wireMessage, again bool) error {
 	// Some servers send the same thinking in both fields.
 	thinking := cmp.Or(string(msg.ReasoningContent), string(msg.Reasoning), msg.Content.thinking)
+	if again {
+		thinking, msg.Content.text = a.thinking.rest(thinking), a.text.rest(msg.Content.text)
+	}
 	if err := a.grow(&a.thinking, model.PartThinking, thinking); err != nil {
 		return err
 	}
-	if len(msg.ReasoningDetails) > 0 {
+	if len(msg.ReasoningDetails) > 0 && (!again || a.details.lists == 0) {
 		if err := a.reserve(len(msg.ReasoningDetails)); err != nil {
 			return err
 		}
@@ -193,13 +201,12 @@ func (a *assembler) mediaOf(msg *wireMessage) error {
 	return a.media.addAudio(msg.Audio)
 }
 
-var errNoChoice = errs.Errorf("%w (empty choices, or a null message)", errNoResponse)
-
 // result returns the complete message. It announces calls that the sink has not been told about
 // yet.
 func (a *assembler) result() (*model.Message, error) {
 	if !a.sawChoice {
-		return nil, errNoChoice
+		return nil, errs.Errorf("%w (empty choices, or a null message): %s",
+			errNoResponse, quoted(a.said))
 	}
 	if err := a.announceAll(); err != nil {
 		return nil, err
@@ -212,13 +219,13 @@ func (a *assembler) result() (*model.Message, error) {
 		Usage:      a.usage,
 	}
 	if a.thinking.began {
-		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartThinking, Text: string(a.thinking.content), Provider: a.provider})
+		msg.Parts = appendPart(msg.Parts, model.PartThinking, a.thinking.content, nil, a.provider, "")
 	}
 	if data := a.details.encode(); data != nil {
-		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartOpaque, Data: data, Provider: a.provider})
+		msg.Parts = appendPart(msg.Parts, model.PartOpaque, nil, data, a.provider, "")
 	}
 	if a.text.began {
-		msg.Parts = append(msg.Parts, model.Text(string(a.text.content)))
+		msg.Parts = appendPart(msg.Parts, model.PartText, a.text.content, nil, "", "")
 	}
 	msg.Parts = a.sources.appendParts(msg.Parts, a.provider)
 	msg.Parts = a.media.appendParts(msg.Parts, a.provider)

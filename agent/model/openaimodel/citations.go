@@ -87,36 +87,32 @@ func (s *sources) execute(list []json.RawMessage) {
 }
 
 func (s *sources) appendParts(parts []model.Part, provider string) []model.Part {
-	for _, raw := range s.annotations {
-		parts = append(parts, citation(provider, raw))
-	}
 	found := s.results
 	if len(found) == 0 {
 		found = s.urls
 	}
-	for _, raw := range found {
-		parts = append(parts, citation(provider, raw))
-	}
+	found = append(s.annotations, found...)
 	ran := []byte(`{"executed_tools":[`)
 	for i, d := range s.executed {
 		var searched struct {
 			Results []json.RawMessage `json:"results"`
 		}
 		if m := d.member("search_results"); m != nil && lenient(m.Value, &searched) == nil {
-			for _, raw := range searched.Results {
-				parts = append(parts, citation(provider, raw))
-			}
+			found = append(found, searched.Results...)
 		}
 		if i > 0 {
 			ran = append(ran, ',')
 		}
 		ran = append(ran, adapter.Object(d.members)...)
 	}
+	for _, raw := range found {
+		parts = append(parts, citation(provider, raw))
+	}
 	if len(s.executed) > 0 {
-		parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: append(ran, "]}"...)})
+		parts = appendPart(parts, model.PartOpaque, nil, append(ran, "]}"...), provider, "")
 	}
 	if len(s.extra) > 0 {
-		parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: append(append([]byte(extraPrefix), s.extra...), '}')})
+		parts = appendPart(parts, model.PartOpaque, nil, append(append([]byte(extraPrefix), s.extra...), '}'), provider, "")
 	}
 	return parts
 }

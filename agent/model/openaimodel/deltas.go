@@ -42,6 +42,23 @@ func (d *deltas) grow(g *growing, kind model.PartKind, text string) error {
 	return d.emit(model.Delta{Part: g.part, Kind: kind, Text: text})
 }
 
+// rest returns what text adds if it begins with what is there, or text.
+//
+//go:noinline
+func (g *growing) rest(text string) string {
+	if n := len(g.content); n <= len(text) && text[:n] == string(g.content) {
+		return text[n:]
+	}
+	return text
+}
+
+// appendPart appends a part of a response. Not inlined, it keeps programs smaller.
+//
+//go:noinline
+func appendPart(parts []model.Part, kind model.PartKind, text, data []byte, provider, id string) []model.Part {
+	return append(parts, model.Part{Kind: kind, Text: string(text), Data: data, Provider: provider, ID: id})
+}
+
 func (d *deltas) newPart() int {
 	d.nextPart++
 	return d.nextPart - 1

@@ -23,6 +23,11 @@ func (m *endpoint) transportError(err error) *model.APIError {
 // maxMessage limits what an error quotes of a response, in bytes.
 const maxMessage = 2000
 
+// quoted is what an error quotes of something that should have been a response.
+//
+//go:noinline
+func quoted(data []byte) string { return adapter.Truncate(string(data), 200) }
+
 // errorBody holds error details, with the fields of all servers.
 type errorBody struct {
 	Error   rawValue `json:"error"`
@@ -122,10 +127,11 @@ func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bo
 
 // errorOf returns the error that a server reported, in a response with the given status or in the
 // middle of a stream.
-func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.APIError {
+func (m *endpoint) errorOf(resp *http.Response, body []byte) *model.APIError {
+	status, header := resp.StatusCode, resp.Header
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
-	if !ok {
+	if !ok || status < 300 && bytes.IndexByte(body, '{') < 0 {
 		base := adapter.CleanURL(m.base)
 		if !strings.HasSuffix(m.base.Path, "/v1") {
 			base += ", and often ends in /v1"

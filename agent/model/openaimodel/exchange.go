@@ -104,7 +104,7 @@ func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, er
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, m.errorOf(resp.StatusCode, resp.Header, said)
+		return nil, m.errorOf(resp, said)
 	}
 	err = m.receive(ctx, resp, body, dog, c)
 	if err == nil {
@@ -127,7 +127,7 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdo
 	case adapter.IsFromSink(err):
 		return err
 	case errs.As(err, &reported):
-		return e.m.errorOf(resp.StatusCode, resp.Header, reported.body)
+		return e.m.errorOf(resp, reported.body)
 	case resp != nil && errs.As(err, &failed):
 		return err
 	case ctx.Err() != nil:

@@ -53,7 +53,7 @@ func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 		Object string `json:"object"`
 	}
 	if err := json.Unmarshal(body, &list); resp.StatusCode > 299 || err != nil || list.Data == nil && list.Object != "list" {
-		return nil, m.errorOf(resp.StatusCode, resp.Header, body)
+		return nil, m.errorOf(resp, body)
 	}
 	names = make([]string, 0, len(list.Data))
 	for i := range list.Data {

@@ -29,7 +29,7 @@ func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Rea
 	case '{', '[', '<':
 		return m.receiveObject(resp, r, c)
 	}
-	return m.receiveEvents(ctx, r, dog, c)
+	return m.receiveEvents(ctx, resp, r, dog, c)
 }
 
 func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collector) error {
@@ -43,7 +43,7 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 	err = c.object(data)
 	if syntax := (*json.SyntaxError)(nil); errs.As(err, &syntax) {
 		if data[0] == '<' {
-			return m.errorOf(resp.StatusCode, resp.Header, data)
+			return m.errorOf(resp, data)
 		}
 		if syntax.Offset >= int64(len(data)) {
 			return adapter.BrokeOff(io.EOF) // the connection ended, and the length of the response is unknown
@@ -60,12 +60,13 @@ const maxEvent = 16 << 20
 // marker.
 const tailTime = 5 * time.Second
 
-func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapter.Watchdog, c collector) error {
+func (m *endpoint) receiveEvents(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, c collector) error {
 	tail := tailTime
 	if idle := m.timeouts.Idle; idle > 0 {
 		tail = min(tail, idle)
 	}
 	events := adapter.NewEventReader(body, maxEvent)
+	events.Stray = true
 	dog.Stream(maxEvent)
 	for {
 		ev, err := events.Next()
@@ -73,6 +74,9 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 			return ctx.Err()
 		}
 		if err != nil {
+			if plain := events.Plain(); plain != "" {
+				return m.errorOf(resp, []byte(plain))
+			}
 			return streamEnd(err, c)
 		}
 		data := bytes.TrimSpace(ev.Data)
@@ -91,7 +95,7 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 			if ev.AtEnd {
 				return streamEnd(io.EOF, c)
 			}
-			return errs.Errorf("an event of the stream is not valid JSON: %w", err)
+			return errs.Errorf("an event of the stream is not valid JSON: %w: %s", err, quoted(data))
 		default:
 			return err
 		}

@@ -262,6 +262,11 @@ func (c *itemCollector) wholeItem(ev *itemEvent) error {
 	if w.Type == "" {
 		return nil
 	}
+	if w.Name != "" && w.ID != "" && slices.ContainsFunc(c.items, func(it *item) bool { // once more
+		return it.done && it.wireID == string(w.ID) && it.name == string(w.Name) && string(it.args) == string(w.Arguments)
+	}) {
+		return nil
+	}
 	ev.ItemID = w.ID
 	it, err := c.itemOf(ev, string(w.Type))
 	if err != nil {

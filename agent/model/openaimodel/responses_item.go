@@ -98,17 +98,17 @@ func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 	case "reasoning":
 		first := len(parts)
 		for _, t := range it.thoughts {
-			parts = append(parts, model.Part{Kind: model.PartThinking, Text: string(t.content), Provider: provider, ID: it.wireID})
+			parts = appendPart(parts, model.PartThinking, t.content, nil, provider, it.wireID)
 		}
 		if it.raw != nil {
 			if data := withoutStatus(it.raw); data != nil {
-				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, ID: it.wireID, Data: data})
+				parts = appendPart(parts, model.PartOpaque, nil, data, provider, it.wireID)
 			}
 			break
 		}
 		if it.encrypted != "" {
 			if len(parts) == first {
-				parts = append(parts, model.Part{Kind: model.PartThinking, Provider: provider, ID: it.wireID})
+				parts = appendPart(parts, model.PartThinking, nil, nil, provider, it.wireID)
 			}
 			parts[first].Signature = []byte(it.encrypted)
 		}
@@ -128,7 +128,7 @@ func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 			parts = append(parts, p)
 		case it.raw != nil:
 			if data := compacted(it.raw); data != nil {
-				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, ID: it.wireID, Data: data})
+				parts = appendPart(parts, model.PartOpaque, nil, data, provider, it.wireID)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 		call.Function.Arguments = arguments(values[5])
 		msg.ToolCalls = a.scratch.calls[:]
 	}
-	return true, a.message(msg)
+	return true, a.message(msg, false)
 }
 
 // chunkScanner reads a chunk. It gives up at the first unknown thing, so that the general decoder

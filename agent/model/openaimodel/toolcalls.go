@@ -44,6 +44,9 @@ func (a *assembler) toolCall(f *wireToolCall) error {
 		return err
 	}
 	c := a.calls.find(f)
+	if c != nil && c.repeatedBy(f) {
+		return nil
+	}
 	if c == nil || a.beginsCall(c, f) {
 		if len(a.calls.calls) == maxCalls {
 			return errTooManyCalls
@@ -74,6 +77,15 @@ func (a *assembler) toolCall(f *wireToolCall) error {
 		return a.announce(c)
 	}
 	return nil
+}
+
+// repeatedBy reports whether f is the whole call again, with its id, as LiteLLM sends it at the end
+// of a stream, where the arguments may be a string of JSON within a string.
+func (c *call) repeatedBy(f *wireToolCall) bool {
+	var args text
+	_ = args.UnmarshalJSON(f.Function.Arguments)
+	return f.ID != "" && c.wireID == string(f.ID) && c.name == string(f.Function.Name) && string(c.args) == string(args) &&
+		c.object.complete(c.args)
 }
 
 func (s *callAssembler) find(f *wireToolCall) *call {
