@@ -288,6 +288,78 @@ func (r *renames) Open(ctx context.Context, run *runContext) (toolset.Instance[d
 	return toolset.Prefixed(r.Toolset, "x_").Open(ctx, run)
 }
 
+// Each of these has a toolset inside in another way.
+type (
+	own interface {
+		set
+		Extra()
+	}
+	more     struct{ set }
+	state    struct{ deep set }
+	narrowed struct{ in own }
+	concrete struct{ in toolset.Base[deps] }
+	pointed  struct{ *state }
+	mapped   struct{ all map[string]set }
+	arrayed  struct{ all [1]state }
+	looped   struct {
+		self *looped
+		in   set
+	}
+)
+
+func (more) Extra()       {}
+func (more) Check() error { return nil }
+func (more) FixedTools() []*toolset.Tool[deps] {
+	return nil
+}
+
+func (narrowed) Name() string { return "narrowed" }
+func (concrete) Name() string { return "concrete" }
+func (pointed) Name() string  { return "pointed" }
+func (mapped) Name() string   { return "mapped" }
+func (arrayed) Name() string  { return "arrayed" }
+func (*looped) Name() string  { return "looped" }
+
+func (w narrowed) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.in.Open(ctx, run)
+}
+
+func (w concrete) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.in.Open(ctx, run)
+}
+
+func (w pointed) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.deep.Open(ctx, run)
+}
+
+func (w mapped) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.all["a"].Open(ctx, run)
+}
+
+func (w arrayed) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.all[0].deep.Open(ctx, run)
+}
+
+func (w *looped) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.in.Open(ctx, run)
+}
+
+func TestConformanceFindsToolsetsWhereverTheyAre(t *testing.T) {
+	inner := toolset.Of(forecast())
+	loop := &looped{in: inner}
+	loop.self = loop
+	for field, s := range map[string]set{
+		"in, a toolsettest_test.more": narrowed{more{inner}}, "in, a toolset.Base": concrete{toolset.Base[deps]{Toolset: inner}}, "deep": pointed{&state{inner}},
+		"all[a]": mapped{map[string]set{"a": inner, "b": nil}}, "deep, ": arrayed{[1]state{{inner}}}, "in, a *toolset": loop,
+	} {
+		broken, _ := toolsettest.Broken(t.Context(), func() set { return s }, deps{})
+		found := broken["toolsets inside are checked before a run"]
+		require.Contains(t, found, "hides from agent.New that its "+field)
+		require.Contains(t, found, "is a toolset.Checker: embed toolset.Base")
+		require.Contains(t, found, "is a toolset.Fixed: embed toolset.Base")
+	}
+}
+
 func TestConformanceFindsCombinatorsThatHideMistakes(t *testing.T) {
 	inner := toolset.Of(forecast())
 	w := &wraps{}

@@ -34,7 +34,8 @@ func (s *suite[D]) forwards(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inside calls found for the toolsets in the fields of a struct, and in structs and slices inside it.
+// inside calls found for the toolsets that a value has in its fields, and in what these hold: structs, slices, arrays and maps, and
+// pointers to structs of the package of the outermost toolset. Those of other packages have toolsets of their own, as an agent has.
 func inside(v reflect.Value, toolsets reflect.Type, found func(field string, t reflect.Type)) {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -42,23 +43,37 @@ func inside(v reflect.Value, toolsets reflect.Type, found func(field string, t r
 	if v.Kind() != reflect.Struct {
 		return
 	}
-	for i := range v.NumField() {
-		name, f := v.Type().Field(i).Name, v.Field(i)
-		switch {
-		case f.Kind() == reflect.Slice && f.Type().Elem() == toolsets:
-			for j := range f.Len() {
-				if e := f.Index(j); !e.IsNil() {
-					found(fmt.Sprintf("%s[%d]", name, j), e.Elem().Type())
-				}
-			}
-		case f.Type() == toolsets:
-			if !f.IsNil() {
-				found(name, f.Elem().Type())
-			}
-		case f.Kind() == reflect.Struct:
-			inside(f, toolsets, found)
+	home, seen := v.Type().PkgPath(), map[uintptr]bool{}
+	var look func(name string, v reflect.Value)
+	fields := func(v reflect.Value) {
+		for i := range v.NumField() {
+			look(v.Type().Field(i).Name, v.Field(i))
 		}
 	}
+	look = func(name string, v reflect.Value) {
+		kind := v.Kind()
+		switch nilable := kind == reflect.Interface || kind == reflect.Pointer; {
+		case nilable && v.IsNil():
+		case kind == reflect.Interface && v.Type().Implements(toolsets):
+			found(name, v.Elem().Type())
+		case v.Type().Implements(toolsets):
+			found(name, v.Type())
+		case kind == reflect.Pointer && v.Type().Elem().PkgPath() == home && !seen[v.Pointer()]:
+			seen[v.Pointer()] = true
+			look(name, v.Elem())
+		case kind == reflect.Struct:
+			fields(v)
+		case kind == reflect.Slice || kind == reflect.Array:
+			for i := range v.Len() {
+				look(fmt.Sprintf("%s[%d]", name, i), v.Index(i))
+			}
+		case kind == reflect.Map:
+			for _, key := range v.MapKeys() {
+				look(fmt.Sprintf("%s[%v]", name, key), v.MapIndex(key))
+			}
+		}
+	}
+	fields(v)
 }
 
 // fixed checks that every run has the tools that agent.New is told.
