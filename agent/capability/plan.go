@@ -48,7 +48,9 @@ func Plan[D any]() agent.Capability[D] {
 	return agent.Capability[D]{
 		Name:         "plan",
 		Instructions: planInstructions,
-		Tools:        []*toolset.Tool[D]{toolset.Func(ToolUpdatePlan, planDescription, updatePlan[D], toolset.OfKind(toolset.KindThink, "Update plan"))},
+		Tools: []*toolset.Tool[D]{toolset.Func(ToolUpdatePlan, planDescription, updatePlan[D],
+			toolset.Sequential(), // of several plans of a response, the last one is shown and kept
+			toolset.OfKind(toolset.KindThink, "Update plan"))},
 	}
 }
 

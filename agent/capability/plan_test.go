@@ -135,3 +135,28 @@ func ExamplePlan() {
 	// completed Find the bug
 	// in_progress Fix it
 }
+
+// The calls of a response run in parallel. Of several plans, users see the one that the history keeps.
+func TestLastPlanOfAResponseIsShownAndKept(t *testing.T) {
+	for range 20 {
+		var calls []model.Part
+		for i := range 8 {
+			calls = append(calls, model.ToolCall(fmt.Sprint(i), capability.ToolUpdatePlan, fmt.Sprintf(`{"plan":[{"step":"%d","status":"pending"}]}`, i)))
+		}
+		a := agent.Must(agent.New(agent.Config[struct{}, string]{
+			Model:        modeltest.Script(modeltest.Say(calls...), modeltest.SayText("ok")),
+			Capabilities: []agent.Capability[struct{}]{capability.Plan[struct{}]()},
+		}))
+		s := a.Stream(t.Context(), struct{}{}, "go")
+		shown := ""
+		for e := range s.Events() {
+			if c, ok := e.Value.(view.Change); ok {
+				shown = c.Entity.Steps[0].Text
+			}
+		}
+		res, err := s.Result()
+		require.NoError(t, err)
+		require.Equal(t, "7", capability.PlanOf(res.Messages)[0].Text)
+		require.Equal(t, "7", shown)
+	}
+}

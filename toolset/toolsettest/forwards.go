@@ -34,8 +34,9 @@ func (s *suite[D]) forwards(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inside calls found for the toolsets that a value has in its fields, and in what these hold: structs, slices, arrays and maps, and
-// pointers to structs of the package of the outermost toolset. Those of other packages have toolsets of their own, as an agent has.
+// inside calls found for the toolsets that a value has in its fields, and in what these hold:
+// structs, slices, arrays and maps, and pointers to structs of the package of the outermost
+// toolset. Those of other packages have toolsets of their own, as an agent has.
 func inside(v reflect.Value, toolsets reflect.Type, found func(field string, t reflect.Type)) {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
