@@ -146,8 +146,9 @@ func (p *aguiProtocol) run(w http.ResponseWriter, r *http.Request) error {
 		}
 		known := snapshot.Get(user.ID)
 		again := known != nil && isPrompt(known)
+		working, _ := s.Working()
 		switch {
-		case again && s.Running(): // the page was loaded anew
+		case again && (working || s.Running()): // the page was loaded anew
 		case len(open) > 0 && !again:
 			return x.refuse("interrupts_open", aguiOpen)
 		default:

@@ -45,8 +45,8 @@ func (f *follower) Begin(ctx context.Context) (*view.Cursor, error) {
 }
 
 // Run calls show with a cursor for the client whenever there is something new, until done is closed, show returns false, or
-// the client is gone. show takes everything. When done is closed, it is called once more. Changes within 15 ms are
-// combined. While nothing changes, comments are written to out.
+// the client is gone. show takes everything. When done is closed, it is called once more, with what other processes have
+// recorded until then. Changes within 15 ms are combined. While nothing changes, comments are written to out.
 func (f *follower) Run(ctx context.Context, out *eventStream, done <-chan struct{}, show func(*view.Cursor) (more bool)) {
 	if f.at == nil {
 		if _, err := f.Begin(ctx); err != nil {
@@ -71,6 +71,7 @@ func (f *follower) Run(ctx context.Context, out *eventStream, done <-chan struct
 		case <-ctx.Done():
 			return
 		case <-done:
+			_ = f.session.View(ctx, func(*view.Fold) {})
 			if news() && open {
 				show(f.at.Cursor)
 			}

@@ -32,18 +32,20 @@ func (s *openSession) Running() bool {
 	return running
 }
 
-// Idle returns a channel that is closed when no turn of the session is running any more, or when ctx ends.
+// Idle returns a channel that is closed when no turn of the session is running in any process, or when ctx ends.
 func (s *openSession) Idle(ctx context.Context) <-chan struct{} {
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
 		for {
 			running, flipped := s.handler.isRunning(s.live)
-			if !running {
+			working, moved := s.Working()
+			if !running && !working {
 				return
 			}
 			select {
 			case <-flipped:
+			case <-moved:
 			case <-ctx.Done():
 				return
 			}

@@ -359,8 +359,13 @@ func (p *uiProtocol) resume(w http.ResponseWriter, r *http.Request) error {
 		return none(err)
 	}
 	defer done()
+	snapshot, _, err := s.Snapshot(r.Context())
+	if err != nil {
+		return err
+	}
 	running := s.Running()
-	if d, ok := s.Since(); !running && (!ok || d > uiJustNow) {
+	working, _ := s.Working()
+	if d, ok := s.Since(); !running && !working && (!ok || d > uiJustNow) {
 		return none(nil)
 	}
 	f, err := s.Follow()
@@ -368,10 +373,6 @@ func (p *uiProtocol) resume(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
-	snapshot, _, err := s.Snapshot(r.Context())
-	if err != nil {
-		return err
-	}
 	prompt := s.Asked(snapshot)
 	st := p.begin(w, s, f, prompt)
 	st.running = running

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -261,47 +260,6 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 	}, nil
 }
 
-// brief bounds how long what must not wait for a turn waits for another process that has the
-// session without one: it opens the session, or has ended a turn.
-const brief = time.Second
-
-// isTaken reports whether another process that has the session runs a turn, or has had the session
-// for longer than it takes to open it. Else it waits a moment.
-func (s *Session) isTaken(ctx context.Context, since time.Time) bool {
-	c, done, err := s.look(ctx)
-	if err != nil {
-		return true
-	}
-	defer done()
-	return c.Going() || !again(ctx, since)
-}
-
-// again waits a moment, and reports whether to try again what was refused because another process
-// has the session.
-func again(ctx context.Context, since time.Time) bool {
-	if time.Since(since) >= brief {
-		return false
-	}
-	select {
-	case <-time.After(brief / 50):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// useSoon is like use. It waits for another process that has the session without a turn: see
-// brief.
-func (s *Session) useSoon(
-	ctx context.Context, deps bool,
-) (c *conversation, done func(), err error) {
-	for begun := time.Now(); ; {
-		c, done, err = s.useHeld(ctx, deps, true)
-		if !errors.Is(err, session.ErrHeld) || s.isTaken(ctx, begun) {
-			return c, done, err
-		}
-	}
-}
-
 // look is like use, but only reads: whoever has the lease. The conversation has at least what the
 // store had when look was called.
 func (s *Session) look(ctx context.Context) (c *conversation, done func(), err error) {
@@ -333,6 +291,13 @@ func (s *Session) lookNow(ctx context.Context) (
 	if s.w == nil && s.host.kept {
 		if info, err := s.host.store.Get(ctx, s.id); err == nil { // else what is known is shown
 			head = info.Head
+			s.mu.Lock()
+			was := s.isElsewhere()
+			begun := s.heldBy(info.Holder) && !was
+			s.mu.Unlock()
+			if begun { // which looks again until it is over
+				s.hear()
+			}
 		}
 		if c := s.conversation; c != nil && c.feed == nil && head > c.head {
 			s.forgetConversation(errDropped)

@@ -42,7 +42,10 @@ func (p *Transcript) view(i *item) {
 		}
 		return
 	}
-	p.place()
+	resumes := p.replay.given != nil && p.replay.given.turn == p.run
+	if !resumes && !p.isThere(rec.ID) { // else no prompt follows
+		p.place()
+	}
 	p.showRecord(&rec, false)
 }
 
