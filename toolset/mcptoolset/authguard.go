@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 // allowed too, and http to this machine.
 type authGuard struct {
 	server *url.URL
+	home   *place
 	// next makes the requests that are allowed. direct makes those to public addresses if no proxy
 	// does; it checks the address when the connection is made. It is nil if the program has set a
 	// client.
@@ -36,9 +39,44 @@ var public fetch.Policy
 // errAuthAddress reports a sign-in address that may not be used.
 var errAuthAddress = errors.New("the server names a sign-in address that is not allowed")
 
+// place notes where a server is: whoever owns its name can change what that resolves to.
+type place struct{ known, public atomic.Bool }
+
+// trace returns a context for a request to the server, which notes the address that answers.
+func (p *place) trace(
+	ctx context.Context, by http.RoundTripper, r *http.Request,
+) context.Context {
+	if t, ok := by.(*http.Transport); ok && t.Proxy != nil {
+		if proxy, err := t.Proxy(r); proxy != nil || err != nil { // its address is not the server's
+			p.known.Store(true)
+			p.public.Store(true)
+			return ctx
+		}
+	}
+	connected := func(info httptrace.GotConnInfo) {
+		if at, err := netip.ParseAddrPort(info.Conn.RemoteAddr().String()); err == nil {
+			p.known.Store(true)
+			if public.CheckIP(at.Addr().Unmap()) == nil {
+				p.public.Store(true)
+			}
+		}
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: connected})
+}
+
+// near reports whether the server is not at a public address. A name counts as public once a public
+// address, or a proxy, has answered for it.
+func (g *authGuard) near(ctx context.Context) bool {
+	host := g.server.Hostname()
+	if _, err := netip.ParseAddr(host); err != nil && !isLoopback(host) && g.home.known.Load() {
+		return !g.home.public.Load()
+	}
+	return !isPublic(ctx, host)
+}
+
 // authClient returns the client for the requests of a sign-in with a server.
-func authClient(base *http.Client, server *url.URL) *http.Client {
-	g := &authGuard{server: server}
+func authClient(base *http.Client, server *url.URL, home *place) *http.Client {
+	g := &authGuard{server: server, home: home}
 	c := &http.Client{Timeout: 30 * time.Second}
 	if base != nil {
 		*c = *base
@@ -63,7 +101,8 @@ func authClient(base *http.Client, server *url.URL) *http.Client {
 		case len(via) >= 5:
 			return errors.New("too many redirects")
 		case !sameOrigin(r.URL, via[0].URL): // what is sent may be secret
-			return fmt.Errorf("%w: %s redirects to %s", errAuthAddress, shownOrigin(via[0].URL), shownOrigin(r.URL))
+			from, to := shownOrigin(via[0].URL), shownOrigin(r.URL)
+			return fmt.Errorf("%w: %s redirects to %s", errAuthAddress, from, to)
 		}
 		return nil
 	}
@@ -87,7 +126,7 @@ func (g *authGuard) route(r *http.Request) (http.RoundTripper, error) {
 	if sameOrigin(r.URL, g.server) {
 		return g.next, nil
 	}
-	near := !isPublic(r.Context(), g.server.Hostname())
+	near := g.near(r.Context())
 	if err := checkAuthURL(r.URL, near); err != nil {
 		return nil, err
 	}
@@ -120,7 +159,7 @@ func (g *authGuard) checkVisit(ctx context.Context, address string) error {
 	if sameOrigin(u, g.server) {
 		return nil
 	}
-	near := !isPublic(ctx, g.server.Hostname())
+	near := g.near(ctx)
 	if err := checkAuthURL(u, near); err != nil {
 		return err
 	}

@@ -7,19 +7,24 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/internal/fetch/fetchtest"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
 // internet answers requests to any host, and keeps where they went.
 type internet struct {
+	at     string // the address of all hosts, or unknown
 	mu     sync.Mutex
 	asked  []string
 	handle func(w http.ResponseWriter, r *http.Request)
@@ -29,6 +34,9 @@ func (n *internet) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	n.asked = append(n.asked, r.URL.String())
 	n.mu.Unlock()
+	if trace := httptrace.ContextClientTrace(r.Context()); n.at != "" && trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{Conn: connection{at: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(n.at))}})
+	}
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_ = r.Body.Close()
@@ -39,6 +47,13 @@ func (n *internet) RoundTrip(r *http.Request) (*http.Response, error) {
 	res.Request = r
 	return res, nil
 }
+
+type connection struct {
+	net.Conn
+	at net.Addr
+}
+
+func (c connection) RemoteAddr() net.Addr { return c.at }
 
 // visitor is a user who is sent somewhere.
 type visitor struct {
@@ -58,6 +73,12 @@ func (v *visitor) Authorize(_ context.Context, url string) (mcptoolset.Authoriza
 // signIn connects to a server that names the addresses for signing in.
 func signIn(t *testing.T, server string, addresses map[string]string) (asked, sent []string, err error) {
 	t.Helper()
+	return signInAt(t, "", server, addresses)
+}
+
+// signInAt is signIn for a server that answers at an address.
+func signInAt(t *testing.T, answers, server string, addresses map[string]string) (asked, sent []string, err error) {
+	t.Helper()
 	origin := strings.TrimSuffix(server, "/mcp")
 	at := func(role, path string) string {
 		if named, ok := addresses[role]; ok {
@@ -65,7 +86,7 @@ func signIn(t *testing.T, server string, addresses map[string]string) (asked, se
 		}
 		return origin + path
 	}
-	n := &internet{}
+	n := &internet{at: answers}
 	n.handle = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		issuer := at("issuer", "")
@@ -121,6 +142,21 @@ func TestSignInDoesNotReachPrivateAddresses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whoever has a server has its name, too, and can let it resolve to something private while the user signs in.
+func TestSignInDoesNotBelieveTheNameOfAServer(t *testing.T) {
+	before := net.DefaultResolver
+	net.DefaultResolver = fetchtest.Resolver(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} })
+	t.Cleanup(func() { net.DefaultResolver = before })
+	named := map[string]string{"registration": "http://127.0.0.1:9/register", "authorization": "http://127.0.0.1:9/authorize"}
+	asked, sent, err := signInAt(t, "93.184.216.34:443", "https://server.test/mcp", named)
+	require.Contains(t, asked, "https://server.test/mcp")
+	require.NotContains(t, asked, "http://127.0.0.1:9/register")
+	require.Empty(t, sent)
+	require.ErrorContains(t, err, "not allowed")
+	asked, _, _ = signInAt(t, "127.0.0.1:443", "https://server.test/mcp", named)
+	require.Contains(t, asked, "http://127.0.0.1:9/register", "it is really here")
 }
 
 // Other public servers may sign users in, and servers near this program may name what is near.

@@ -135,12 +135,13 @@ func (h HTTP) Format(f fmt.State, verb rune) { format(f, verb, h) }
 func (s SSE) Format(f fmt.State, verb rune) { format(f, verb, s) }
 
 func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
+	home := &place{}
 	t := &mcp.StreamableClientTransport{
-		Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits, true),
+		Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits, home),
 		MaxEventSize: limits.Message,
 	}
 	if h.OAuth != nil {
-		handler, err := h.OAuth.handler(ctx, h.URL)
+		handler, err := h.OAuth.handler(ctx, h.URL, home)
 		if err != nil {
 			return nil, err
 		}
@@ -152,18 +153,18 @@ func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
 func (s SSE) open(ctx context.Context, limits *Limits) (*opened, error) {
 	return &opened{
 		Transport: &mcp.SSEClientTransport{
-			Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits, false),
+			Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits, nil),
 			MaxEventSize: limits.Message,
 		},
 		ordered: true,
 	}, nil
 }
 
-// client returns an HTTP client for one connection. exactly keeps structured content as it is
-// written, where nothing else does.
+// client returns an HTTP client for one connection. With a place, which it notes, structured
+// content stays as it is written, where nothing else does that.
 func client(
 	ctx context.Context, base *http.Client, address string, headers map[string]string,
-	limits *Limits, exactly bool,
+	limits *Limits, place *place,
 ) *http.Client {
 	c := &http.Client{}
 	if base != nil {
@@ -176,7 +177,7 @@ func client(
 	}
 	c.Transport = &homeTripper{
 		ctx: ctx, next: next, home: u, headers: headers, limit: int64(limits.Message),
-		exactly: exactly,
+		place: place,
 	}
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
@@ -195,7 +196,7 @@ type homeTripper struct {
 	home    *url.URL
 	headers map[string]string
 	limit   int64
-	exactly bool
+	place   *place // may be nil
 }
 
 var errElsewhere = errors.New("the server refers to another host: set its address as the URL if it is meant")
@@ -214,6 +215,9 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range t.headers {
 		r.Header.Set(name, value)
 	}
+	if t.place != nil {
+		r = r.WithContext(t.place.trace(ctx, t.next, r))
+	}
 	res, err := t.next.RoundTrip(r)
 	if err != nil {
 		stop()
@@ -225,7 +229,7 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		body.left = -1 // events are bounded one by one
 	}
 	res.Body = body
-	if t.exactly {
+	if t.place != nil {
 		rewrite(res, int(t.limit))
 	}
 	return res, nil

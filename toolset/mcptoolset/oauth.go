@@ -41,7 +41,8 @@ type OAuth struct {
 	// Client makes the requests to the authorization server. If nil, it has the defaults of
 	// net/http. Requests go to the origin of the MCP server, or with https to public addresses, and
 	// the user is sent only there. If the MCP server is not at a public address, hosts that are not
-	// are allowed by name, and http to this machine. The address is checked when the connection is
+	// are allowed by name, and http to this machine. Where the server is, its connections tell: its
+	// name could resolve to another address later. The address is checked when the connection is
 	// made; with a Client of yours or a proxy, before that. Redirects are followed within an origin
 	// only.
 	Client *http.Client
@@ -118,12 +119,14 @@ type kept struct {
 }
 
 // handler returns the SDK's handler for a server.
-func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, error) {
+func (o *OAuth) handler(
+	ctx context.Context, server string, home *place,
+) (auth.OAuthHandler, error) {
 	at, err := url.Parse(server)
 	if err != nil {
 		return nil, errors.New("the URL is not valid")
 	}
-	client := authClient(o.Client, at)
+	client := authClient(o.Client, at, home)
 	guard := client.Transport.(*authGuard)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: o.SignIn.RedirectURL(), RequestRefreshToken: o.Tokens != nil, Client: client, AcceptUnadvertisedIss: true,
