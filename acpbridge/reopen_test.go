@@ -91,3 +91,22 @@ func TestCancelBehindALoadAndAPromptCancels(t *testing.T) {
 	requireStop(t, acp.StopReasonCancelled, again.answer(prompt))
 	require.NoError(t, again.stop())
 }
+
+func TestSessionWithARunningTurnIsNotLoaded(t *testing.T) {
+	started := make(chan struct{}, 1)
+	e, id := start(t, stored(t, newStore(), callsOnce("wait"), waits("wait", started)))
+	prompt, line := e.promptLine(id, "go")
+	e.write(line)
+	<-started
+	for _, method := range []string{acp.MethodLoadSession, acp.MethodResumeSession} {
+		for _, dir := range []string{"/repo", "/elsewhere"} {
+			answer := e.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, id, dir))
+			require.NotNil(t, answer.Error)
+			require.Equal(t, acp.CodeInvalidRequest, answer.Error.Code)
+			require.Equal(t, "busy", answer.Error.Data["kind"])
+		}
+	}
+	e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id))
+	requireStop(t, acp.StopReasonCancelled, e.answer(prompt))
+	require.NoError(t, e.stop())
+}

@@ -82,6 +82,53 @@ func TestBrokenStreamGoesOnWithTheMessageThatBroke(t *testing.T) {
 	}
 }
 
+// A stream may break at each byte, several times in a row. A client that resumes reads each message once, and then the answer to load.
+func TestStreamMayBreakAtEachByte(t *testing.T) {
+	for cut := range 800 {
+		made := make(chan *scripted, 1)
+		inNetwork(t, func(c *acphttp.Config) { c.Serve, c.MaxBuffered = scriptedAgents(made), 1000 }, func(t *testing.T, n *network) {
+			conn, agent := one(n, made)
+			own := n.open(-1, conn)
+			n.post(conn, `{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"a"}}`)
+			<-agent.in
+			go func() {
+				for i := range 4 {
+					if agent.note("a", i, 20) != nil {
+						return
+					}
+				}
+				_, _ = fmt.Fprint(agent.out, `{"jsonrpc":"2.0","id":2,"result":{}}`+"\n")
+			}()
+			var got []int
+			last := ""
+			tries := 0
+			for len(got) < 4 {
+				headers := []string{conn, ofSession("a")}
+				if last != "" {
+					headers = append(headers, "Last-Event-ID: "+last)
+				}
+				breaks := cut
+				if tries++; tries > 3 {
+					breaks = -1
+				}
+				r := n.open(breaks, headers...)
+				for e, ok := r.next(); ok; e, ok = r.next() {
+					got = append(got, e.Params.N)
+					last = r.last
+					if len(got) == 4 {
+						break
+					}
+				}
+				r.close()
+				synctest.Wait()
+			}
+			require.Equal(t, []int{0, 1, 2, 3}, got, cut)
+			require.Equal(t, "2", string(own.must().ID))
+			own.close()
+		})
+	}
+}
+
 // A client has half a minute to read a part of a message. Its stream ends after that.
 func TestSlowReaderHasItsTime(t *testing.T) {
 	for late, whole := range map[time.Duration]bool{30*time.Second - 1: true, 30*time.Second + 1: false} {

@@ -68,9 +68,9 @@ const (
 
 // Summarise replaces the older part of a history by a summary, written by a model, when the
 // history exceeds a threshold. Each summary includes the previous one, so no message is
-// summarised twice. The model sees the older part in full, with the results that [ClearResults]
-// remembers. What costs more than the threshold is summarised in several requests, and shortened
-// beyond four times the threshold.
+// summarised twice. The model sees all texts of the older part, with the results that
+// [ClearResults] remembers, and the names of media. What costs more than the threshold is
+// summarised in several requests, and shortened beyond four times the threshold.
 //
 // The summary is a user message after the system prompts, marked with [MetaSummary], because
 // conversation must not get the authority of a system prompt. It has the run id and the time of

@@ -129,8 +129,9 @@ func block(language, text string) string {
 }
 
 func language(path string) string {
+	path, _, _ = strings.Cut(path, "#")
 	i := strings.LastIndexByte(path, '.')
-	if i < 0 || strings.ContainsAny(path[i:], "/\\` ") {
+	if i < 0 || strings.ContainsAny(path[i:], "/\\`? ") {
 		return ""
 	}
 	return path[i+1:]

@@ -56,7 +56,8 @@ func (p *parser) read(k *cursor) ([]step, string) {
 		if article && !named && !quotedName && !pathish(token{text: s.path}) && s.path != p.file {
 			return nil, "which file should I read?" // "read the code"
 		}
-		if m := pathSuffix().FindStringSubmatch(s.path); m != nil && line == 0 && !quotedName {
+		m := pathSuffix().FindStringSubmatch(s.path)
+		if m != nil && line == 0 && !quotedName && !strings.Contains(s.path, "#") {
 			s.path = m[1]
 			s.line, s.limit = span(m[2], m[3], true)
 		}

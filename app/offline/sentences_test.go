@@ -159,6 +159,7 @@ var understood = map[string][]string{
 	"read a.txt and b.txt":                                     reads("a.txt", "b.txt"),
 	"what does a.txt say?":                                     reads("a.txt"),
 	"show lines 2-3 of a.txt":                                  {`read_file {"path":"a.txt","line":2,"limit":2}`},
+	"read file:///a/b.go#L2:3":                                 {`read_file {"path":"file:///a/b.go#L2:3"}`},
 	"read the first 5 lines of a.txt":                          {`read_file {"path":"a.txt","limit":5}`},
 	"list files":                                               listed,
 	"list all files in docs":                                   {`list_files {"path":"docs"}`},
