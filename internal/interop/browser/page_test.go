@@ -10,6 +10,9 @@ func TestPageStreamsMarkdown(t *testing.T)                 { drive(t, "stream") 
 func TestPageApprovesWhatItShows(t *testing.T)             { drive(t, "approve") }
 func TestPageDeniesWithReason(t *testing.T)                { drive(t, "deny") }
 func TestPageAnswersByKey(t *testing.T)                    { drive(t, "keys") }
+func TestNothingTypedAnswers(t *testing.T)                 { drive(t, "typing") }
+func TestHeldKeysDoNothingTwice(t *testing.T)              { drive(t, "held") }
+func TestQuestionIsAnsweredAgain(t *testing.T)             { drive(t, "twice") }
 func TestPageEditsArguments(t *testing.T)                  { drive(t, "edit") }
 func TestPageStopsAndGoesOn(t *testing.T)                  { drive(t, "stop") }
 func TestPageShowsLiveOutput(t *testing.T)                 { drive(t, "command") }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -110,6 +111,13 @@ func (t *mockTurn) run(said string) {
 		}()
 		answer := string(t.ask(q))
 		t.say("done", "It is "+answer[strings.LastIndex(answer, ":")+2:len(answer)-2]+".")
+	case "twice": // the first answer is lost
+		q := view.Entity{ID: t.id("question"), Name: "write_file", Title: "Write a.txt", Choices: []view.Choice{{ID: "allow_once", Class: "allow_once", Title: "Allow once"}}}
+		t.ask(q)
+		time.AfterFunc(50*time.Millisecond, func() { t.s.m.note("asked again") })
+		if t.ask(q) != nil {
+			t.say("done", "It was allowed twice.")
+		}
 	case "command":
 		call := view.Entity{ID: t.id("call"), Kind: view.ToolCall, Name: "run_command", Title: "go test ./...", Class: "execute", Status: view.Running, Content: []view.Content{{Kind: view.Output, Ref: t.id("command")}}}
 		command := view.Entity{ID: t.id("command"), Parent: call.ID, Kind: view.Command, Title: "go test ./...", Status: view.Running}

@@ -165,6 +165,138 @@ export const scenarios = {
     h.assert.deepEqual(answers, ['answer question:run1 {"choice":"allow_once"}', 'answer question:run2 {"choice":"reject_once"}']);
   },
 
+  // Whatever somebody types, on any keyboard and in any field, is text and answers nothing.
+  async typing(h) {
+    const page = await fresh(h);
+    await h.send(page, "edit the file");
+    const dock = page.getByRole("region", { name: "Question" });
+    const enabled = dock.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled"));
+    await enabled.waitFor();
+    const at = page.url();
+    const unanswered = async (where) => {
+      h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), [], where);
+      h.assert.equal(page.url(), at, where);
+    };
+    await page.evaluate(() => {
+      const add = (to, tag, id, editable) => {
+        const el = to.appendChild(document.createElement(tag));
+        el.id = id;
+        if (editable) el.contentEditable = editable;
+        return el;
+      };
+      add(document.body, "p", "rich", "true").textContent = "rich";
+      add(document.body, "p", "plain", "plaintext-only").textContent = "plain";
+      add(add(document.body, "div", "host").attachShadow({ mode: "open" }), "input", "inside"); // as extensions do
+    });
+    const keyboard = await page.context().newCDPSession(page);
+    const press = async (key, code, modifiers) => {
+      for (const type of ["rawKeyDown", "keyUp"]) await keyboard.send("Input.dispatchKeyEvent", { type, key, code, modifiers, windowsVirtualKeyCode: code.charCodeAt(code.length - 1) });
+    };
+    const message = page.getByLabel("Message", { exact: true });
+    await dock.getByRole("button", { name: "Edit arguments" }).click();
+    const fields = [message, page.getByRole("searchbox"), page.getByLabel("Mode", { exact: true }), dock.getByLabel("Arguments, as JSON."), page.locator("#rich"), page.locator("#plain"), page.locator("#inside")];
+    const all = async () => {
+      for (const f of fields.splice(0)) {
+        await f.focus();
+        for (const alt of [1, 2]) for (const [key, code] of [["y", "KeyY"], ["n", "KeyN"], ["e", "KeyE"], ["c", "KeyC"], ["y", "KeyZ"], ["y", "KeyT"]]) await press(key, code, alt);
+        for (const key of ["@", "€", "ç", "¥", "Dead"]) await press(key, "KeyC", 3);
+        await unanswered(String(f));
+      }
+    };
+    await all();
+    await dock.getByRole("button", { name: "Discard changes" }).click();
+    await dock.getByRole("button", { name: "Reject with a reason" }).click();
+    fields.push(dock.getByLabel("What should the agent do instead?"));
+    await all();
+    await dock.getByRole("button", { name: "Back" }).click();
+    await dock.getByRole("heading").click();
+    for (const key of ["@", "ç", "¥", "Dead", "Process"]) for (const modifiers of [1, 3]) await press(key, "KeyY", modifiers);
+    await press("f", "KeyY", 1); // on a Dvorak keyboard
+    await unanswered("outside of fields");
+
+    await message.focus(); // while characters are composed, Enter and Escape are the composer's
+    await keyboard.send("Input.imeSetComposition", { text: "にほん", selectionStart: 3, selectionEnd: 3 });
+    for (const code of [13, 229]) await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Enter", code: "Enter", windowsVirtualKeyCode: code });
+    await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 });
+    h.assert.equal(await message.inputValue(), "にほん");
+    await keyboard.send("Input.insertText", { text: "日本" });
+    h.assert.equal(await message.inputValue(), "日本");
+    h.assert.deepEqual((await h.log()).filter((l) => /^(answer|cancel)/.test(l)), []);
+    await message.fill("");
+
+    await page.addInitScript(() => Object.defineProperty(navigator, "platform", { get: () => "MacIntel" }));
+    await page.reload();
+    await enabled.waitFor();
+    await dock.getByText("Ctrl Y").waitFor();
+    await dock.getByRole("heading").click();
+    for (const [key, code] of [["ç", "KeyC"], ["¥", "KeyY"], ["y", "KeyY"], ["Dead", "KeyE"]]) await press(key, code, 1);
+    await unanswered("Option types characters");
+    await press("y", "KeyT", 2);
+    await page.getByText("It is completed.").waitFor();
+  },
+
+  // A key that is held down, or a focus from before, answers, sends and stops nothing more.
+  async held(h) {
+    const page = await fresh(h);
+    const message = page.getByLabel("Message", { exact: true }), dock = page.getByRole("region", { name: "Question" });
+    const allow = dock.getByRole("button", { name: "Allow once" }), enabled = allow.and(page.locator(":enabled"));
+    const noted = async (what) => (await h.log()).filter((l) => l.startsWith(what)).length;
+    await message.fill("/comp");
+    for (let i = 0; i < 5; i++) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    h.assert.equal(await message.inputValue(), "/compact ", "it is completed and not sent");
+    await message.fill("");
+
+    await h.send(page, "again please");
+    await dock.getByText("the first version").waitFor();
+    await enabled.focus();
+    await enabled.hover();
+    await page.mouse.down();
+    await h.release();
+    await dock.getByText("the second version").waitFor();
+    await enabled.waitFor();
+    await page.mouse.up();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Space");
+    h.assert.equal(await noted("answer"), 0, "who was about to press it meant the first version");
+    await dock.getByRole("heading").click();
+    await page.keyboard.down("Enter");
+    await allow.focus();
+    for (let i = 0; i < 5; i++) await page.keyboard.down("Enter");
+    h.assert.equal(await noted("answer"), 0, "it was pressed for something else");
+    await page.keyboard.up("Enter");
+    await page.keyboard.press("Enter");
+    await page.getByText("It is allow_once.").waitFor();
+    h.assert.equal(await noted("answer"), 1);
+
+    await h.send(page, "slow work");
+    await page.getByText("I am at it.").waitFor();
+    await h.send(page, "slow again");
+    await page.getByRole("region", { name: "Waiting prompts" }).waitFor();
+    await page.keyboard.down("Escape");
+    await page.getByText("I am at it.").nth(1).waitFor();
+    for (let i = 0; i < 5; i++) await page.keyboard.down("Escape");
+    h.assert.equal(await noted("cancel"), 1, "the next turn goes on");
+    await page.keyboard.up("Escape");
+    await page.keyboard.press("Escape");
+    await page.getByText("Stopped by the user.").nth(1).waitFor();
+  },
+
+  // A question that is asked again, while nobody looked, can be answered again.
+  async twice(h) {
+    const page = await fresh(h);
+    await h.send(page, "twice please");
+    const allow = page.getByRole("region", { name: "Question" }).getByRole("button", { name: "Allow once" }).and(page.locator(":enabled"));
+    await allow.waitFor();
+    await hide(page, true);
+    await h.until("the stream is closed", async () => (await h.log()).some((l) => l.startsWith("end of events")));
+    await allow.click();
+    await h.until("it is asked again", async () => (await h.log()).includes("asked again"));
+    await hide(page, false);
+    await allow.click();
+    await page.getByText("It was allowed twice.").waitFor();
+  },
+
   async edit(h) {
     const page = await fresh(h);
     await h.send(page, "edit the file");
@@ -231,7 +363,15 @@ export const scenarios = {
     await h.shot(page, "form");
     await dock.getByRole("button", { name: "Answer" }).click();
     await dock.waitFor({ state: "detached" });
-    h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"reply":{"action":"accept","content":{"name":"main","kind":"sqlite","size":3,"backup":false}}}']);
+    h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"reply":{"action":"accept","content":{"name":"main","kind":"sqlite","size":3}}}'], "an untouched box answers nothing");
+    await h.send(page, "ask me again");
+    await dock.getByLabel("Name", { exact: false }).fill("main");
+    await dock.getByLabel("postgres").check();
+    await dock.getByLabel("Backup").check();
+    await dock.getByLabel("Backup").uncheck();
+    await dock.getByRole("button", { name: "Answer" }).click();
+    await dock.waitFor({ state: "detached" });
+    h.assert.match((await h.log()).findLast((l) => l.startsWith("answer")), /"content":\{"name":"main","kind":"postgres","backup":false\}/);
     await h.send(page, "plan it");
     await page.getByRole("region", { name: "Plan" }).getByRole("button").click();
     await page.getByRole("listitem").filter({ hasText: "Mend the bug" }).waitFor();

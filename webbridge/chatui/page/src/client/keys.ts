@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** What of a keyboard event decides whether it is a shortcut. */
-export type Press = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "shiftKey" | "repeat" | "isComposing" | "keyCode" | "target" | "getModifierState">;
+export type Press = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "shiftKey" | "repeat" | "isComposing" | "keyCode" | "target" | "composedPath" | "getModifierState">;
 
 /** Whether it is a machine of Apple, on which Alt types characters. Control is used there. */
 export function isApple(platform: string): boolean {
@@ -18,7 +18,7 @@ export function modifier(apple: boolean): "Alt" | "Ctrl" {
  * field, while characters are composed, or with AltGr is no shortcut.
  */
 export function shortcut(ev: Press, apple: boolean): string {
-  if (composes(ev) || ev.repeat || ev.metaKey || ev.shiftKey || ev.getModifierState("AltGraph") || isTyping(ev.target)) return "";
+  if (composes(ev) || ev.repeat || ev.metaKey || ev.shiftKey || ev.getModifierState("AltGraph") || isTyping(ev)) return "";
   if (apple ? !ev.ctrlKey || ev.altKey : !ev.altKey || ev.ctrlKey) return "";
   return /^[a-z]$/i.test(ev.key) ? ev.key.toLowerCase() : "";
 }
@@ -28,8 +28,13 @@ export function composes(ev: Pick<KeyboardEvent, "isComposing" | "keyCode">): bo
   return ev.isComposing || ev.keyCode === 229;
 }
 
-/** Whether what is pressed goes into a field. */
-export function isTyping(target: EventTarget | null): boolean {
-  const el = target as Partial<Element> | null;
+/** Whether what is pressed goes into a field, which may be inside of an element that an extension has added. */
+export function isTyping(ev: Pick<KeyboardEvent, "target" | "composedPath">): boolean {
+  const el = (ev.composedPath()[0] ?? ev.target) as Partial<Element> | null;
   return typeof el?.closest === "function" && el.closest('input, textarea, select, [contenteditable]:not([contenteditable="false"])') !== null;
+}
+
+/** Whether a key that is held down would send, allow or stop something again. */
+export function isHeld(ev: Pick<KeyboardEvent, "key" | "repeat" | "shiftKey">): boolean {
+  return ev.repeat && !ev.shiftKey && (ev.key === "Enter" || ev.key === "Escape");
 }

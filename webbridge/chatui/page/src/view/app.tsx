@@ -96,7 +96,7 @@ export function App() {
       if (shortcut(ev, apple) === "c") {
         ev.preventDefault();
         void create();
-      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !composes(ev) && !isTyping(ev.target)) {
+      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !composes(ev) && !isTyping(ev)) {
         ev.preventDefault();
         document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
       }

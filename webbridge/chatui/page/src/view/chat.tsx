@@ -119,7 +119,7 @@ function Watched(p: Props & { watch: Watch }) {
         )}
         <div className="bottom">
           <Plan e={one("plan")} />
-          <Dock questions={questions} entities={snapshot.entities} />
+          <Dock questions={questions} />
           <Queue all={waiting} />
           <Composer
             running={running} connected={link === "live"} draft={draft} setDraft={setDraft} fail={fail} accepts={p.config.accepts}

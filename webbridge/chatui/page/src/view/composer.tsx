@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useId, useLayoutEffect, useRef, useState, type ClipboardEvent, type Dispatch, type KeyboardEvent, type SetStateAction } from "react";
-import { composes } from "../client/keys.ts";
+import { composes, isHeld } from "../client/keys.ts";
 import { imageURL, line } from "../client/text.ts";
 import type { Busy, Part, Setting, SlashCommand } from "../client/types.ts";
 import { Icon } from "./icons.tsx";
@@ -74,6 +74,10 @@ export function Composer(p: Props) {
 
   const key = (ev: KeyboardEvent) => {
     if (composes(ev.nativeEvent)) return;
+    if (isHeld(ev)) {
+      ev.preventDefault();
+      return;
+    }
     if (matches.length > 0) {
       const move = { ArrowDown: 1, ArrowUp: -1 }[ev.key];
       if (move) setChosen((at + move + matches.length) % matches.length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useId, useMemo, useRef, useState } from "react";
-import { isApple, modifier, shortcut } from "../client/keys.ts";
+import { isApple, isHeld, modifier, shortcut } from "../client/keys.ts";
 import { line, pretty, prose } from "../client/text.ts";
 import type { Answer, Entity } from "../client/types.ts";
 import { Plain, Piece } from "./content.tsx";
@@ -11,46 +11,43 @@ import { Link } from "./markdown.tsx";
 /** The time that a question is shown before an answer counts, so that a key that was meant for something else answers nothing. */
 const settle = 400;
 
-/** The call that a question is about. Questions of a turn that another process began do not name it: then it is the only one that waits. */
-export function callOf(q: Entity, get: (id: string) => Entity | undefined, entities: readonly Entity[]): Entity | undefined {
-  const parent = q.parent ? get(q.parent) : undefined;
-  if (parent || q.parent) return parent?.kind === "tool_call" ? parent : undefined;
-  const waiting = entities.filter((e) => e.kind === "tool_call" && e.name === q.name && e.status === "pending");
-  return waiting.length === 1 ? waiting[0] : undefined;
-}
-
 /** The questions that wait, the first of them with its buttons. */
-export function Dock({ questions, entities }: { questions: readonly Entity[]; entities: readonly Entity[] }) {
+export function Dock({ questions }: { questions: readonly Entity[] }) {
   const q = questions[0];
   if (!q) return null;
   return (
-    <section className="dock" aria-label="Question">
+    <section className="dock" aria-label="Question" onKeyDown={(ev) => {
+      if (isHeld(ev) && !(ev.target instanceof HTMLTextAreaElement)) ev.preventDefault();
+    }}>
       {questions.length > 1 && <p className="dim count">1 of {questions.length} questions</p>}
-      {q.choices?.length ? <Approval key={q.id} q={q} entities={entities} /> : q.input !== undefined ? <Form key={q.id + " " + q.digest} q={q} /> : (
+      {q.choices?.length ? <Approval key={q.id} q={q} /> : q.input !== undefined ? <Form key={q.id + " " + q.digest} q={q} /> : (
         <p className="note">{line(q.title ?? q.name ?? "A call")} waits for a result from outside.</p>
       )}
     </section>
   );
 }
 
-/** Sends one answer. It reports what is in the way: that an answer is under way, or that what is shown has changed a moment ago. */
+/**
+ * Sends one answer. It reports what is in the way: that an answer was sent, or that what is shown has changed a moment ago. A question that is
+ * asked again can be answered again.
+ */
 function useAnswer(q: Entity, shown: string): [ready: boolean, send: (a: Answer) => void] {
   const page = usePage();
   const [armed, setArmed] = useState("");
-  const [sent, setSent] = useState(false);
-  const sending = useRef(false);
+  const [sent, setSent] = useState<Entity>();
+  const sending = useRef<Entity>(undefined);
   useEffect(() => {
     const t = setTimeout(() => setArmed(shown), settle);
     return () => clearTimeout(t);
   }, [shown]);
-  const ready = armed === shown && !sent;
+  const ready = armed === shown && sent !== q;
   const send = (a: Answer) => {
-    if (!ready || sending.current) return;
-    sending.current = true;
-    setSent(true);
+    if (!ready || sending.current === q) return;
+    sending.current = q;
+    setSent(q);
     page.api.answer(page.session, q, a).catch((err: unknown) => {
-      sending.current = false;
-      setSent(false);
+      if (sending.current === q) sending.current = undefined;
+      setSent((now) => (now === q ? undefined : now));
       page.fail(err);
     });
   };
@@ -61,10 +58,11 @@ const apple = isApple(navigator.platform);
 const aria = apple ? "Control+" : "Alt+";
 const keys: Record<string, string> = { allow_once: "y", reject_once: "n" };
 
-function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
+function Approval({ q }: { q: Entity }) {
   const page = usePage();
   const heading = useId();
-  const call = callOf(q, page.get, entities);
+  const parent = page.get(q.parent ?? "");
+  const call = parent?.kind === "tool_call" ? parent : undefined;
   const original = useMemo(() => (call?.input === undefined ? undefined : pretty(call.input)), [call?.input]);
   const [edited, setEdited] = useState<string>();
   const [reason, setReason] = useState<string>();
@@ -117,7 +115,7 @@ function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
           <textarea autoFocus rows={2} value={reason} onChange={(ev) => setReason(ev.target.value)} />
         </label>
       )}
-      <div className="buttons">
+      <div className="buttons" key={q.digest}>
         {edited !== undefined ? (
           <>
             <button type="button" className="primary" disabled={!ready || !args} onClick={() => args && send({ decision: { allow: true, args: args.value } })}>Allow with these arguments</button>
