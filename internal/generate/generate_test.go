@@ -109,7 +109,7 @@ func TestThePlainValueOfASchema(t *testing.T) {
 		`{"allOf":[{"items":{"type":"integer"},"minItems":1},{"items":{"minimum":3},"minItems":2,"maxItems":4},{"maxItems":3}]}`:                                   `[3,3]`,
 		`{"allOf":[{"format":"uuid"},{"contentEncoding":"","minLength":36},{"maxLength":36}],"type":"string"}`:                                                     `"00000000-0000-4000-8000-000000000001"`,
 		`{"allOf":[{"maximum":9},{"minimum":3,"maximum":8},{"minimum":4}]}`:                                                                                        `4`,
-		`{"allOf":[{"pattern":"^[a-z]"},{"pattern":"[0-9]$"}],"minLength":2,"type":"string"}`:                                                                      ``,
+		`{"allOf":[{"pattern":"^[a-z]"},{"pattern":"[0-9]$"}],"minLength":2,"type":"string"}`:                                                                      `"a1"`,
 		`{"type":"string","format":"byte"}`: `"YQ=="`,
 		`{"allOf":[{"minLength":4},{"minLength":2,"maxLength":9},{"maxLength":7}],"type":"string"}`:                       `"aaaa"`,
 		`{"oneOf":[{"maxLength":1},{"minLength":2}],"type":"string","minLength":2}`:                                       `"aa"`,

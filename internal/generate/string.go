@@ -106,7 +106,8 @@ func day(k int) time.Time { return time.Date(2026, 1, 2+k, 15, 4, 5, 0, time.UTC
 // maxMatching bounds what is tried, in characters and steps, to find a string that matches a pattern.
 const maxMatching = 1 << 18
 
-// matching returns a string that matches all patterns of n and has a fitting length. It is made of the first pattern.
+// matching returns a string that matches all patterns of n and has a fitting length. It is made of
+// the first pattern, and of the shortest strings for the others at its beginning or end.
 func (n *node) matching(k int) (string, error) {
 	for _, p := range n.Patterns {
 		if _, err := regexp.Compile(p); err != nil {
@@ -121,6 +122,13 @@ func (n *node) matching(k int) (string, error) {
 	// How often to repeat what may be repeated: as little as possible, but an empty string is the last resort.
 	repeats := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, least - 2, least - 1, least, most}
 	work, empty := 0, false
+	others := matcher{choice: k}
+	for _, p := range n.Patterns[1:] {
+		if other, err := syntax.Parse(p, syntax.Perl); err != nil || !others.write(other) {
+			others.b.Reset()
+		}
+	}
+	more := []rune(others.b.String())
 	for _, repeat := range repeats {
 		if repeat < 0 || repeat > maxOutput {
 			continue
@@ -137,7 +145,15 @@ func (n *node) matching(k int) (string, error) {
 			}
 			text := m.b.String()
 			pad := strings.Repeat("a", max(0, least-len([]rune(text)))) // for patterns that are not anchored
-			for _, s := range []string{text, text + pad, pad + text} {
+			candidates := []string{text, text + pad, pad + text}
+			if runes := []rune(text); len(more) > 0 {
+				between := strings.Repeat("a", max(0, least-len(runes)-len(more)))
+				over := max(0, len(runes)-len(more))
+				first := string(more)
+				candidates = append(candidates, first+string(runes[len(runes)-over:]),
+					string(runes[:over])+first, text+between+first, first+between+text)
+			}
+			for _, s := range candidates {
 				switch fits := n.acceptString(s); {
 				case fits && s != "":
 					return s, nil

@@ -169,6 +169,12 @@ func (m *mender) candidates(document any, p schema.Problem, path string) (list [
 	for _, text := range samples {
 		list = append(list, text)
 	}
+	now, _ := get(document, path)
+	if text, ok := now.(string); ok { // it may begin or end as another rule wants it
+		for _, sample := range samples {
+			list = append(list, sample+text, text+sample, sample+text+"a")
+		}
+	}
 	for _, n := range []json.Number{"0", "1", "2", "3", "7", "10", "42", "100", "276", "978", "8080", "-1", "0.5"} {
 		list = append(list, n)
 	}

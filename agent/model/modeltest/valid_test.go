@@ -45,7 +45,10 @@ func TestAutoKeepsRulesAboutStrings(t *testing.T) {
 		"skip_unless", "required_if", "required_unless", "required_with", "required_with_all", "required_without", "required_without_all",
 		"excluded_if", "excluded_unless", "excluded_with", "excluded_with_all", "excluded_without", "excluded_without_all",
 	}
-	rules := []string{"ipv4|ipv6", "cidrv4|semver", "iscolor", "country_code", "eu_country_code", "uuid3", "min=5,cidr", "cidr,contains=:", "alpha,lowercase,len=4", "ne=a,ne=b"}
+	rules := []string{"ipv4|ipv6", "cidrv4|semver", "iscolor", "country_code", "eu_country_code", "uuid3", "min=5,cidr", "cidr,contains=:", "alpha,lowercase,len=4", "ne=a,ne=b",
+		"email,endswith=@acme.com", "url,endswith=.pdf", "hostname,endswith=.internal", "fqdn,startswith=a", "semver,contains=-",
+		"e164,startswith=+49", "startswith=a,endswith=z,len=5", "startswith=a,contains=b,endswith=c", "startswith=sk-,len=20", "ip,startswith=10.", "timezone,startswith=Europe/",
+	}
 	registered := reflect.ValueOf(validator.New()).Elem().FieldByName("validations")
 	for _, key := range registered.MapKeys() {
 		rule := key.String()
