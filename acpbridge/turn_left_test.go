@@ -3,6 +3,7 @@
 package acpbridge_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 func TestToolThatIgnoresItsContextDoesNotHoldTheAnswer(t *testing.T) {
@@ -88,6 +91,48 @@ func TestToolThatEndsWithItsContextIsWaitedFor(t *testing.T) {
 		requireStop(t, acp.StopReasonCancelled, e.answer(first))
 		require.Zero(t, time.Since(before))
 		require.NotContains(t, wireText(e.all()), "still running")
+		require.NoError(t, e.stop())
+	})
+}
+
+// Tools that ignore their context are named wherever they run: side by side, and inside of agents. Those that have ended are not.
+func TestEachToolThatIgnoresItsContextIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called, release := make(chan struct{}, 3), make(chan struct{})
+		inner := agent.Must(agent.New(agent.Config[bare, string]{
+			Name: "clerk", Tools: []*toolset.Tool[bare]{stubborn(called, release)},
+			Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "stubborn", "{}"), model.ToolCall("2", "stubborn", "{}")), modeltest.SayText("inner done")),
+		}))
+		deaf := tool("deaf", func(context.Context, *toolset.RunContext[bare]) (string, error) {
+			called <- struct{}{}
+			<-release
+			return "heard", nil
+		})
+		ends := make(chan struct{}, 1)
+		m := modeltest.Script(modeltest.Say(
+			model.ToolCall("1", "ask_clerk", `{"prompt":"go"}`), model.ToolCall("2", "deaf", "{}"), model.ToolCall("3", "obeys", "{}"),
+		), modeltest.SayText("next"))
+		e, id := start(t, config(t, m, agent.AsTool("ask_clerk", "", inner, func(d bare) bare { return d }), deaf, waits("obeys", ends)))
+		first := e.sendPrompt(id, "go")
+		for range 3 {
+			<-called
+		}
+		<-ends
+		e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id))
+		before := time.Now()
+		requireStop(t, acp.StopReasonCancelled, e.answer(first))
+		require.LessOrEqual(t, time.Since(before), 10*time.Second)
+		require.Contains(t, e.text(id), "still running: ask_clerk, deaf, stubborn.")
+		second := e.sendPrompt(id, "and now?")
+		time.Sleep(time.Minute)
+		close(release)
+		requireStop(t, acp.StopReasonEndTurn, e.answer(second))
+		told := map[string]string{}
+		for _, p := range m.Requests()[1].Messages[2].Parts {
+			told[p.Tool] = p.Text
+		}
+		require.Equal(t, "heard", told["deaf"])
+		require.Contains(t, told["obeys"], "It is not known")
 		require.NoError(t, e.stop())
 	})
 }

@@ -351,18 +351,18 @@ func (p *Transcript) reopen(pending []model.PendingCall) {
 	}
 }
 
-// Running returns the names of the tools of the turn's own calls that are open.
+// Running returns the names of the tools whose calls are open, also inside of agents, each once.
 func (p *Transcript) Running() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var names []string
 	for _, c := range p.calls {
-		if !c.entity.Status.Ended() && c.entity.Parent == "" {
+		if !c.entity.Status.Ended() {
 			names = append(names, c.entity.Name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // change applies edits to a call and shows the result. After a call has ended, only base changes.
