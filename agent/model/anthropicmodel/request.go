@@ -148,7 +148,9 @@ func (m *Model) setSettings(params *anthropic.MessageNewParams, s *model.Setting
 			return refuse("a stop sequence of white space (%q)", stop)
 		}
 	}
-	params.StopSequences = s.Stop
+	if len(s.Stop) > 0 {
+		params.StopSequences = s.Stop
+	}
 	params.ServiceTier = anthropic.MessageNewParamsServiceTier(s.ServiceTier)
 	return nil
 }

@@ -60,9 +60,11 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 		}
 	}
 	config := &anthropic.MessageNewParams{
-		MaxTokens:     int64(s.MaxTokens),
-		StopSequences: s.Stop,
-		ServiceTier:   anthropic.MessageNewParamsServiceTier(s.ServiceTier),
+		MaxTokens:   int64(s.MaxTokens),
+		ServiceTier: anthropic.MessageNewParamsServiceTier(s.ServiceTier),
+	}
+	if len(s.Stop) > 0 {
+		config.StopSequences = s.Stop
 	}
 	if s.Temperature != nil {
 		config.Temperature = param.NewOpt(*s.Temperature)

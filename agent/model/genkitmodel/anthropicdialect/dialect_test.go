@@ -49,7 +49,8 @@ func TestSettingsAreSent(t *testing.T) {
 		req  model.Request
 		want string
 	}{
-		"nothing": {want: `"max_tokens":8192`},
+		"nothing":       {want: `"max_tokens":8192`},
+		"an empty list": {req: model.Request{Settings: &model.Settings{Stop: []string{}}}, want: `"max_tokens":8192`},
 		"sampling": {
 			req: model.Request{Settings: &model.Settings{
 				MaxTokens: 7, Temperature: new(0.0), TopP: new(0.5), Stop: []string{"x"}, ServiceTier: "auto", Thinking: "off",
