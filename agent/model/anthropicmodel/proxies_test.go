@@ -56,3 +56,11 @@ func TestTextInsteadOfAStreamIsQuoted(t *testing.T) {
 		require.ErrorContains(t, err, "broke off")
 	}
 }
+
+// MiniMax ends a stream with the whole message.
+func TestAMessageAtTheEndOfAStreamIsNotAnother(t *testing.T) {
+	whole := event(`{"type":"message","id":"msg_2","role":"assistant","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"}`)
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: begin() + strings.Join(say("Hello"), "") + whole + strings.Join(end("end_turn", `{"output_tokens":2}`), "")}).URL), hello())
+	require.NoError(t, err)
+	require.Equal(t, []model.Part{model.Text("Hello")}, msg.Parts)
+}
