@@ -6,6 +6,7 @@ package frontmatter
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,8 +15,14 @@ import (
 // Max bounds the front matter, in bytes.
 const Max = 16 << 10
 
-// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns what follows it. Line endings become "\n". It
-// never panics.
+// FieldError says that fields do not have what they should. The others have been decoded.
+type FieldError struct{ text string }
+
+// Error implements error.
+func (e *FieldError) Error() string { return "the front matter is not valid: " + e.text }
+
+// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns
+// what follows it, also with a [*FieldError]. Line endings become "\n". It never panics.
 func Parse(text string, into any) (body string, err error) {
 	front, body, err := split(text)
 	if err != nil {
@@ -26,10 +33,34 @@ func Parse(text string, into any) (body string, err error) {
 			err = fmt.Errorf("the front matter is not valid: %v", p)
 		}
 	}()
-	if err := yaml.Unmarshal([]byte(front), into); err != nil {
+	err = yaml.Unmarshal([]byte(front), into)
+	var wrong *yaml.TypeError
+	if quoted := quote(front); err != nil && !errors.As(err, &wrong) && quoted != front {
+		unread := err
+		if err = yaml.Unmarshal([]byte(quoted), into); err == nil {
+			err = &FieldError{unread.Error() + " (text with a colon needs quotes)"}
+		}
+	}
+	switch {
+	case errors.As(err, &wrong):
+		return body, &FieldError{strings.Join(wrong.Errors, "; ")}
+	case err != nil && !errors.As(err, new(*FieldError)):
 		return "", fmt.Errorf("the front matter is not valid: %w", err)
 	}
-	return body, nil
+	return body, err
+}
+
+// quote puts text with a colon into quotes, where the line of a field has none.
+func quote(front string) string {
+	lines := strings.Split(front, "\n")
+	for i, line := range lines {
+		name, text, _ := strings.Cut(line, ": ")
+		text = strings.TrimSpace(text)
+		if strings.Contains(text, ":") && !strings.ContainsAny(name, " \t#-\"'") && !strings.ContainsAny(text[:1], "\"'|>[{&*!%@`") {
+			lines[i] = name + ": " + strconv.Quote(text)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // split returns the front matter of a file and what follows it.
