@@ -16,7 +16,11 @@ import (
 const Max = 16 << 10
 
 // FieldError says that fields do not have what they should. The others have been decoded.
-type FieldError struct{ text string }
+type FieldError struct {
+	// Quotes means that nothing is missing but quotes around text with a colon.
+	Quotes bool
+	text   string
+}
 
 // Error implements error.
 func (e *FieldError) Error() string { return "the front matter is not valid: " + e.text }
@@ -38,12 +42,12 @@ func Parse(text string, into any) (body string, err error) {
 	if quoted := quote(front); err != nil && !errors.As(err, &wrong) && quoted != front {
 		unread := err
 		if err = yaml.Unmarshal([]byte(quoted), into); err == nil {
-			err = &FieldError{unread.Error() + " (text with a colon needs quotes)"}
+			err = &FieldError{true, unread.Error() + " (text with a colon needs quotes)"}
 		}
 	}
 	switch {
 	case errors.As(err, &wrong):
-		return body, &FieldError{strings.Join(wrong.Errors, "; ")}
+		return body, &FieldError{text: strings.Join(wrong.Errors, "; ")}
 	case err != nil && !errors.As(err, new(*FieldError)):
 		return "", fmt.Errorf("the front matter is not valid: %w", err)
 	}
