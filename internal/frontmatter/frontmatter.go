@@ -6,7 +6,6 @@ package frontmatter
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,18 +14,8 @@ import (
 // Max bounds the front matter, in bytes.
 const Max = 16 << 10
 
-// FieldError says that fields do not have what they should. The others have been decoded.
-type FieldError struct {
-	// Quotes means that nothing is missing but quotes around text with a colon.
-	Quotes bool
-	text   string
-}
-
-// Error implements error.
-func (e *FieldError) Error() string { return "the front matter is not valid: " + e.text }
-
-// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns
-// what follows it, also with a [*FieldError]. Line endings become "\n". It never panics.
+// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns what follows it. Line endings become "\n". It
+// never panics.
 func Parse(text string, into any) (body string, err error) {
 	front, body, err := split(text)
 	if err != nil {
@@ -37,34 +26,10 @@ func Parse(text string, into any) (body string, err error) {
 			err = fmt.Errorf("the front matter is not valid: %v", p)
 		}
 	}()
-	err = yaml.Unmarshal([]byte(front), into)
-	var wrong *yaml.TypeError
-	if quoted := quote(front); err != nil && !errors.As(err, &wrong) && quoted != front {
-		unread := err
-		if err = yaml.Unmarshal([]byte(quoted), into); err == nil {
-			err = &FieldError{true, unread.Error() + " (text with a colon needs quotes)"}
-		}
-	}
-	switch {
-	case errors.As(err, &wrong):
-		return body, &FieldError{text: strings.Join(wrong.Errors, "; ")}
-	case err != nil && !errors.As(err, new(*FieldError)):
+	if err := yaml.Unmarshal([]byte(front), into); err != nil {
 		return "", fmt.Errorf("the front matter is not valid: %w", err)
 	}
-	return body, err
-}
-
-// quote puts text with a colon into quotes, where the line of a field has none.
-func quote(front string) string {
-	lines := strings.Split(front, "\n")
-	for i, line := range lines {
-		name, text, _ := strings.Cut(line, ": ")
-		text = strings.TrimSpace(text)
-		if strings.Contains(text, ":") && !strings.ContainsAny(name, " \t#-\"'") && !strings.ContainsAny(text[:1], "\"'|>[{&*!%@`") {
-			lines[i] = name + ": " + strconv.Quote(text)
-		}
-	}
-	return strings.Join(lines, "\n")
+	return body, nil
 }
 
 // split returns the front matter of a file and what follows it.

@@ -222,7 +222,7 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		stop()
 		cancel()
-		return nil, proxyNamed(r.URL, err)
+		return nil, err
 	}
 	body := &boundedBody{ReadCloser: res.Body, left: t.limit, end: func() { stop(); cancel() }}
 	if isEvents(res) {
@@ -233,17 +233,6 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		rewrite(res, int(t.limit))
 	}
 	return res, nil
-}
-
-// proxyNamed tells the refusal of a proxy from one of the server: net/http returns the text of the
-// proxy's status and nothing else.
-func proxyNamed(to *url.URL, err error) error {
-	for code := 300; code < 600 && to.Scheme == "https"; code++ {
-		if text := http.StatusText(code); text != "" && err.Error() == text {
-			return fmt.Errorf("the proxy does not connect (%d %w): check HTTPS_PROXY and NO_PROXY", code, err)
-		}
-	}
-	return err
 }
 
 func kindOf(res *http.Response) string {

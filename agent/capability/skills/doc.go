@@ -19,9 +19,9 @@
 // allowed-tools: a file grants no permissions.
 //
 // A skill without a description, or whose front matter cannot be read, is left out. One that breaks
-// another rule is used: by its own name, or by its folder's if its own is not valid, without
-// metadata that is no text, and with text that has a colon and no quotes. [Options.Problem] and the
-// command /skill report both with the reason. If names are equal, the first source is used.
+// another rule is used: by its own name, or by its folder's if its own is not valid.
+// [Options.Problem] and the command /skill report both with the reason. If names are equal, the
+// first source is used.
 //
 // # The model's view
 //

@@ -53,19 +53,19 @@ func Parse(text string) (Skill, error) {
 		Metadata      map[string]string `yaml:"metadata"`
 	}
 	body, err := frontmatter.Parse(text, &fields)
-	if err != nil && !errors.As(err, new(*frontmatter.FieldError)) {
+	if err != nil {
 		return Skill{}, err
 	}
 	s := Skill{
 		Name: fields.Name, Description: strings.TrimSpace(fields.Description), License: fields.License,
 		Compatibility: fields.Compatibility, Metadata: fields.Metadata, Body: body,
 	}
-	return s, s.check(err)
+	return s, s.check()
 }
 
-// check returns what is wrong with a skill, after what is known to be.
-func (s *Skill) check(known error) error {
-	errs := []error{known, checkName(s.Name)}
+// check returns what is wrong with a skill.
+func (s *Skill) check() error {
+	errs := []error{checkName(s.Name)}
 	switch n := utf8.RuneCountInString(s.Description); {
 	case strings.TrimSpace(s.Description) == "":
 		errs = append(errs, errors.New("the description is missing"))

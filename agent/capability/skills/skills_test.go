@@ -235,8 +235,6 @@ func TestSkillsThatBreakRulesAreUsed(t *testing.T) {
 		"skills/claude-api/SKILL.md":           skill("claude-api", strings.Repeat("x", 1068), "the API"),
 		"skills/react-best-practices/SKILL.md": skill("vercel-react-best-practices", "React.", "memoise"),
 		"skills/capital/SKILL.md":              skill("Capital Letters", "Letters.", "large"),
-		"skills/cron/SKILL.md":                 "---\nname: cron\ndescription: Cron jobs.\nmetadata: { \"openclaw\": { \"emoji\": \"x\" }, \"version\": \"1\" }\n---\njobs",
-		"skills/colons/SKILL.md":               "---\nname: colons\ndescription: Use it when: the user says \"go\"\nlicense: MIT\n---\ncolons",
 		"skills/needy/SKILL.md":                "---\nname: needy\ndescription: Needs.\ncompatibility: " + strings.Repeat("x", 501) + "\n---\nneeds",
 	}
 	_, d := newWorkspace(t, files)
@@ -250,19 +248,18 @@ func TestSkillsThatBreakRulesAreUsed(t *testing.T) {
 		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 		c := skills.New(skills.Options{}, source)
 		for range 2 {
-			requests, results := run(t, c, d, load("claude-api"), load("vercel-react-best-practices"), load("capital"), load("needy"), load("cron"), load("colons"), load("react-best-practices"))
-			for _, listed := range []string{"- cron: Cron jobs.", `- colons: Use it when: the user says "go"`, "- capital: ", "- claude-api: ", "- needy: ", "- vercel-react-best-practices: "} {
+			requests, results := run(t, c, d, load("claude-api"), load("vercel-react-best-practices"), load("capital"), load("needy"), load("react-best-practices"))
+			for _, listed := range []string{"- capital: ", "- claude-api: ", "- needy: ", "- vercel-react-best-practices: "} {
 				require.Contains(t, requests[0].Instructions, listed, name)
 			}
-			for i, body := range []string{"the API", "memoise", "large", "needs", "jobs", "colons"} {
+			for i, body := range []string{"the API", "memoise", "large", "needs"} {
 				require.Contains(t, results[i], body, name)
 			}
-			require.Contains(t, results[6], "unknown skill")
+			require.Contains(t, results[4], "unknown skill")
 		}
 		slog.SetDefault(before)
-		require.Equal(t, 6, strings.Count(log.String(), "breaks a rule"), "each is logged once: %s", log.String())
+		require.Equal(t, 4, strings.Count(log.String(), "breaks a rule"), "each is logged once: %s", log.String())
 		require.Contains(t, log.String(), "at most 1024 are allowed")
-		require.Contains(t, log.String(), "text with a colon needs quotes")
 	}
 }
 

@@ -56,7 +56,7 @@ func Parse(text string) (Definition, error) {
 		Tools       any    `yaml:"tools"`
 	}
 	body, err := frontmatter.Parse(text, &fields)
-	if wrong := (*frontmatter.FieldError)(nil); err != nil && !(errors.As(err, &wrong) && wrong.Quotes) {
+	if err != nil {
 		return Definition{}, err
 	}
 	d := Definition{Name: fields.Name, Description: strings.TrimSpace(fields.Description), Model: fields.Model, Instructions: body}

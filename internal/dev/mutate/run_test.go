@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -88,7 +89,10 @@ func TestTestsAreKnownByWhatTheyReach(t *testing.T) {
 	require.NoError(t, err)
 	all := c.mutants()
 	r := &runner{root: root, scratch: t.TempDir()}
-	overlay, err := r.overlay(together(c.fset, all))
+	files, err := tellingTests(ctx)
+	require.NoError(t, err)
+	maps.Copy(files, together(c.fset, all))
+	overlay, err := r.overlay(files)
 	require.NoError(t, err)
 	s, err := r.suite(ctx, "b", overlay)
 	require.NoError(t, err)

@@ -5,10 +5,13 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,10 +25,10 @@ import (
 //		return n + 1
 //	}
 //
-// The environment says which one is switched on. It can also name a file instead, and then the
-// numbers of the mutants whose functions are called are added to it: only the tests that reach a
-// mutant are run for it. Functions with copies are not inlined, and allocate more, so a test counts
-// only if it passes in the same binary without a mutant.
+// The environment says which one is switched on. It can also name a file, to which the tests then
+// add the numbers of the mutants whose functions they call: only tests that reach a mutant are run
+// for it. Functions with copies are not inlined, and allocate more, so a test counts only if it
+// passes in the same binary without a mutant.
 
 // switchName is the variable of the environment that has a mutant's number, or the name of a file
 // after reachPrefix.
@@ -57,15 +60,71 @@ func ponteMutant(n int) bool {
 }
 
 func ponteReach(n int) {
-	if _, again := ponteReached.LoadOrStore(n, true); again {
+	line := os.Getenv("` + testsName + `") + " " + strconv.Itoa(n) + "\n"
+	if _, again := ponteReached.LoadOrStore(line, true); again {
 		return
 	}
 	if f, err := os.OpenFile(ponteFile, os.O_WRONLY|os.O_APPEND, 0); err == nil {
-		f.WriteString(strconv.Itoa(n) + "\n")
+		f.WriteString(line)
 		f.Close()
 	}
 }
 `
+
+// testsName is the variable that has the names of the tests that run, which package testing keeps
+// in it, with a comma behind each. Examples are not among them.
+const testsName = "PONTE_TESTS"
+
+const testingSource = `package testing
+
+import (
+	"os"
+	"strings"
+	"sync"
+)
+
+type ponteRunning struct{ sync.Map }
+
+func (r *ponteRunning) Store(name, at any) { r.Map.Store(name, at); r.tell() }
+
+func (r *ponteRunning) Delete(name any) { r.Map.Delete(name); r.tell() }
+
+func (r *ponteRunning) tell() {
+	if !strings.HasPrefix(os.Getenv("` + switchName + `"), "` + reachPrefix + `") {
+		return
+	}
+	var names string
+	r.Range(func(name, _ any) bool {
+		top, _, _ := strings.Cut(name.(string), "/")
+		if !strings.Contains(","+names, ","+top+",") {
+			names += top + ","
+		}
+		return true
+	})
+	os.Setenv("` + testsName + `", names)
+}
+`
+
+// tellingTests returns files of package testing that tell which tests run.
+func tellingTests(ctx context.Context) (map[string][]byte, error) {
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(strings.TrimSpace(string(goroot)), "src", "testing")
+	src, err := os.ReadFile(filepath.Join(dir, "testing.go"))
+	if err != nil {
+		return nil, err
+	}
+	changed := bytes.Replace(src, []byte("\trunning sync.Map "), []byte("\trunning ponteRunning "), 1)
+	if bytes.Equal(changed, src) {
+		return nil, fmt.Errorf("the package in %s has no variable running", dir)
+	}
+	return map[string][]byte{
+		filepath.Join(dir, "testing.go"): changed,
+		filepath.Join(dir, switchFile):   []byte(testingSource),
+	}, nil
+}
 
 // A form is how a copy of a function's body is written into the function.
 type form int

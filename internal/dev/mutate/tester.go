@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,11 @@ func (r *runner) testAll(ctx context.Context, s *sampler, rep *report, o options
 func (r *runner) suitesFor(
 	ctx context.Context, files map[string][]byte, mutants []*mutant, w io.Writer, workers int,
 ) (map[string]*suite, error) {
+	telling, err := tellingTests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, telling)
 	overlay, err := r.overlay(files)
 	if err != nil {
 		return nil, err
@@ -142,6 +148,16 @@ func (t *tester) testSwitched(ctx context.Context, m *mutant, number int) (verdi
 			return v, err
 		}
 	}
+	for _, dir := range own { // what tests share, only the first of them reaches
+		s := t.suites[dir]
+		if s.took > enough {
+			continue
+		}
+		v, err := t.run(ctx, s.bin, strconv.Itoa(number), timeout(s.took), s.all()...)
+		if err != nil || v.outcome != survived {
+			return v, err
+		}
+	}
 	if reached == 0 {
 		return verdict{outcome: survived, by: "no test reaches it"}, nil
 	}
@@ -156,8 +172,7 @@ func (t *tester) testAlone(ctx context.Context, m *mutant, _ int) (verdict, erro
 	}
 	for _, dir := range testsOf(m) {
 		s := t.suites[dir]
-		flags := append([]string{"-skip=^(" + strings.Join(s.without, "|") + ")$"}, testArgs[dir]...)
-		v, err := t.goTest(ctx, dir, overlay, timeout(s.took), flags...)
+		v, err := t.goTest(ctx, dir, overlay, timeout(s.took), s.all()...)
 		if err != nil || v.outcome != survived {
 			return v, err
 		}
