@@ -20,9 +20,7 @@ import (
 type none struct{}
 
 // newChats is a server of chat clients. done is told what the agent does.
-func newChats(
-	store session.Store, done func(name, key string) error,
-) (*webbridge.Handler, error) {
+func newChats(store session.Store, done func(name, key string) error) (*webbridge.Handler, error) {
 	act := func(_ context.Context, rc *toolset.RunContext[none], in in) (string, error) {
 		return "marked", done(in.To, rc.IdempotencyKey())
 	}

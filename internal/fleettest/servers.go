@@ -124,9 +124,7 @@ func (s *servers) end() map[string]map[string]bool {
 
 // open sends a request to the next server. A server that is not there is passed over, as load
 // balancers do.
-func (s *servers) open(
-	ctx context.Context, method, path string, body any,
-) (*http.Response, error) {
+func (s *servers) open(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

@@ -43,9 +43,7 @@ var errAuthAddress = errors.New("the server names a sign-in address that is not 
 type place struct{ known, public atomic.Bool }
 
 // trace returns a context for a request to the server, which notes the address that answers.
-func (p *place) trace(
-	ctx context.Context, by http.RoundTripper, r *http.Request,
-) context.Context {
+func (p *place) trace(ctx context.Context, by http.RoundTripper, r *http.Request) context.Context {
 	if t, ok := by.(*http.Transport); ok && t.Proxy != nil {
 		if proxy, err := t.Proxy(r); proxy != nil || err != nil { // its address is not the server's
 			p.known.Store(true)

@@ -171,6 +171,7 @@ func (c *compactor[D]) process(ctx context.Context, run *toolset.RunContext[D], 
 		return messages, nil // the provider leaves out what its summary replaces
 	}
 	bound := c.bound(run)
+	messages = c.measured(messages)
 	now := c.size(messages)
 	if now <= int64(bound*clearAt/100) {
 		return messages, nil

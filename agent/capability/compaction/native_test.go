@@ -122,6 +122,23 @@ func TestProviderCompactsTheConversation(t *testing.T) {
 				require.True(t, strings.HasPrefix(body, before), "what is sent only grows at its end")
 			}
 			require.Contains(t, p.bodies[7], "FACT-1")
+
+			// Another model has the whole conversation, which the tiers shorten. What the provider counted after its summary is not its size.
+			for _, window := range []int{30_000, 80_000, 150_000} {
+				other := &small{t: t, window: window, bytes: 4, answer: func(*model.Request) *model.Message { return model.Response(model.Text("Mine.")) }}
+				writer := &small{t: t, window: 40_000, bytes: 4, answer: func(req *model.Request) *model.Message {
+					return model.Response(model.Text("They found " + strings.Join(facts(textOf(req.Messages)), " ") + "."))
+				}}
+				a := agent.Must(agent.New(agent.Config[deps, string]{Model: other, Capabilities: []agent.Capability[deps]{compaction.New(compaction.Options[deps]{Model: writer, Native: true})}}))
+				then := messages
+				for range 3 {
+					res, _ := watched(t, a, then, "Go on.")
+					then = res.Messages
+				}
+				require.Zero(t, other.refused, "window %d", window)
+				require.Zero(t, writer.refused, "window %d", window)
+				require.Len(t, facts(textOf(other.requests[2].Messages)), 8, "window %d", window)
+			}
 		})
 	}
 }

@@ -86,8 +86,7 @@ func again(ctx context.Context, since time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// useSoon is like use. It waits for another process that has the session without a turn: see
-// brief.
+// useSoon is like use. It waits for another process that has the session without a turn: see brief.
 func (s *Session) useSoon(
 	ctx context.Context, deps bool,
 ) (c *conversation, done func(), err error) {
