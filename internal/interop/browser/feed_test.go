@@ -67,21 +67,19 @@ func (s *mockSession) follow(r *http.Request, f *mockFeed, place int) {
 	if !reset {
 		cursor = s.fold.CursorAt(pos)
 	}
+	running := false
 	for first := true; ; first = false {
-		s.m.mu.Lock()
-		running, changed := s.running, s.changed
-		s.m.mu.Unlock()
-		if !first {
+		now, changed := s.isRunning()
+		if !first && now == running {
 			select {
 			case <-cursor.Changed():
 			case <-changed:
-				s.m.mu.Lock()
-				running = s.running
-				s.m.mu.Unlock()
 			case <-r.Context().Done():
 				return
 			}
+			now, _ = s.isRunning()
 		}
+		running = now
 		changes := []view.Change{}
 		for d := (view.Delta{}); cursor.Take(&d); {
 			changes = append(changes, view.Change{Op: d.Op, ID: d.ID, Entity: d.Entity, Text: d.Text, Content: d.Content})
@@ -95,6 +93,13 @@ func (s *mockSession) follow(r *http.Request, f *mockFeed, place int) {
 		reset = false
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// isRunning reports whether a turn is running, and returns what is closed when that changes.
+func (s *mockSession) isRunning() (bool, <-chan struct{}) {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	return s.running, s.changed
 }
 
 // listFor tells when the list has changed.

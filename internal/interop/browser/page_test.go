@@ -37,3 +37,17 @@ func TestPageOutlivesForgottenSession(t *testing.T)        { drive(t, "forgotten
 func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }
 func TestPageWorksByKeyboard(t *testing.T)                 { drive(t, "keyboard") }
 func TestPictureOfTheReadme(t *testing.T)                  { drive(t, "picture") }
+
+// TestPageWorksInFirefox repeats what people do most in another browser.
+func TestPageWorksInFirefox(t *testing.T) {
+	deep(t)
+	firefox := []string{"IN_FIREFOX=" + executable(t, "FIREFOX", "firefox-esr", "firefox-esr", "firefox")}
+	for _, scenario := range []string{"stream", "approve", "edit", "held", "twice", "form", "stop", "reload", "tabs", "crowd", "late", "attacks"} {
+		t.Run(scenario, func(t *testing.T) {
+			var s server
+			s.start(t)
+			defer s.kill()
+			driveAt(t, scenario, "http://"+s.addr+"/", firefox)
+		})
+	}
+}
