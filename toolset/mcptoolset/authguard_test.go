@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -157,6 +158,29 @@ func TestSignInDoesNotBelieveTheNameOfAServer(t *testing.T) {
 	require.ErrorContains(t, err, "not allowed")
 	asked, _, _ = signInAt(t, "127.0.0.1:443", "https://server.test/mcp", named)
 	require.Contains(t, asked, "http://127.0.0.1:9/register", "it is really here")
+}
+
+// The address of a proxy is not the server's.
+func TestSignInDoesNotTakeAProxyForTheServer(t *testing.T) {
+	const private = "http://127.0.0.1:9/.well-known/oauth-protected-resource/mcp"
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "http://server.test/mcp", r.URL.String())
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+private+`"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(proxy.Close)
+	at, err := url.Parse(proxy.URL)
+	require.NoError(t, err)
+	through := &http.Transport{Proxy: http.ProxyURL(at)}
+	t.Cleanup(through.CloseIdleConnections)
+	n := &internet{handle: http.NotFound}
+	s := serve(t, newFake(nil), over(mcptoolset.HTTP{
+		URL: "http://server.test/mcp", Client: &http.Client{Transport: through},
+		OAuth: &mcptoolset.OAuth{SignIn: &visitor{}, Client: &http.Client{Transport: n}},
+	}))
+	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
+	require.ErrorContains(t, s.Status().Err, "authorization server metadata")
+	require.NotContains(t, n.asked, private)
 }
 
 // Other public servers may sign users in, and servers near this program may name what is near.

@@ -59,7 +59,8 @@ func TestTextInsteadOfAStreamIsQuoted(t *testing.T) {
 
 // MiniMax ends a stream with the whole message.
 func TestAMessageAtTheEndOfAStreamIsNotAnother(t *testing.T) {
-	whole := event(`{"type":"message","id":"msg_2","role":"assistant","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"}`)
+	none := event(`{"type":"message_delta","delta":{"stop_reason":null},"error":null}`)
+	whole := none + event(`{"type":"message","id":"msg_2","role":"assistant","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"}`)
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: begin() + strings.Join(say("Hello"), "") + whole + strings.Join(end("end_turn", `{"output_tokens":2}`), "")}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, []model.Part{model.Text("Hello")}, msg.Parts)

@@ -103,7 +103,7 @@ func (a *assembler) add(w *wireResponse) error {
 		}
 		msg, again := c.Delta, false
 		if msg == nil { // at the end of a stream, some repeat the message, as MiniMax does
-			msg, again = c.Message, a.streamed && c.FinishReason != ""
+			msg, again = c.Message, c.FinishReason != ""
 		}
 		if msg != nil {
 			a.sawChoice = true

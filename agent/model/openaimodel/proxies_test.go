@@ -95,15 +95,15 @@ func TestACallThatResponsesRepeatCountsOnce(t *testing.T) {
 	item := func(id, call, args string) string {
 		return `{"id":"` + id + `","type":"function_call","call_id":"` + call + `","name":"pay","arguments":` + args + `}`
 	}
-	once, other := item("fc_1", "a", `"{}"`), item("fc_2", "b", `"{}"`)
+	once, other, more := item("fc_1", "a", `"{}"`), item("fc_2", "b", `"{}"`), item("fc_1", "a", `"{\"x\":1}"`)
 	done := func(item string) string { return `{"type":"response.output_item.done","item":` + item + `}` }
-	body := openEvents(done(once), done(once), done(other), done(other),
-		`{"type":"response.completed","response":{"id":"r","status":"completed","output":[`+once+`,`+other+`]}}`)
+	body := openEvents(done(once), done(once), done(other), done(other), done(more),
+		`{"type":"response.completed","response":{"id":"r","status":"completed"}}`)
 	m, err := openaimodel.NewResponses(openaimodel.Config{Name: "m", BaseURL: serve(t, answer{Body: body}).URL})
 	require.NoError(t, err)
 	msg, err := stream(t, m, hello())
 	require.NoError(t, err)
-	require.Equal(t, []model.Part{model.ToolCall("a", "pay", `{}`), model.ToolCall("b", "pay", `{}`)}, msg.Parts)
+	require.Equal(t, []model.Part{model.ToolCall("a", "pay", `{}`), model.ToolCall("b", "pay", `{}`), model.ToolCall("a_2", "pay", `{"x":1}`)}, msg.Parts)
 }
 
 // An answer of something else than a model, with status 200, says what it is and where.
@@ -119,6 +119,7 @@ func TestWhatIsNoAnswerIsQuoted(t *testing.T) {
 		"data: Busy\n\n":               `: Busy`,
 		`"{\"error\":{\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}"`: "prompt is too long: 5 tokens > 4 maximum",
 		// What may be the beginning of a stream has broken off.
+		"x-trace: 1\n" + openEvents(delta(`{"content":"x"}`)): "broke off",
 		"da": "broke off", ": keep-alive\n\n": "broke off", "id: 7\n\n": "broke off", "\n": "broke off", "": "broke off",
 	} {
 		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
