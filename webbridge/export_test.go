@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
@@ -165,7 +166,7 @@ func (h *Handler) Tables(w http.ResponseWriter) map[string]func(*view.Cursor) (m
 func (h *Handler) Routes() []string {
 	var all []string
 	for route := range h.routes() {
-		all = append(all, route)
+		all = append(all, strings.ReplaceAll(route, "...}", "}"))
 	}
 	return all
 }

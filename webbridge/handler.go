@@ -114,7 +114,7 @@ func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) e
 		"DELETE /api/sessions/{id}":                          h.deleteSession,
 		"POST /api/sessions/{id}/prompts":                    h.postPrompt,
 		"GET /api/sessions/{id}/events":                      h.getEvents,
-		"POST /api/sessions/{id}/questions/{question}":       h.postAnswer,
+		"POST /api/sessions/{id}/questions/{question...}":    h.postAnswer,
 		"GET /api/sessions/{id}/waiting":                     h.getWaiting,
 		"PUT /api/sessions/{id}/waiting/{prompt}":            h.putWaiting,
 		"DELETE /api/sessions/{id}/waiting/{prompt}":         h.deleteWaiting,

@@ -46,3 +46,19 @@ func TestWaitingAgentIsShownAsWaiting(t *testing.T) {
 	}
 	require.Equal(t, 1, agents, "the agent goes on as itself")
 }
+
+// TestQuestionsAreAnsweredByIDsWithSlashes sends the ids of questions as they are, and as browsers escape them.
+func TestQuestionsAreAnsweredByIDsWithSlashes(t *testing.T) {
+	for _, escaped := range []func(string) string{url.PathEscape, func(id string) string { return id }} {
+		paid := make(chan string, 1)
+		s := serve(t, options{Options: webbridge.Options{Patience: -1}, tools: []*toolset.Tool[none]{pay(paid)}, model: paying()})
+		path := s.create()
+		s.do("POST", path+"/prompts", say("pay"), 202)
+		f := s.follow(path, "")
+		f.until(func() bool { return f.question() != nil && !f.running })
+		q := f.question()
+		require.Contains(t, q.ID, "/")
+		s.do("POST", path+"/questions/"+escaped(q.ID), answering(q, object{"choice": host.AllowOnce}), 204)
+		<-paid
+	}
+}
