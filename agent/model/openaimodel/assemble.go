@@ -23,7 +23,7 @@ type assembler struct {
 	// streamed reports that chunks are added, rather than one complete response.
 	streamed bool
 
-	said          []byte // the response, if it is unstreamed
+	said          []byte // what an error quotes: the response, if it is unstreamed
 	id, modelName string
 	text          growing
 	thinking      growing
@@ -42,8 +42,11 @@ type assembler struct {
 }
 
 func newAssembler(provider string, tools []model.ToolDef, sink model.Sink) *assembler {
-	return &assembler{provider: provider, tools: tools, deltas: deltas{sink: sink}}
+	return &assembler{provider: provider, tools: tools, deltas: deltas{sink: sink}, said: noChoices}
 }
+
+// noChoices is what a stream without a message is quoted as.
+var noChoices = []byte("no choices")
 
 func (a *assembler) finished() bool { return a.ended }
 
@@ -205,8 +208,7 @@ func (a *assembler) mediaOf(msg *wireMessage) error {
 // yet.
 func (a *assembler) result() (*model.Message, error) {
 	if !a.sawChoice {
-		return nil, errs.Errorf("%w (empty choices, or a null message): %s",
-			errNoResponse, quoted(a.said))
+		return nil, errs.Errorf("%w: %s", errNoResponse, quoted(a.said))
 	}
 	if err := a.announceAll(); err != nil {
 		return nil, err

@@ -24,8 +24,6 @@ func (m *endpoint) transportError(err error) *model.APIError {
 const maxMessage = 2000
 
 // quoted is what an error quotes of something that should have been a response.
-//
-//go:noinline
 func quoted(data []byte) string { return adapter.Truncate(string(data), 200) }
 
 // errorBody holds error details, with the fields of all servers.
@@ -131,7 +129,7 @@ func (m *endpoint) errorOf(resp *http.Response, body []byte) *model.APIError {
 	status, header := resp.StatusCode, resp.Header
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
-	if !ok || status < 300 && bytes.IndexByte(body, '{') < 0 {
+	if !ok || status < 300 && !bytes.Contains(body, []byte{'{'}) {
 		base := adapter.CleanURL(m.base)
 		if !strings.HasSuffix(m.base.Path, "/v1") {
 			base += ", and often ends in /v1"

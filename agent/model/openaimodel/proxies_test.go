@@ -114,7 +114,7 @@ func TestWhatIsNoAnswerIsQuoted(t *testing.T) {
 		`["hello"]`:                    `is no chat completion but ["hello"] (is Config.BaseURL right?`,
 		`true`:                         `is no chat completion but true (is Config.BaseURL right?`,
 		`17`:                           `is no chat completion but 17 (is Config.BaseURL right?`,
-		`{"status":"ok"}`:              `the response contains no message (empty choices, or a null message): {"status":"ok"}`,
+		`{"status":"ok"}`:              `the response contains no message: {"status":"ok"}`,
 		"data: <html>\n\n":             `not valid JSON: invalid character '<' looking for beginning of value: <html>`,
 		"data: Busy\n\n":               `: Busy`,
 		`"{\"error\":{\"message\":\"prompt is too long: 5 tokens > 4 maximum\"}}"`: "prompt is too long: 5 tokens > 4 maximum",
@@ -132,8 +132,10 @@ func TestWhatIsNoAnswerIsQuoted(t *testing.T) {
 			}
 		}
 	}
+	_, err := newModel(t, serve(t, answer{Body: openEvents(`{"id":"x"}`, "[DONE]")}).URL, "").Generate(t.Context(), hello(), nil)
+	require.ErrorContains(t, err, "the response contains no message: no choices")
 	long := strings.Repeat("x", 10_000)
-	_, err := newModel(t, serve(t, answer{Body: `{"status":"` + long + `"}`}).URL, "").Generate(t.Context(), hello(), nil)
+	_, err = newModel(t, serve(t, answer{Body: `{"status":"` + long + `"}`}).URL, "").Generate(t.Context(), hello(), nil)
 	require.Less(t, len(err.Error()), 500)
 }
 
