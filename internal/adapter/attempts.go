@@ -4,9 +4,7 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,19 +48,8 @@ var SharedClient = sync.OnceValue(func() *http.Client {
 	}
 	transport.MaxIdleConns = 0 // no bound
 	transport.MaxIdleConnsPerHost = 256
-	if transport.OnProxyConnectResponse == nil {
-		transport.OnProxyConnectResponse = proxyAnswered
-	}
 	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 })
-
-// proxyAnswered tells a refusal of a proxy from one of the server, which net/http does not.
-func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-	if resp.StatusCode == http.StatusOK {
-		return nil
-	}
-	return &net.OpError{Op: "proxyconnect", Err: errors.New(resp.Status)}
-}
 
 // Client returns the client of a model: the program's client, or the shared one. A client without a
 // redirect policy gets the shared client's policy.

@@ -79,7 +79,7 @@ func TransportError(info model.Info, where string, err error, redact func(string
 	var dial *net.OpError
 	switch {
 	case errs.As(err, &dial) && (dial.Op == "proxyconnect" || strings.HasPrefix(dial.Op, "socks")):
-		e.Message = fmt.Sprintf("the proxy for %s does not connect: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY (%s)", where, why)
+		e.Message = fmt.Sprintf("the proxy for %s fails: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY (%s)", where, why)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Message = fmt.Sprintf("nothing listens at %s: start the server, or correct the base URL (%s)", where, why)
 	case errs.As(err, &dns):
@@ -89,7 +89,7 @@ func TransportError(info model.Info, where string, err error, redact func(string
 		e.Retryable = false
 		e.Message = fmt.Sprintf("the certificate of %s cannot be verified (%s)", where, why)
 	default:
-		e.Message = fmt.Sprintf("no answer from %s (%s)", where, why)
+		e.Message = fmt.Sprintf("no answer from %s or a proxy (%s)", where, why)
 	}
 	return e
 }

@@ -48,22 +48,21 @@ func TestProxyThatDoesNotAnswerIsNamed(t *testing.T) {
 			_, err = client.Do(req)
 			require.Error(t, err)
 			e := adapter.TransportError(model.Info{Provider: "p", Name: "m"}, to, err, func(s string) string { return s })
-			require.Contains(t, e.Message, "the proxy for "+to+" does not connect: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY", "%s: %v", proxy, err)
+			require.Contains(t, e.Message, "the proxy for "+to+" fails: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY", "%s: %v", proxy, err)
 			require.Contains(t, e.Message, "connection refused")
 			require.True(t, e.Retryable)
 		}
 	}
 }
 
-// A proxy that refuses a tunnel is named, with what it said: the server has not been asked.
+// What a proxy says that refuses a tunnel looks like what the server might say: the text names both.
 func TestProxyThatRefusesIsNamed(t *testing.T) {
 	for _, status := range []int{http.StatusProxyAuthRequired, http.StatusForbidden, http.StatusBadGateway, http.StatusFound} {
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			require.Equal(t, http.MethodConnect, r.Method)
 			w.WriteHeader(status)
 		}))
-		transport := adapter.SharedClient().Transport.(*http.Transport).Clone()
-		transport.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+		transport := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }}
 		const to = "https://model.example/v1"
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to, nil)
 		require.NoError(t, err)
@@ -71,8 +70,7 @@ func TestProxyThatRefusesIsNamed(t *testing.T) {
 		proxy.Close()
 		require.Error(t, err)
 		e := adapter.TransportError(model.Info{Provider: "p", Name: "m"}, to, err, func(s string) string { return s })
-		require.Contains(t, e.Message, "the proxy for "+to+" does not connect: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY")
-		require.Contains(t, e.Message, http.StatusText(status))
+		require.Equal(t, "no answer from "+to+" or a proxy ("+http.StatusText(status)+")", e.Message)
 	}
 }
 

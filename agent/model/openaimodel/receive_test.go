@@ -120,7 +120,7 @@ func TestConnectionErrorsAreExplained(t *testing.T) {
 	require.False(t, apiError(t, err).Retryable)
 	require.True(t, apiError(t, failing(&net.DNSError{Err: "server misbehaving", IsTemporary: true})).Retryable)
 	err = failing(errors.New("echo of " + testKey))
-	require.ErrorContains(t, err, "no answer from http://x.test/v1 (echo of [redacted])")
+	require.ErrorContains(t, err, "no answer from http://x.test/v1 or a proxy (echo of [redacted])")
 
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
