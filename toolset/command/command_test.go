@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,5 +34,23 @@ func TestScopesOfCommands(t *testing.T) {
 			require.Contains(t, s.Scope, "exactly ")
 			require.Empty(t, s.Covers)
 		}
+	}
+}
+
+// A scope covers a line only if its redirections throw output away or join the two outputs.
+func TestRedirectionsOfScopes(t *testing.T) {
+	p := project(t)
+	for _, redirect := range strings.Fields(
+		">/dev/null >>/dev/null 1>/dev/null 2>/dev/null 2>>/dev/null >'/dev/null' >&1 >&2 1>&2 2>&1 2>&2",
+	) {
+		require.Equal(t, "go test", command.ScopeOf(at(p, "go test ./... "+redirect), p).Scope, redirect)
+	}
+	for _, redirect := range strings.Fields(
+		"0>/dev/null 3>/dev/null 12>/dev/null >a 1>a 2>a >>a >/dev/null/x >/dev/nul? >$X 2>$X >1 2>2 " +
+			">&0 >&3 >&- 2>&- 2>&3 0>&1 3>&1 <&1 2<&1 </dev/null <a >|/dev/null <>/dev/null &>/dev/null <<x <<-x",
+	) {
+		line := "go test ./... " + redirect
+		require.Contains(t, command.ScopeOf(at(p, line), p).Scope, "exactly ", redirect)
+		require.Contains(t, command.ScopeOf(at(p, line+"\ny\nx\n"), p).Scope, "exactly ", redirect)
 	}
 }

@@ -82,6 +82,8 @@ func TestEffectsOfCommands(t *testing.T) {
 		"grep --recursive x":             "run:grep_--recursive_x read:x/ read",
 		"grep --dereference-recursive x": "run:grep_--dereference-recursive_x unknown:grep_--dereference-recursive_x read",
 		"grep --rec x":                   "run:grep_--rec_x unknown:grep_--rec_x read",
+		"tar -c src b/ -":                "run:tar_-c_src_b/_- unknown:tar_-c_src_b/_- read:src/ read:b/ read:b/",
+		"cp -P a b":                      "run:cp_-P_a_b unknown:cp_-P_a_b",
 		"alias ls=rm; ls":                "unknown:alias_ls=rm unknown:ls",
 	} {
 		assert.Equal(t, want, written(command.Effects(command.Command{Line: line, Dir: "/repo"}, command.Place{})), "%q", line)
@@ -107,6 +109,14 @@ func TestEffectsAreBounded(t *testing.T) {
 	require.Len(t, long, 4)
 	require.Equal(t, "read:/ write:/ unknown", written(long[1:]), "of a line that nobody reads nothing is known")
 	require.Equal(t, "read:/ write:/ unknown", written(effects[len(effects)-3:]))
+	for line, more := range map[string]string{
+		"deploy {a,b}{a,b}{a,b}{a,b}{a,b}":      "",
+		"deploy {a,b,c}{0,1,2,3,4,5,6,7,8,9,x}": "read:/ write:/ unknown",
+	} {
+		words := command.Effects(command.Command{Line: line, Dir: "/repo"}, command.Place{})
+		require.Len(t, words[0].Argv, 1+32, "%q", line)
+		require.Equal(t, more, written(words[1:]), "%q", line)
+	}
 }
 
 // An option that is a part of a scope must not be turned off behind it.

@@ -124,20 +124,18 @@ func (r *reader) call(c *syntax.CallExpr, piped, alone bool) bool {
 
 // discards reports whether a redirection throws output away or joins the two outputs.
 func discards(r *syntax.Redirect) bool {
-	if r.Hdoc != nil || r.Word == nil {
-		return false
-	}
 	from := "1"
 	if r.N != nil {
 		from = r.N.Value
 	}
 	to, ok := literal(r.Word)
-	switch {
-	case !ok || from != "1" && from != "2":
+	if !ok || from != "1" && from != "2" {
 		return false
-	case r.Op == syntax.RdrOut, r.Op == syntax.AppOut:
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut:
 		return to == "/dev/null"
-	case r.Op == syntax.DplOut:
+	case syntax.DplOut:
 		return to == "1" || to == "2"
 	}
 	return false
