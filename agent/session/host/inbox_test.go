@@ -240,6 +240,29 @@ func TestLaterAnswerOfAnotherProcessIsRefused(t *testing.T) {
 	require.Empty(t, paid)
 }
 
+// An answer from another process to what is not shown any more when it arrives is refused, and runs nothing.
+func TestAnswerOfAnotherProcessToWhatHasChangedIsRefused(t *testing.T) {
+	store := &overtaken{shared{new(session.Memory)}, func() {}}
+	f, done := &file{text: "one"}, []string(nil)
+	here := machine(t, store.Memory, "here", modeltest.Script(modeltest.Say(model.ToolCall("c", "edit", `{"to":"two"}`)), modeltest.SayText("done")), edit(f, &done))
+	there := newHost(t, host.Config[none, string]{Agent: newAgent(echo(), edit(f, &done)), Store: store, Holder: "there"})
+	s := create(t, here)
+	other, err := there.Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	q, ended := askedThere(t, s, other)
+	store.before = func() {
+		store.before = func() {}
+		f.set("another one")
+		require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
+		open(t, other, q.Digest)
+	}
+	require.ErrorIs(t, other.Decide(t.Context(), q.ID, "", allowed(q)), host.ErrChanged)
+	require.Empty(t, done, "nobody has allowed what is shown now")
+	require.NoError(t, other.Decide(t.Context(), q.ID, "", allowed(open(t, other, q.Digest))))
+	require.NoError(t, (<-ended).Err)
+	require.Equal(t, []string{"another one to two"}, done)
+}
+
 // TestSettingsReachAnotherProcess sets a setting of a session whose turn another process runs.
 func TestSettingsReachAnotherProcess(t *testing.T) {
 	g, _, here, there := pair(t)
