@@ -185,3 +185,16 @@ func TestEstimate(t *testing.T) {
 		require.Equal(t, c.want, history.Estimate(request(c.part)), string(c.part.Kind))
 	}
 }
+
+func TestBudgetsThatCannotBeKeptAreErrors(t *testing.T) {
+	for _, b := range []history.Budget{
+		{}, {Max: -1}, {Max: 10, Target: -1}, {Max: 10, Target: 11}, {Max: 10, ReturnBytes: 127}, {Max: 10, ReturnBytes: -1},
+	} {
+		_, err := history.TokenBudget[deps](b)(t.Context(), nil, nil)
+		require.ErrorContains(t, err, fmt.Sprintf("TokenBudget: Max is %d, ", b.Max), "%+v", b)
+	}
+	for _, b := range []history.Budget{{Max: 1}, {Max: 10, Target: 1}, {Max: 10, Target: 10}, {Max: 10, ReturnBytes: 128}} {
+		_, err := history.TokenBudget[deps](b)(t.Context(), nil, nil)
+		require.NoError(t, err, "%+v", b)
+	}
+}

@@ -4,6 +4,8 @@ package mcptoolset_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"slices"
@@ -88,6 +90,33 @@ func TestServersToolGivesWayToTheProgramsOwn(t *testing.T) {
 	require.Len(t, s.Problems(), 1)
 	require.Regexp(t, `tool "file": the name "read_file" is taken or too long: it is offered as "read_file_[0-9a-f]{8}"`, s.Problems()[0].String())
 	require.Equal(t, 1, strings.Count(log.String(), "is taken or too long"), "it is said once")
+}
+
+// A server that has made up the name under which another of its tools is offered gets one tool of that name.
+func TestNameThatLooksLikeARenamedOneIsOfferedOnce(t *testing.T) {
+	sum := sha256.Sum256([]byte("a b"))
+	f := newFake(nil)
+	for _, name := range []string{"a b", "a.b", "a_b_" + hex.EncodeToString(sum[:4]), "plain"} {
+		f.tool(name, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say(name), nil })
+	}
+	s := serve(t, f, named("x"))
+	var seen []string
+	results := runWith(t, []toolset.Toolset[none]{mcptoolset.Tools(s, mcptoolset.Options[none]{})}, func(tools []string) string {
+		seen = tools
+		return "x_plain"
+	})
+	require.Equal(t, []string{"plain"}, results)
+	require.Len(t, seen, 3)
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(seen))), 3)
+	require.Contains(t, problemsOf(s), "is offered as \"x_a_b_"+hex.EncodeToString(sum[:4])+"\" already")
+}
+
+func problemsOf(s *mcptoolset.Server) string {
+	var all []string
+	for _, p := range s.Problems() {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, "\n")
 }
 
 // The names are the same whichever server answers first.
