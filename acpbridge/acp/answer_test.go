@@ -253,6 +253,9 @@ func TestExtensionMethodsGoToTheirHooks(t *testing.T) {
 		require.NoError(t, c.Notify(t.Context(), "_note", map[string]int{"a": 1}))
 		synctest.Wait()
 		assert.Equal(t, `_note{"a":1}`, noted)
+		require.NoError(t, c.Cancel(t.Context(), &acp.CancelNotification{SessionID: "s"}))
+		synctest.Wait()
+		assert.Equal(t, `_note{"a":1}`, noted, "what the agent's methods take is no extension")
 	})
 }
 

@@ -168,6 +168,7 @@ func TestBreakerIgnoresErrorsOfTheRequest(t *testing.T) {
 		"400": {status(400), false}, "413": {status(413), false}, "422": {status(422), false}, "too long": {tooLong, false},
 		"cannot take it": {fmt.Errorf("x: %w", model.ErrUnsupported), false}, "a bug": {errBoom, false},
 		"404": {status(404), true}, "408": {status(408), true}, "429": {status(429), true}, "500": {status(500), true},
+		"499": {&model.APIError{Status: 499}, false}, "500, not to be repeated": {&model.APIError{Status: 500}, true},
 		"501": {&model.APIError{Status: 501}, true}, "no connection": {&model.APIError{Err: errBoom, Retryable: true}, true},
 		"broken off":  {fmt.Errorf("after 3 attempts: %w", status(502)), true},
 		"all models":  {&modelwrap.FallbackError{Errs: []error{status(401), status(503)}}, true},
