@@ -135,6 +135,15 @@ func TestGrammar(t *testing.T) {
 		"run go test ./..., search \"+ 23\", replace \"+ 23\" with \"+ 32\" in t.go, and run go test ./...": {
 			run("go test ./..."), search("+ 23", "."), replace("+ 23", "+ 32", "t.go"), run("go test ./...")},
 
+		// Quotation marks within words.
+		`run go vet -x="a; b, c" d; read a.txt`: {run(`go vet -x="a; b, c" d`), read("a.txt")},
+		`run go vet -x="a; b"; read a.txt`:      {run(`go vet -x="a; b"`), read("a.txt")},
+		`run go vet -x="" d; read b"c.txt`:      {run(`go vet -x="" d`), read(`b"c.txt`)},
+		`run go vet -x="a; b"c"; d"`:            {run(`go vet -x="a; b"c"; d"`)},
+		`run go vet -x="`:                       {run(`go vet -x="`)},
+		"run go vet -x=\"\nread b\"c.txt":       {run(`go vet -x="`), read(`b"c.txt`)},
+		"run go vet -x=\"d\nread \"a.txt\"":     {run(`go vet -x="d`), read("a.txt")},
+
 		// Hooks.
 		"wait 2 seconds":       {{act: actWait, wait: 2 * time.Second}},
 		"wait":                 {{act: actWait, wait: time.Second}},

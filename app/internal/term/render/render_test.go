@@ -85,6 +85,27 @@ func TestPiecesHaveTheWholeText(t *testing.T) {
 	}
 }
 
+// A piece ends with its 100th line, or with the first one that is beyond 16 KB. A line without an end
+// is cut if it has more than 32 KB.
+func TestPiecesEndAtTheirBounds(t *testing.T) {
+	for _, code := range []bool{false, true} {
+		for line, lines := range map[int]int{1: 100, 100: 100, 163: 100, 164: 100, 165: 100, 166: 99, 1024: 17, 1025: 16, 16 << 10: 2, 16<<10 + 1: 1} {
+			text := strings.Repeat(strings.Repeat("x", line-1)+"\n", lines)
+			p := render.Pieces{Code: code}
+			p.Set(text[:len(text)-1])
+			require.Empty(t, p.Whole(), "%d lines of %d bytes", lines, line)
+			p.Set(text + "y")
+			require.Equal(t, []string{text}, p.Whole(), "%d lines of %d bytes", lines, line)
+			require.Equal(t, "y", p.Last())
+		}
+		p := render.Pieces{Code: code}
+		p.Set(strings.Repeat("x", 32<<10))
+		require.Empty(t, p.Whole())
+		p.Set(strings.Repeat("x", 32<<10+1))
+		require.Equal(t, []string{strings.Repeat("x", 16<<10)}, p.Whole())
+	}
+}
+
 // A long block of code is cut, and each part is shown as code.
 func TestLongCodeStaysCode(t *testing.T) {
 	var b strings.Builder
