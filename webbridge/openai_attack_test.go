@@ -181,7 +181,7 @@ func TestStopEndsTheAnswer(t *testing.T) {
 		}
 		return model.Response(model.Text(strings.Join(pieces, ""))), nil
 	})})
-	for stop, want := range map[string]string{`"STOP"`: "one ST", `["none","two"]`: "one STSTOP ", `"one"`: "", `"absent"`: "one STSTOP two STOP three", `["threex"]`: "one STSTOP two STOP three"} {
+	for stop, want := range map[string]string{`"STOP"`: "one ST", `["none","two"]`: "one STSTOP ", `"one"`: "", `["one","ST"]`: "", `["ST","one"]`: "", `["ST","e ST"]`: "on", `"absent"`: "one STSTOP two STOP three", `["threex"]`: "one STSTOP two STOP three"} {
 		body := `{"model":"agent","stop":` + stop + `,"messages":[{"role":"user","content":"x"}],"stream":`
 		v, _ := s.post(chatPath, body+"false}", 200)
 		require.Equal(t, want, openaiContent(v), stop)
