@@ -60,6 +60,8 @@ var malformed = []struct{ name, line, want string }{
 	{"two results", `{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}`, "two results"},
 	{"two errors", `{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"m"},"error":{"code":1,"message":"m"}}`, "two errors"},
 	{"two ids", `{"jsonrpc":"2.0","id":ID,"result":{},"id":"x"}`, "without an id"},
+	{"two ids, the first a whole number", `{"jsonrpc":"2.0","id":ID.0,"result":{},"id":"x"}`, "without an id"},
+	{"two ids, the last a whole number", `{"jsonrpc":"2.0","id":"x","result":{},"id":ID.0}`, "without an id"},
 	{"a method too", `{"jsonrpc":"2.0","id":ID,"method":"x","result":{}}`, "has a method"},
 	{"method null", `{"jsonrpc":"2.0","id":ID,"method":null}`, "neither a result nor an error"},
 	{"error is text", `{"jsonrpc":"2.0","id":ID,"error":"no"}`, "want an object"},
