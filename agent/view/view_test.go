@@ -383,6 +383,30 @@ func TestSubscribeAtAPosition(t *testing.T) {
 	require.Len(t, u.Changes, 2, "everything there is")
 }
 
+// A client that knows no more than the first change may know what has been removed, a client that knows nothing does not.
+func TestRemovalsAreToldFromTheFirstPositionOn(t *testing.T) {
+	var f view.Fold
+	notice := &view.Entity{Kind: view.Notice}
+	apply(t, &f, view.Change{Op: view.Upsert, ID: "a", Entity: notice})
+	first := f.Snapshot().Pos()
+	require.EqualValues(t, 1, first)
+	apply(t, &f, view.Change{Op: view.Upsert, ID: "b", Entity: notice}, view.Change{Op: view.Remove, ID: "a"})
+	for pos, want := range map[uint64][]view.Op{
+		0:         {view.Upsert},
+		first:     {view.Remove, view.Upsert},
+		first + 1: {view.Remove},
+		first + 2: nil,
+		first + 3: {view.Upsert}, // which the fold has not reached
+	} {
+		var d view.Delta
+		var told []view.Op
+		for c := f.CursorAt(pos); c.Take(&d); {
+			told = append(told, d.Op)
+		}
+		require.Equal(t, want, told, "position %d", pos)
+	}
+}
+
 func TestSnapshotsAreReadFromBothEnds(t *testing.T) {
 	var f view.Fold
 	var want []string

@@ -288,6 +288,9 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		H []bool        `json:"h" validate:"unique,min=2"`
 		I int           `json:"i" validate:"required,isdefault"`
 		J *string       `json:"j" validate:"isdefault"`
+		K int64         `json:"k" jsonschema:"multipleOf=10" validate:"min=1,max=10"`
+		L int64         `json:"l" jsonschema:"multipleOf=10" validate:"min=-10,max=-10"`
+		M int64         `json:"m" jsonschema:"multipleOf=10" validate:"min=-9,max=0"`
 	}](t)
 	require.Contains(t, string(typeFor[struct {
 		V int `json:"v" validate:"omitempty,oneof=0 1"`

@@ -572,6 +572,20 @@ func TestMemoryLimitsBytes(t *testing.T) {
 }
 
 // A field that is added to what a request has must be added to the key, or the cache answers with what was asked otherwise.
+func TestMemoryHas64MiBByDefault(t *testing.T) {
+	keeps := func(limit int64, length int) bool {
+		s := modelwrap.NewMemory(modelwrap.MemoryLimits{Bytes: limit})
+		s.Put(t.Context(), modelwrap.Key{1}, &model.Message{ResponseID: strings.Repeat("x", length)})
+		return s.Len() == 1
+	}
+	empty := 1
+	for !keeps(int64(empty), 0) {
+		empty++
+	}
+	require.True(t, keeps(0, 64<<20-empty))
+	require.False(t, keeps(0, 64<<20-empty+1))
+}
+
 func TestKeyCoversEveryFieldOfSettings(t *testing.T) {
 	values := map[reflect.Type]reflect.Value{}
 	for _, v := range []any{
