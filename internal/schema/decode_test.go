@@ -60,6 +60,8 @@ func TestDecodeAccepts(t *testing.T) {
 		"the largest unsigned integer":                         accepts(`{"v":18446744073709551615}`, one[uint64]{18446744073709551615}),
 		"an integer for a float":                               accepts(`{"v":3}`, one[float64]{3}),
 		"exponents for a float":                                accepts(`{"v":-1.5e2}`, one[float64]{-150}),
+		"exponents for integers":                               accepts(`{"v":[1e0,1e1,1e3,1.5e3,-2e2,0e5,100.0,-0.0,12.50e2,120e-1]}`, one[[]int]{[]int{1, 10, 1000, 1500, -200, 0, 100, 0, 1250, 12}}),
+		"an exponent for a large integer":                      accepts(`{"v":1.8446744073709551615e19}`, one[uint64]{18446744073709551615}),
 		"base64 for bytes":                                     accepts(`{"v":"aGk="}`, one[[]byte]{[]byte("hi")}),
 		"any JSON for raw JSON":                                accepts(`{"v":{"a":[1,null]}}`, one[json.RawMessage]{json.RawMessage(`{"a":[1,null]}`)}),
 		"any JSON for any":                                     accepts(`{"v":[true,"x"]}`, one[any]{[]any{true, "x"}}),
