@@ -69,6 +69,10 @@ func TestListsCostNothingForTheSessionsOfOthers(t *testing.T) {
 	require.EqualValues(t, 1, pages, "one request searches them")
 	require.Len(t, ask("q=00&limit=4"), 29, "pages of a search leave nothing out")
 	require.Len(t, ask("limit=7"), 30)
+	for q, limit := range map[string]int{"q=00&limit=4": 4, "limit=7": 7, "limit=30": 30, "q=500&limit=3": 3, "q=500&limit=2": 2} {
+		require.Len(t, s.do("GET", "/api/sessions?"+q, nil, 200)["sessions"], limit, q)
+	}
+	require.Empty(t, s.do("GET", "/api/sessions?limit=30", nil, 200)["next"], "a page with all has none after it")
 	require.Empty(t, s.as("nobody").do("GET", "/api/sessions", nil, 200)["sessions"])
 }
 
