@@ -80,6 +80,31 @@ func TestMediaAreKeptOutsideOfRows(t *testing.T) {
 	require.Empty(t, media(t, dir))
 }
 
+// An entry whose long string cannot be written is not appended, nor are those with it, and it can be appended later.
+func TestMediaThatCannotBeWrittenAreNotLost(t *testing.T) {
+	dir := t.TempDir()
+	s := store(t, dir)
+	fill(t, s, 1, 2)
+	w, err := session.Open(t.Context(), s, "s0", session.Claim{})
+	require.NoError(t, err)
+	both := []session.Entry{value("before"), image(session.KindValue, "", "x")}
+	at, away := filepath.Join(dir, "media"), filepath.Join(dir, "away")
+	require.NoError(t, os.Rename(at, away))
+	_, err = w.Append(t.Context(), both...)
+	require.ErrorContains(t, err, "media")
+	good, damaged, _ := count(t, s, "s0")
+	require.Equal(t, []int{2, 0}, []int{good, damaged})
+
+	require.NoError(t, os.Rename(away, at))
+	require.Empty(t, media(t, dir))
+	_, err = w.Append(t.Context(), both...)
+	require.NoError(t, err)
+	good, damaged, _ = count(t, s, "s0")
+	require.Equal(t, []int{4, 0}, []int{good, damaged})
+	require.Len(t, media(t, dir), 1)
+	require.NoError(t, w.Close(t.Context()))
+}
+
 func TestMissingMediaIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	s := store(t, dir)
