@@ -144,10 +144,8 @@ func (r *compiled) forbids(c *call) fit {
 }
 
 // ofTool reports whether a call is one of the tool and the server of a rule, if it names them.
+// Answers do not: [Policy.decide] has chosen those for the call's tool.
 func (r *compiled) ofTool(c *call) bool {
-	if r.answer != nil {
-		return r.answer.Tool == c.tool && r.answer.Source == c.source
-	}
 	return (r.Tool == "" || wildcard(r.Tool, c.tool)) && (r.Server == "" || c.ofServer(r.Server))
 }
 
