@@ -118,10 +118,7 @@ func (r *runner) reach(
 	data, err := os.ReadFile(path)
 	by := map[string]reached{}
 	for line := range strings.Lines(string(data)) {
-		tests, number, _ := strings.Cut(strings.TrimSpace(" "+line), " ")
-		if number == "" {
-			tests, number = "", tests
-		}
+		tests, number, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		n, err := strconv.Atoi(number)
 		if err != nil {
 			return v, nil, fmt.Errorf("%s: %w", path, err)
