@@ -40,15 +40,8 @@ func page(lines []string, offset int, what string) string {
 		shown++
 	}
 	if end := offset + shown; end < len(lines) {
-		fmt.Fprintf(
-			&b,
-			"[%d to %d of %d %s. For more, call again with offset %d.]",
-			offset+1,
-			end,
-			len(lines),
-			what,
-			end,
-		)
+		fmt.Fprintf(&b, "[%d to %d of %d %s. For more, call again with offset %d.]",
+			offset+1, end, len(lines), what, end)
 	} else if offset > 0 {
 		fmt.Fprintf(&b, "[%d to %d of %d %s.]", offset+1, end, len(lines), what)
 	}

@@ -138,14 +138,8 @@ func (l *link) show(ctx context.Context, w workspace.Workspace, path string) (*d
 		return nil, err
 	}
 	if d == nil {
-		d = &document{
-			at:      at,
-			uri:     l.guest.view.uri(at),
-			version: 1,
-			text:    f.text,
-			found:   f.version,
-			sent:    time.Now(),
-		}
+		d = &document{at: at, version: 1, text: f.text, found: f.version, sent: time.Now()}
+		d.uri = l.guest.view.uri(at)
 		language := l.guest.server.Files[extension(at.Path)]
 		err := l.conn.Notify(
 			ctx,

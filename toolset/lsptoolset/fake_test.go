@@ -127,6 +127,9 @@ func (f *fake) misbehave() {
 func (f *fake) Request(method string, params json.RawMessage) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.mode == "as written" {
+		return f.asWritten(method, params)
+	}
 	if method == "initialize" {
 		if f.mode == "counts in another encoding" {
 			return map[string]any{"capabilities": map[string]any{"positionEncoding": "utf-32"}}, nil
@@ -342,6 +345,10 @@ func (f *fake) Notify(method string, params json.RawMessage) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.mode == "as written" {
+		f.noted(method, params)
+		return
+	}
 	if f.mode == "hangs when told" {
 		select {}
 	}

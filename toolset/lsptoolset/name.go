@@ -45,6 +45,14 @@ func namePath(name string) []string {
 	return slices.DeleteFunc(strings.Split(b.String(), "."), func(s string) bool { return s == "" })
 }
 
+// symbolPath is namePath for the name of a symbol, which may be of other characters: "*" in JSON.
+func symbolPath(name string) []string {
+	if path := namePath(name); len(path) > 0 {
+		return path
+	}
+	return []string{name}
+}
+
 // endsWith reports whether a name path ends with another one.
 func endsWith(path, end []string) bool {
 	return len(end) > 0 && len(path) >= len(end) && slices.Equal(path[len(path)-len(end):], end)

@@ -169,7 +169,7 @@ func (c *call) searchProject(
 // namesakes returns the places of symbols whose names fit, as many as a server has files open.
 func namesakes(found []symbol, path []string) (all []place) {
 	for i := range found {
-		if len(found[i].path) > 0 && contains(found[i].path, path) && len(all) < maxOpen {
+		if contains(found[i].path, path) && len(all) < maxOpen {
 			all = append(all, place{path: found[i].at.Path, inside: true, at: found[i].at})
 		}
 	}
@@ -254,7 +254,7 @@ func similar(all []symbol, path []string) string {
 	last := strings.ToLower(path[len(path)-1])
 	var names []string
 	for i := range all {
-		name := strings.ToLower(all[i].path[max(len(all[i].path)-1, 0)])
+		name := strings.ToLower(all[i].path[len(all[i].path)-1])
 		if strings.Contains(name, last) || len(name) > 3 && strings.Contains(last, name) {
 			names = append(names, all[i].title())
 		}

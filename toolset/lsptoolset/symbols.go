@@ -72,7 +72,7 @@ func (l *link) outline(ctx context.Context, d *document) ([]symbol, error) {
 			)
 		}
 		if flat.Location != nil {
-			path := append(namePath(flat.ContainerName), namePath(flat.Name)...)
+			path := append(namePath(flat.ContainerName), symbolPath(flat.Name)...)
 			r := flat.Location.Range
 			all = append(all, symbol{path: path, kind: flat.Kind, at: d.at, full: r, name: r})
 			continue
@@ -99,7 +99,7 @@ func flatten(
 	if len(all) >= maxSymbols || depth > 50 {
 		return all
 	}
-	path := append(parent[:len(parent):len(parent)], namePath(s.Name)...)
+	path := append(parent[:len(parent):len(parent)], symbolPath(s.Name)...)
 	all = append(
 		all,
 		symbol{
@@ -140,9 +140,9 @@ func (l *link) search(ctx context.Context, query string) ([]symbol, error) {
 		if err != nil || s.Location.Range == nil || len(all) >= maxSymbols {
 			continue // it is not the project's
 		}
-		path, pkg := namePath(s.Name), 0
+		path, pkg := symbolPath(s.Name), 0
 		if container := namePath(s.ContainerName); !strings.Contains(s.ContainerName, "/") &&
-			!endsWith(path[:max(len(path)-1, 0)], container) {
+			!endsWith(path[:len(path)-1], container) {
 			path = append(container, path...) // otherwise it is a package, and in the name
 		}
 		if l.guest.server.Name == "gopls" {

@@ -124,7 +124,7 @@ func (c *call) symbolsIn(
 	}
 	var lines []string
 	for i := range found {
-		if s := &found[i]; len(s.path) > 0 && contains(s.path, query) {
+		if s := &found[i]; contains(s.path, query) {
 			lines = append(lines, fmt.Sprintf("%d%s", rank(s), s.line(c.view)))
 		}
 	}
