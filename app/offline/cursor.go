@@ -84,7 +84,7 @@ func (k *cursor) lastIndex(n int, words ...string) int { return lastIndex(k.toke
 
 // courtesies are polite words after a request. They do not change it.
 var courtesies = []string{
-	"please", "thanks", "thank you", "for me", "again", "once more", "now", "right now", "too",
+	"please", "thanks", "thank you", "for me", "again", "once more", "right now", "now", "too",
 	"as well", "everyone",
 }
 

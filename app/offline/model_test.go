@@ -27,13 +27,25 @@ type files struct {
 	calls   []string
 	ran     []string // command lines
 	list    string   // what list_files says
+	// results and failures are what tools say, by command, pattern, path or tool.
+	results, failures map[string]string
+}
+
+// told returns what is said about the first of the names.
+func told(by map[string]string, names ...string) (string, bool) {
+	for _, name := range names {
+		if s, ok := by[name]; ok {
+			return s, true
+		}
+	}
+	return "", false
 }
 
 func (f *files) call(p model.Part) model.Part {
 	var a struct {
-		Path, Content, Text, Command string
-		Line, Limit                  int
-		Edits                        []workspace.Edit
+		Path, Content, Text, Command, Pattern string
+		Line, Limit                           int
+		Edits                                 []workspace.Edit
 	}
 	f.calls = append(f.calls, p.Tool)
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -45,6 +57,12 @@ func (f *files) call(p model.Part) model.Part {
 	content, exists := f.content[a.Path]
 	failed := func(text string) model.Part {
 		return model.Part{Kind: model.PartToolReturn, CallID: p.CallID, Tool: p.Tool, Text: text, Outcome: model.OutcomeFailed}
+	}
+	if s, ok := told(f.failures, a.Command, a.Pattern, a.Path); ok {
+		return failed(s)
+	}
+	if s, ok := told(f.results, a.Command, a.Pattern, a.Path, p.Tool); ok {
+		return model.ToolReturn(p.CallID, p.Tool, s)
 	}
 	switch p.Tool {
 	case "read_file", "edit_file":

@@ -88,7 +88,7 @@ func (p *parser) clause(c clause) ([]step, string) {
 	switch {
 	case isToolCall(c.tokens):
 		v, n = verb{parse: (*parser).use, words: []string{"use"}}, 0
-	case n == 1 && c.tokens[0].is("ls", "cat", "grep", "find", "test") && hasOperator(c.tokens), n == 0 && startsProgram(c.tokens):
+	case n == 1 && c.tokens[0].is("ls", "cat", "grep", "find") && hasOperator(c.tokens), n == 0 && startsProgram(c.tokens):
 		v, n = verb{parse: (*parser).run, words: []string{"run"}, raw: true}, 0
 	case n == 0 && courtesy(c.tokens):
 		return nil, ""

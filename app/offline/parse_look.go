@@ -158,7 +158,7 @@ func number(t token) int {
 // list understands a directory, a pattern such as *.go, "files named PATTERN", or nothing.
 func (p *parser) list(k *cursor) ([]step, string) {
 	s := step{act: actList, path: "."}
-	k.skip("me", "all", "every", "of", "the", "my", "our", "content", "contents")
+	k.skip("me", "all", "every", "of", "the", "my", "our", "your", "content", "contents")
 	nouns := k.at
 	k.skip("file", "files", "directory", "directories", "dir", "folder", "folders", "tree", "everything")
 	noun := k.at > nouns
@@ -220,7 +220,7 @@ func (p *parser) place(k *cursor) (string, string) {
 		}
 	}
 	articles := k.at
-	k.skip("the", "this", "my", "our", "current", "working", "all", "whole", "entire", "every")
+	k.skip("the", "this", "my", "our", "your", "current", "working", "all", "whole", "entire", "every")
 	if k.accept("project", "repo", "repository", "workspace", "codebase", "code", "here", "directory", "folder", "dir", "file", "files") && !k.more() {
 		return ".", ""
 	}

@@ -20,14 +20,12 @@ func isTests(rest []token) bool {
 // readTests reads "the tests", "test suite" and the like.
 func readTests(k *cursor) {
 	k.skip("the", "all", "my", "our", "your", "unit", "whole", "project's", "full")
-	if k.accept("tests", "test") {
-		k.skip("suite", "suites")
-		if k.phrase("of the project") || k.phrase("of this project") || k.phrase("in this project") {
-			return
-		}
+	if !k.accept("tests", "test") {
+		k.skip("it", "project", "everything")
 		return
 	}
-	k.skip("it", "project", "everything")
+	k.skip("suite", "suites")
+	_ = k.phrase("of the project") || k.phrase("of this project") || k.phrase("in this project")
 }
 
 // runTests understands "the tests". "run" alone and "run it" do not get here.

@@ -80,12 +80,10 @@ func (s *script) plan(steps []step) {
 	b.WriteString("Offline demo model, my plan:")
 	n := 0
 	for _, st := range steps {
-		switch st.act {
-		case actHelp:
-			continue
+		if st.act != actHelp {
+			n++
+			fmt.Fprintf(&b, " %d. %s.", n, st)
 		}
-		n++
-		fmt.Fprintf(&b, " %d. %s.", n, st)
 	}
 	if n > 0 {
 		s.acts = append(s.acts, act{kind: think, text: b.String()})

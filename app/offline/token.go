@@ -87,6 +87,11 @@ func tokenize(src string) []token {
 		}
 		if !ok {
 			t = bareWord(src, at)
+			n := len(tokens)
+			follows := n > 0 && tokens[n-1].kind == quoted && tokens[n-1].end == at
+			if follows && strings.Trim(t.text, ".!?") == "" {
+				t.kind = semicolon // the end of a sentence
+			}
 		}
 		t.newline = newline
 		newline = false

@@ -137,9 +137,12 @@ const (
 
 // formOf returns the form for a function. A block is not enough if the body has labels, which must
 // be unique in a function, or if it sets a parameter or a result with :=, which would be another
-// variable in a block. A closure needs names for all parameters.
+// variable in a block. A closure needs names for all parameters. No test is seen to reach init.
 func formOf(d *ast.FuncDecl, info *types.Info) form {
 	f := asBlock
+	if d.Name.Name == "init" { // which is over when the first test begins
+		return unswitchable
+	}
 	ast.Inspect(d.Body, func(n ast.Node) bool {
 		if _, label := n.(*ast.LabeledStmt); label {
 			f = asClosure

@@ -243,20 +243,20 @@ func outputLines(s string, width int) (lines []text.Line) {
 	return lines
 }
 
-// tail returns the last lines of an output, each of them on one line.
+// tail returns the last lines of an output, each of them on one line. A single one above is shown.
 func tail(s string, width int) (lines []text.Line) {
 	s = strings.TrimSuffix(s, "\n")
 	if s == "" {
 		return nil
 	}
 	end := len(s)
-	for len(lines) < foldedOutput && end >= 0 {
+	for end >= 0 && (len(lines) < foldedOutput || !strings.Contains(s[:end], "\n")) {
 		start := strings.LastIndexByte(s[:end], '\n') + 1
 		l := text.Of(text.Output(s[max(start, end-16<<10):end]), text.Style{})
 		lines = append([]text.Line{text.Cut(append(bar[:1:1], l...), width)}, lines...)
 		end = start - 1
 	}
-	if end > 0 {
+	if end >= 0 {
 		above := fmt.Sprintf("… %d lines above (Ctrl-O)", strings.Count(s[:end], "\n")+1)
 		lines = append([]text.Line{append(bar[:1:1], text.Of(above, Dim)...)}, lines...)
 	}
