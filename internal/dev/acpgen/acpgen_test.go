@@ -6,11 +6,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -149,6 +151,45 @@ func TestGoldenCode(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), got, name)
 	}
+}
+
+// TestCommittedCodeIsWhatTheSchemasSay makes the code of both packages anew, of the pinned schemas.
+func TestCommittedCodeIsWhatTheSchemasSay(t *testing.T) {
+	t.Setenv("npm_config_fetch_retries", "0")
+	schemas := map[string]string{}
+	for path, sum := range map[string]string{schemaPath: schemaSHA256, unstablePath: unstableSHA256} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		data, err := loadPinned(ctx, "", path, sum)
+		if err != nil && os.Getenv("CI") != "true" {
+			t.Skipf("the schemas come from npm, which is missing or has no network: %v", err)
+		}
+		require.NoError(t, err)
+		schemas[path] = filepath.Join(t.TempDir(), "schema.json")
+		require.NoError(t, os.WriteFile(schemas[path], data, 0o600))
+	}
+	for dir, unstable := range map[string]bool{"acp": false, "acp/unstable": true} {
+		out := t.TempDir()
+		require.NoError(t, run(t.Context(), schemas[schemaPath], schemas[unstablePath], unstable, out))
+		committed := filepath.Join("..", "..", "..", "acpbridge", filepath.FromSlash(dir))
+		made, err := filepath.Glob(filepath.Join(out, "*.go"))
+		require.NoError(t, err)
+		kept, err := filepath.Glob(filepath.Join(committed, "*_gen.go"))
+		require.NoError(t, err)
+		require.Len(t, made, len(kept))
+		for _, file := range made {
+			got, err := os.ReadFile(file)
+			require.NoError(t, err)
+			want, err := os.ReadFile(filepath.Join(committed, filepath.Base(file)))
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got), "go generate ./acpbridge/%s", dir)
+		}
+		require.ErrorIs(t, run(t.Context(), schemas[schemaPath], schemas[unstablePath], unstable, filepath.Join(out, "none")), os.ErrNotExist)
+	}
+	wrong := filepath.Join(t.TempDir(), "none.json")
+	require.ErrorIs(t, run(t.Context(), wrong, schemas[unstablePath], true, t.TempDir()), os.ErrNotExist)
+	require.ErrorIs(t, run(t.Context(), schemas[schemaPath], wrong, true, t.TempDir()), os.ErrNotExist)
+	require.ErrorContains(t, run(t.Context(), schemas[unstablePath], "", false, t.TempDir()), "schema has SHA-256 ")
 }
 
 func TestOutputIsDeterministic(t *testing.T) {
