@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -140,7 +141,7 @@ func TestEntities(t *testing.T) {
 		require.Equal(t, last, styled(d.Print(60)), "%s is printed as it is shown", e.name)
 		d.Expand(false)
 	}
-	golden(t, "entities.golden", b.String())
+	golden(t, "entities.golden", strings.ReplaceAll(b.String(), "sub"+string(filepath.Separator), "sub/"))
 }
 
 // Messages and thoughts have a blank line around them, and what belongs together has none.
