@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -160,6 +161,39 @@ func (h *Handler) Tables(w http.ResponseWriter) map[string]func(*view.Cursor) (m
 			return true
 		},
 	}
+}
+
+// Shown is the answer to a prompt, as a client of a protocol is shown it.
+type Shown struct {
+	Show     func(*view.Cursor) (more bool)
+	Answered func(*view.Entity) // notes that this request has answered a question
+	End      func(*host.Outcome)
+}
+
+// Answers returns the answer to a prompt in the words of each protocol for browsers. claimed are the parts of it that a client of the
+// UI message stream has already, as JSON.
+func (h *Handler) Answers(w func(protocol string) http.ResponseWriter, prompt, claimed string) map[string]Shown {
+	ui := &uiStream{out: h.stream(w("UI message stream"))}
+	ui.uiTable = newUITable(prompt, nil, ui.write)
+	var parts []uiClaimed
+	_ = json.Unmarshal([]byte(claimed), &parts)
+	ui.claim(parts)
+	run := &aguiRun{in: &aguiInput{ThreadID: "thread", RunID: "run"}, out: h.stream(w("AG-UI"))}
+	run.r = newAGUITable(prompt, "s", run.write)
+	ui.answered, run.r.answered = map[*view.Entity]bool{}, map[*view.Entity]bool{}
+	return map[string]Shown{
+		"UI message stream": {ui.news, func(q *view.Entity) { ui.answered[q] = true }, ui.end},
+		"AG-UI":             {run.r.show, func(q *view.Entity) { run.r.answered[q] = true }, run.end},
+	}
+}
+
+// LoadedUI returns the messages of a session that a client of the UI message stream loads, as JSON.
+func LoadedUI(f *view.Fold) (all []string) {
+	for _, m := range uiMessages(f.Snapshot(), "s") {
+		data, _ := json.Marshal(m)
+		all = append(all, string(data))
+	}
+	return all
 }
 
 // Routes returns the routes of the API.

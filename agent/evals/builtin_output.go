@@ -194,13 +194,7 @@ func distance(name string, score func(d float64) Score) Evaluator {
 const shownLength = 200
 
 // shown returns a value for a reason.
-func shown(v any) string {
-	text := shownWhole(v)
-	if len(text) > shownLength {
-		text = strings.ToValidUTF8(text[:shownLength], "") + "…"
-	}
-	return text
-}
+func shown(v any) string { return shownText(shownWhole(v)) }
 
 func shownWhole(v any) string {
 	text, err := plainjson.Marshal(v)

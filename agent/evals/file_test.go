@@ -120,44 +120,82 @@ func TestFilesOfPydanticEvalsHaveEqualScores(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestMistakesInFilesAreExplained compares whole errors, up to what is said by other packages.
 func TestMistakesInFilesAreExplained(t *testing.T) {
 	type in struct {
 		Text string `json:"text"`
 	}
-	for text, want := range map[string]string{
-		"a: [":                        "the dataset is not YAML",
-		"cases: []\nextra: 1":         `unknown field "extra"`,
-		"cases: [{name: a}]":          "case 1 of the dataset: there are no inputs",
-		"cases: [{inputs: {txt: a}}]": `case 1 of the dataset: inputs: json: unknown field "txt"`,
-		"cases: [{inputs: {}, evaluators: [Nope]}]":                                                  "evaluator 1, Nope: there is no such evaluator: name it in FileOptions.Evaluators",
-		"cases: []\nevaluators: [{A: 1, B: 2}]":                                                      "is neither a name nor an object with one name",
-		"cases: []\nevaluators: [EqualsExpected: 3]":                                                 "evaluator 1, EqualsExpected: it takes no argument 3",
-		"cases: []\nevaluators: [Contains: {val: 3}]":                                                `unknown field "val"`,
-		"cases: []\nevaluators: [LLMJudge: x]":                                                       "there is no model: set FileOptions.Judge",
-		"cases: []\nevaluators: [LLMJudge: {rubric: x, model: 'a:b'}]":                               `model "a:b" cannot be opened: set FileOptions.Open`,
-		"cases: []\nevaluators: [HasMatchingSpan: {query: {}}]":                                      "use ToolCorrectness",
-		"cases: []\nevaluators: [TrajectoryMatch: {order: up}]":                                      "order is up, must be exact or in_order or any_order",
-		"cases: []\nreport_evaluators: [ROCAUCEvaluator]":                                            "report_evaluators, which are not known here",
-		"cases: [{inputs: {}, expected_output: 1}]":                                                  "expected_output: json: cannot unmarshal number",
-		"cases: []\nevaluators: [Equals: {}]":                                                        "evaluator 1, Equals: there is no value",
-		"cases: []\nevaluators: [Contains: {}]":                                                      "evaluator 1, Contains: there is no value",
-		"cases: []\nevaluators: [Contains]":                                                          "there is no value",
-		"cases: []\nevaluators: [IsInstance]":                                                        "there is no type_name",
-		"cases: []\nevaluators: [Equals: {value: 1, evaluation_name: 3}]":                            "cannot unmarshal number",
-		"cases: []\nevaluators: [MaxDuration: x]":                                                    "MaxDuration: json: cannot unmarshal string",
-		"cases: []\nevaluators: [ArgumentCorrectness: find]":                                         "expected_arguments must be an object",
-		"cases: []\nevaluators: [ArgumentCorrectness: {tool_name: a, expected_arguments: [1]}]":      "expected_arguments must be an object",
-		"cases: []\nevaluators: [ArgumentCorrectness: {expected_arguments: {}, match_mode: some}]":   "match_mode is some, must be exact or subset",
-		"cases: []\nevaluators: [ArgumentCorrectness: {expected_arguments: {}, occurrence: second}]": "occurrence is second, must be first or last or a number",
-		"cases: [{inputs: {}, evaluators: [Equals: {}]}]":                                            "case 1 of the dataset: evaluator 1, Equals: there is no value",
-		"cases: [{inputs: {}}, {}]":                                                                  "case 2 of the dataset: there are no inputs",
-		"1: 2\n? [a]\n: b":                                                                           "the dataset",
-	} {
-		_, err := evals.Parse[in, string]([]byte(text), evals.FileOptions{})
-		require.ErrorContains(t, err, want, text)
+	o := evals.FileOptions{
+		Evaluators: map[string]func(json.RawMessage) (evals.Evaluator, error){
+			"Own": func(args json.RawMessage) (evals.Evaluator, error) {
+				return evals.Equal(), fmt.Errorf("it has %s", args)
+			},
+		},
+		Open: func(name string) (model.Model, error) { return nil, errors.New("no " + name) },
 	}
-	_, err := evals.ReadFile[in, string](filepath.Join(t.TempDir(), "none.yaml"), evals.FileOptions{})
+	for _, c := range []struct{ text, want string }{
+		{"a: [", "evals: the dataset is not YAML: yaml: "},
+		{"cases: []\nextra: 1", `evals: the dataset: json: unknown field "extra"`},
+		{"cases: 1", "evals: the dataset: json: cannot unmarshal number"},
+		{"[1]", "evals: the dataset: json: cannot unmarshal array"},
+		{"cases: [{name: a}]", "evals: case 1 of the dataset: there are no inputs"},
+		{"cases: [{inputs: {txt: a}}]", `evals: case 1 of the dataset: inputs: json: unknown field "txt"`},
+		{"cases: [{inputs: {}, expected_output: 1}]", "evals: case 1 of the dataset: expected_output: json: cannot unmarshal number"},
+		{"cases: [{inputs: {}, other: 1}]", `evals: the dataset: json: unknown field "other"`},
+		{"cases: [{inputs: {}}, {}]", "evals: case 2 of the dataset: there are no inputs"},
+		{"cases: [{inputs: {}}, {inputs: {}, evaluators: [Equals: {}]}]", "evals: case 2 of the dataset: evaluator 1, Equals: there is no value"},
+		{"1: 2\n? [a]\n: b", "evals: the dataset is not YAML: yaml: "},
+		{"report_evaluators: [ROCAUCEvaluator]", "evals: the dataset has report_evaluators, which are not known here: Report.Metrics and Report.Agreement tell what they do"},
+		{"cases: [{inputs: {}, files: {a: 1}}]", "evals: the dataset: json: cannot unmarshal number"},
+		{"cases: [{inputs: {}, evaluators: [EqualsExpected, Nope]}]", "evals: case 1 of the dataset: evaluator 2, Nope: there is no such evaluator: name it in FileOptions.Evaluators"},
+		{"evaluators: [Nope]", "evals: the dataset: evaluator 1, Nope: there is no such evaluator: name it in FileOptions.Evaluators"},
+		{"evaluators: [EqualsExpected, {A: 1, B: 2}]", `evals: the dataset: evaluator 2: {"A":1,"B":2} is neither a name nor an object with one name`},
+		{"evaluators: [1]", "evals: the dataset: evaluator 1: 1 is neither a name nor an object with one name"},
+		{"evaluators: [{}]", "evals: the dataset: evaluator 1: {} is neither a name nor an object with one name"},
+		{"evaluators: [EqualsExpected: 3]", "evals: the dataset: evaluator 1, EqualsExpected: it takes no argument 3"},
+		{"evaluators: [EqualsExpected: {a: 1}]", `evals: the dataset: evaluator 1, EqualsExpected: json: unknown field "a"`},
+		{"evaluators: [Contains: {val: 3}]", `evals: the dataset: evaluator 1, Contains: json: unknown field "val"`},
+		{"evaluators: [Contains: {value: 3, evaluation_name: 1}]", "evals: the dataset: evaluator 1, Contains: json: cannot unmarshal number"},
+		{"evaluators: [Contains]", "evals: the dataset: evaluator 1, Contains: there is no value"},
+		{"evaluators: [Contains: {}]", "evals: the dataset: evaluator 1, Contains: there is no value"},
+		{"evaluators: [Equals: {}]", "evals: the dataset: evaluator 1, Equals: there is no value"},
+		{"evaluators: [IsInstance]", "evals: the dataset: evaluator 1, IsInstance: there is no type_name"},
+		{"evaluators: [IsInstance: {type_name: 1}]", "evals: the dataset: evaluator 1, IsInstance: json: cannot unmarshal number"},
+		{"evaluators: [MaxDuration: x]", "evals: the dataset: evaluator 1, MaxDuration: json: cannot unmarshal string"},
+		{"evaluators: [MaxToolCalls: 1.5]", "evals: the dataset: evaluator 1, MaxToolCalls: json: cannot unmarshal number"},
+		{"evaluators: [MaxModelRequests: x]", "evals: the dataset: evaluator 1, MaxModelRequests: json: cannot unmarshal string"},
+		{"evaluators: [ToolCorrectness: 1]", "evals: the dataset: evaluator 1, ToolCorrectness: json: cannot unmarshal number"},
+		{"evaluators: [Own]", "evals: the dataset: evaluator 1, Own: it has "},
+		{"evaluators: [Own: [1]]", "evals: the dataset: evaluator 1, Own: it has [1]"},
+		{"evaluators: [LLMJudge: x]", "evals: the dataset: evaluator 1, LLMJudge: there is no model: set FileOptions.Judge"},
+		{"evaluators: [LLMJudge: {rubric: x, model: 'a:b'}]", "evals: the dataset: evaluator 1, LLMJudge: no a:b"},
+		{"evaluators: [GEval: x]", "evals: the dataset: evaluator 1, GEval: there is no model: set FileOptions.Judge"},
+		{"evaluators: [GEval: {criteria: x, model: 'a:b'}]", "evals: the dataset: evaluator 1, GEval: no a:b"},
+		{"evaluators: [HasMatchingSpan: {query: {}}]", "evals: the dataset: evaluator 1, HasMatchingSpan: spans of OpenTelemetry are not recorded here: use ToolCorrectness, TrajectoryMatch or ArgumentCorrectness"},
+		{"evaluators: [TrajectoryMatch: {order: up}]", "evals: the dataset: evaluator 1, TrajectoryMatch: order is up, must be exact or in_order or any_order"},
+		{"evaluators: [ArgumentCorrectness: find]", "evals: the dataset: evaluator 1, ArgumentCorrectness: expected_arguments must be an object"},
+		{"evaluators: [ArgumentCorrectness: {tool_name: a, expected_arguments: [1]}]", "evals: the dataset: evaluator 1, ArgumentCorrectness: expected_arguments must be an object"},
+		{"evaluators: [ArgumentCorrectness: {expected_arguments: {}, match_mode: some}]", "evals: the dataset: evaluator 1, ArgumentCorrectness: match_mode is some, must be exact or subset"},
+		{"evaluators: [ArgumentCorrectness: {expected_arguments: {}, occurrence: second}]", "evals: the dataset: evaluator 1, ArgumentCorrectness: occurrence is second, must be first or last or a number"},
+		{"evaluators: [ArgumentCorrectness: {expected_arguments: {}, occurrence: 1.5}]", "evals: the dataset: evaluator 1, ArgumentCorrectness: occurrence is 1.5, must be first or last or a number"},
+	} {
+		_, err := evals.Parse[in, string]([]byte(c.text), o)
+		require.Error(t, err, c.text)
+		if strings.HasSuffix(c.want, "yaml: ") || strings.Contains(c.want, "cannot unmarshal") {
+			require.True(t, strings.HasPrefix(err.Error(), c.want), "%s: %v", c.text, err)
+		} else {
+			require.EqualError(t, err, c.want, c.text)
+		}
+	}
+	_, err := evals.Parse[in, string]([]byte("evaluators: [LLMJudge: {rubric: x, model: 'a:b'}]"), evals.FileOptions{})
+	require.EqualError(t, err, `evals: the dataset: evaluator 1, LLMJudge: model "a:b" cannot be opened: set FileOptions.Open`)
+	file := filepath.Join(t.TempDir(), "none.yaml")
+	_, err = evals.ReadFile[in, string](file, evals.FileOptions{})
 	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "evals: open "+file)
+	require.NoError(t, os.WriteFile(file, []byte("cases: [{}]"), 0o600))
+	_, err = evals.ReadFile[in, string](file, evals.FileOptions{})
+	require.EqualError(t, err, "evals: case 1 of the dataset: there are no inputs, in "+file)
 }
 
 func TestFilesHaveOwnEvaluatorsAndFiles(t *testing.T) {

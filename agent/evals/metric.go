@@ -32,10 +32,7 @@ func (r *Report) Metrics() []Metric {
 	for i, name := range names {
 		m := Metric{Name: name, Kind: kinds[name]}
 		if m.Kind == KindLabel {
-			m.Labels = r.labels(name)
-			for _, n := range m.Labels {
-				m.Trials += n
-			}
+			r.label(&m)
 		} else {
 			m.sum(r.values(name))
 		}
@@ -129,12 +126,17 @@ func (r *Report) values(name string) (all []cluster) {
 	return all
 }
 
-func (r *Report) labels(name string) map[string]int {
-	labels := map[string]int{}
-	r.each(func(_ *ReportCase, s *Score) {
-		if s.Name == name && s.Kind == KindLabel {
-			labels[s.Label]++
+// label fills in what the labels of a metric say.
+func (r *Report) label(m *Metric) {
+	m.Labels = map[string]int{}
+	var last *ReportCase
+	r.each(func(c *ReportCase, s *Score) {
+		if s.Name != m.Name || s.Kind != KindLabel {
+			return
+		}
+		m.Labels[s.Label]++
+		if m.Trials++; c != last {
+			m.Cases, last = m.Cases+1, c
 		}
 	})
-	return labels
 }

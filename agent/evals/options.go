@@ -76,16 +76,15 @@ const (
 // withDefaults checks the options and fills in defaults.
 func (o Options) withDefaults() (Options, error) {
 	var problems []error
-	for name, n := range map[string]int{"Concurrency": o.Concurrency, "Repeats": o.Repeats} {
-		if n < 0 {
-			err := fmt.Errorf("evals: Options.%s is %d: it cannot be negative", name, n)
+	check := func(name string, negative bool, value any) {
+		if negative {
+			err := fmt.Errorf("evals: Options.%s is %v: it cannot be negative", name, value)
 			problems = append(problems, err)
 		}
 	}
-	if o.Timeout < 0 {
-		err := fmt.Errorf("evals: Options.Timeout is %v: it cannot be negative", o.Timeout)
-		problems = append(problems, err)
-	}
+	check("Concurrency", o.Concurrency < 0, o.Concurrency)
+	check("Repeats", o.Repeats < 0, o.Repeats)
+	check("Timeout", o.Timeout < 0, o.Timeout)
 	if o.Concurrency == 0 {
 		o.Concurrency = defaultConcurrency
 	}

@@ -73,3 +73,30 @@ func TestCommentsAndProseAreRead(t *testing.T) {
 	require.False(t, readable("a/b_test.go"))
 	require.False(t, readable("a/types_gen.go"))
 }
+
+// TestRoomsAreSortedByTheirRate has rooms of several kinds, in the order of the report.
+func TestRoomsAreSortedByTheirRate(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"a/b/c.go": "package c\n\n// Whoever, somebody: nobody asks.\n// Two.\n", "a/b/d/d.ts": "// nobody\n", "a/b/testdata/x.md": "nobody\n",
+		"b.md": "nobody is here\n", "c.md": "nobody is here\n", "d.md": "All is well.\n", ".git/e.md": "nobody\n", "e/f_test.go": "// nobody\n",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	rooms, err := read(root)
+	require.NoError(t, err)
+	var got []string
+	for _, r := range rooms {
+		got = append(got, fmt.Sprintf("%s %d/%d %.0f", r.name, len(r.found), r.words, r.rate()))
+	}
+	require.Equal(t, []string{"a/b 3/6 5000", "b.md 1/3 3333", "c.md 1/3 3333", "d.md 0/3 0"}, got)
+	require.Zero(t, (&room{}).rate())
+
+	_, err = read(filepath.Join(root, "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "z.md")))
+	_, err = read(root)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

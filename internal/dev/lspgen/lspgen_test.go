@@ -3,6 +3,7 @@
 package main
 
 import (
+	"go/parser"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,4 +94,49 @@ func TestOtherTypesAreRefused(t *testing.T) {
 	written, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
 	require.Equal(t, []string{types}, written)
+}
+
+// TestFieldsBecomeWhatIsWanted has each type that a field of the protocol can have.
+func TestFieldsBecomeWhatIsWanted(t *testing.T) {
+	m, err := read([]byte("package protocol\ntype Text string\ntype Number uint32\ntype Wanted struct{}\nvar x, y Wanted = 1, 2\nfunc f() {}\n"))
+	require.NoError(t, err)
+	m.want = map[string]bool{"Wanted": true}
+	require.Empty(t, m.consts)
+	for typ, want := range map[string]string{
+		"string": "string", "bool": "bool", "uint32": "uint32", "int32": "int32", "int64": rawJSON, "any": rawJSON,
+		"DocumentURI": "string", "URI": "string", "Text": "string", "Number": rawJSON, "Wanted": "Wanted", "Other": rawJSON,
+		"*string": "string", "*Text": "string", "*bool": "*bool", "*Wanted": "*Wanted", "*Other": rawJSON, "*[]string": "[]string",
+		"[]Wanted": "[]Wanted", "[]Other": "[]" + rawJSON, "map[string]Wanted": "map[string]Wanted", "map[Other]Text": "map[" + rawJSON + "]string",
+		"*map[string]bool": "*map[string]bool", "chan int": rawJSON, "other.T": rawJSON,
+	} {
+		expr, err := parser.ParseExpr(typ)
+		require.NoError(t, err)
+		require.Equal(t, want, m.field(expr), typ)
+	}
+}
+
+// TestConstantsHaveTheNamesOfTheirTypes has names that would clash without.
+func TestConstantsHaveTheNamesOfTheirTypes(t *testing.T) {
+	for typ, want := range map[string]string{"SymbolKind": "SymbolError", "FileChangeType": "FileError", "DiagnosticSeverity": "Error"} {
+		require.Equal(t, want, constName(typ, "Error"))
+	}
+}
+
+// TestErrorsSayWhatIsWrong has a file that is not there, and an output that cannot be written.
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	require.ErrorIs(t, run(t.Context(), none, "out.go"), os.ErrNotExist)
+	types, err := download(t.Context())
+	if err != nil {
+		t.Skipf("without a module proxy: %v", err)
+	}
+	out := filepath.Join(t.TempDir(), "out.go")
+	require.NoError(t, run(t.Context(), "", out))
+	written, err := os.ReadFile(out)
+	require.NoError(t, err)
+	kept, err := os.ReadFile(filepath.Join("..", "..", "lsp", "types_gen.go"))
+	require.NoError(t, err)
+	require.Equal(t, string(kept), string(written), "go generate ./internal/lsp")
+	from := filepath.Join(types, filepath.FromSlash(typesPath))
+	require.ErrorIs(t, run(t.Context(), from, filepath.Join(none, "out.go")), os.ErrNotExist)
 }

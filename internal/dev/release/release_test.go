@@ -122,3 +122,55 @@ func TestArchivesHaveAProgramThatRuns(t *testing.T) {
 	require.Equal(t, "ideagent.exe", z.File[0].Name)
 	require.True(t, strings.HasPrefix(z.File[0].Mode().String(), "-rwx"))
 }
+
+// TestPlatformsHaveTheNamesOfGo has those of the registry.
+func TestPlatformsHaveTheNamesOfGo(t *testing.T) {
+	for platform, want := range map[string]string{
+		"darwin-aarch64": "darwin/arm64", "linux-x86_64": "linux/amd64", "windows-x86_64": "windows/amd64",
+	} {
+		goos, arch := goPlatform(platform)
+		require.Equal(t, want, goos+"/"+arch)
+	}
+}
+
+// TestArchivesOfWindowsAreZip has the names of all archives, by their platforms.
+func TestArchivesOfWindowsAreZip(t *testing.T) {
+	_, archives, err := fill(entry(t), "v1.2.3")
+	require.NoError(t, err)
+	var got []archive
+	for _, p := range []string{"darwin-aarch64", "darwin-x86_64", "linux-aarch64", "linux-x86_64"} {
+		got = append(got, archive{p, "ideagent-1.2.3-" + p + ".tar.gz", "ideagent"})
+	}
+	for _, p := range []string{"windows-aarch64", "windows-x86_64"} {
+		got = append(got, archive{p, "ideagent-1.2.3-" + p + ".zip", "ideagent.exe"})
+	}
+	require.Equal(t, got, archives)
+}
+
+// TestReleaseErrorsSayWhere has what can be missing. Nothing is written then.
+func TestReleaseErrorsSayWhere(t *testing.T) {
+	dir := t.TempDir()
+	require.ErrorIs(t, release("v1.2.3", dir, filepath.Join(dir, "none.json"), ""), os.ErrNotExist)
+	bad := filepath.Join(t.TempDir(), "agent.json")
+	require.NoError(t, os.WriteFile(bad, []byte("{"), 0o600))
+	require.ErrorContains(t, release("v1.2.3", dir, bad, ""), bad+": ")
+	good := filepath.Join(root, "examples", "ideagent", "agent.json")
+	require.ErrorContains(t, release("v1.2.3", bad, good, ""), "not a directory")
+	for _, name := range []string{"a.zip", "a.tar.gz"} {
+		_, err := pack(name, "x", filepath.Join(dir, "none"))
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	require.NoError(t, release("v1.2.3", filepath.Join(dir, "new", "dist"), good, "none"))
+	filled, _, err := fill(entry(t), "v1.2.3")
+	require.NoError(t, err)
+	written, err := os.ReadFile(filepath.Join(dir, "new", "dist", "agent.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(filled), string(written))
+	sums, err := os.ReadFile(filepath.Join(dir, "new", "dist", "SHA256SUMS"))
+	require.NoError(t, err)
+	require.Empty(t, sums, "no platform was chosen")
+}
