@@ -28,7 +28,7 @@ import (
 )
 
 // apiChance finds what is different each time, and the words of package json.
-var apiChance = regexp.MustCompile(`[A-Z2-7]{26}|\d{4}-\d\d-\d\dT[0-9:.]+Z|ponte-[0-9a-f]{12}=[0-9a-f]{64}|"holder":"[^"]*"|not valid: [^;\n]*json: [^\n]*; see`)
+var apiChance = regexp.MustCompile(`[A-Z2-7]{26}|\d{4}-\d\d-\d\dT[0-9:.]+Z|ponte-[0-9a-f]{12}=[0-9a-f]{64}|"holder":"[^"]*"|not valid: [^;\n]*json: [^\n]*; see|json: cannot [^"\n]*`)
 
 // sent is a request of TestAPIInItsWords. Header fields are names and values.
 type sent struct {
