@@ -117,7 +117,7 @@ func (g *guardrails[D]) output(
 		return nil, blocked(d.by, s, "", errNoForm)
 	default:
 		if err := decodeInto([]byte(d.text), made); err != nil {
-			return nil, blocked(d.by, s, "", fmt.Errorf("the replacement is not a valid output: %w", err))
+			return nil, blocked(d.by, s, "", fmt.Errorf("the replacement is not a valid output: %v", err)) // no news for the model
 		}
 	}
 	return made.Elem().Interface(), nil

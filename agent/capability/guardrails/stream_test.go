@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,6 +77,9 @@ func TestSecretsAreFoundWhereverTheyAreInAStream(t *testing.T) {
 		pieces, err := streamed(t, a)
 		require.NoError(t, err)
 		require.Equal(t, strings.ReplaceAll(text, secret, "[card]"), strings.Join(pieces, ""), at)
+		for _, piece := range pieces {
+			require.True(t, utf8.ValidString(piece), "%q", piece)
+		}
 	}
 }
 

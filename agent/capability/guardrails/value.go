@@ -280,6 +280,9 @@ func mayBeJSON(text string) bool {
 	if strings.HasPrefix("```", text) || fenced && !strings.ContainsAny(fence, "\r\n") {
 		return true
 	}
+	if fenced { // its end may still be written, too
+		text = strings.TrimRight(text, "`")
+	}
 	text = string(schema.TrimFences([]byte(text)))
 	switch {
 	case text == "", text[0] == '{':
