@@ -8,6 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -153,12 +158,15 @@ func TestRunFindsBrokenModels(t *testing.T) {
 		"answers that change": {"Requests may be", "one of several concurrent responses differs", answered(func(m *model.Message) {
 			m.Model = fmt.Sprint(counter.Add(1))
 		})},
-		"fails under load": {"Requests may be", "one of several concurrent requests", asked(func(*model.Request) error {
-			if counter.Add(1)%7 == 0 {
-				return errWire
-			}
-			return nil
-		})},
+		"fails under load": {"Requests may be", "one of several concurrent requests", func(p *provider) model.Model {
+			var n atomic.Int64
+			return asked(func(*model.Request) error {
+				if n.Add(1)%7 == 0 {
+					return errWire
+				}
+				return nil
+			})(p)
+		}},
 
 		"lost deltas": {"Deltas add up", "deltas add up to", sunk(func(d model.Delta, n int, sink model.Sink) error {
 			if n == 1 {
@@ -360,9 +368,12 @@ func TestRunFindsBrokenModels(t *testing.T) {
 	})
 }
 
-// findsAll checks that the suite reports exactly the rules that the models break.
+// findsAll checks that the suite reports exactly the rules that the models break, in the words of a
+// file in testdata/broken.
 func findsAll(t *testing.T, models map[string]broken) {
-	for name, test := range models {
+	said := openWording(t)
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		test := models[name]
 		t.Run(name, func(t *testing.T) {
 			var w wires
 			found := conform(t, w.watch(modeltest.Harness{
@@ -375,13 +386,65 @@ func findsAll(t *testing.T, models map[string]broken) {
 				},
 			}))
 			require.NotEmpty(t, found.problems)
-			all := strings.Join(found.problems, "\n")
-			require.Contains(t, all, test.problem)
+			require.Contains(t, strings.Join(found.problems, "\n"), test.problem)
 			for _, problem := range found.problems {
 				require.True(t, strings.HasPrefix(problem, test.rule), problem)
 			}
+			said.same(t, name, described(found.problems, 200))
 		})
 	}
+}
+
+// wording is a file with what a test has found, by the names of its subtests.
+type wording struct {
+	file string
+	want map[string]string
+	got  strings.Builder
+}
+
+// openWording reads the file of a test, or writes it in the end.
+func openWording(t *testing.T) *wording {
+	w := &wording{file: filepath.Join("testdata", "broken", t.Name()+".txt"), want: map[string]string{}}
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(w.file), 0o755))
+		t.Cleanup(func() { require.NoError(t, os.WriteFile(w.file, []byte(w.got.String()), 0o644)) })
+		return w
+	}
+	data, err := os.ReadFile(w.file)
+	require.NoError(t, err)
+	for section := range strings.SplitSeq(strings.TrimPrefix(string(data), "= "), "\n= ") {
+		name, text, _ := strings.Cut(section, "\n")
+		w.want[name] = strings.TrimSuffix(text, "\n")
+	}
+	return w
+}
+
+// same compares what a subtest has found with the file.
+func (w *wording) same(t *testing.T, name, got string) {
+	t.Helper()
+	got = strings.TrimSpace(got)
+	if *update {
+		fmt.Fprintf(&w.got, "= %s\n%s\n", name, got)
+		return
+	}
+	require.Equal(t, w.want[name], got)
+}
+
+// varying matches what differs from run to run. Behind a random id, the order differs too.
+var varying = regexp.MustCompile(`(goroutine |allocates |as much, |"Model":"(?:played )?)[0-9.]+|call_[A-Z0-9]{26}.*`)
+
+// described returns problems in a fixed order, each shortened to a line of some characters.
+func described(problems []string, most int) string {
+	var lines []string
+	for _, p := range problems {
+		p = varying.ReplaceAllString(strings.Join(strings.Fields(p), " "), "${1}N")
+		if runes := []rune(p); len(runes) > most {
+			p = string(runes[:most]) + "…"
+		}
+		lines = append(lines, p)
+	}
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), "\n")
 }
 
 func sameIDs(m *model.Message, id string) {

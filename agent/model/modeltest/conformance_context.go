@@ -60,7 +60,9 @@ func testContextWaiting(s *subject) {
 // testContextStreaming cancels the context at the first delta. The rest of the stream must not hide
 // that.
 func testContextStreaming(s *subject) {
-	ctx, cancel := context.WithCancelCause(s.t.Context())
+	bound, stop := s.patient()
+	defer stop()
+	ctx, cancel := context.WithCancelCause(bound)
 	defer cancel(nil)
 	s.soon("Generate with a context that ended", func() {
 		s.endsWith(ctx, func(model.Delta) error {

@@ -4,7 +4,6 @@ package modeltest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -49,7 +48,7 @@ func (s *subject) failAt(req *model.Request, at int) {
 
 func testSinkErrorAtOnce(s *subject) {
 	s.soon("Generate with a sink that failed", func() {
-		ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
+		ctx, cancel := s.patient()
 		defer cancel()
 		if _, err := s.generate(ctx, question("How is the weather?"), func(model.Delta) error { return errSink }); err != errSink {
 			s.t.Errorf("Generate returned %v (%T)", err, err)
@@ -60,7 +59,7 @@ func testSinkErrorAtOnce(s *subject) {
 func testSinkGoroutine(s *subject) {
 	caller := goroutine()
 	var returned atomic.Bool
-	ctx, cancel := context.WithCancel(s.t.Context())
+	ctx, cancel := s.patient()
 	defer cancel()
 	sink := func(model.Delta) error {
 		if g := goroutine(); g != caller {

@@ -82,6 +82,11 @@ func (s *subject) soon(what string, f func()) {
 	}
 }
 
+// patient returns a context for a request that a broken model may never end.
+func (s *subject) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(s.t.Context(), 2*patience)
+}
+
 // checkMessage checks the rules for every response.
 func checkMessage(t testing.TB, msg *model.Message) {
 	t.Helper()
