@@ -85,6 +85,9 @@ func (m *Model) popupKey(e input.Event) bool {
 	default:
 		return false
 	}
+	if len(p.all) == 1 {
+		m.tell("There is no other")
+	}
 	return true
 }
 
