@@ -239,22 +239,15 @@ func target(set func(f *fault)) *sessiontest.Target {
 	return &sessiontest.Target{Open: func() (session.Store, error) { return f, nil }}
 }
 
-func TestSoundStoreBreaksNoRule(t *testing.T) {
-	require.Empty(t, sessiontest.Broken(t.Context(), func() *sessiontest.Target { return target(nil) }))
-}
-
 // TestSuiteFindsEveryFault runs the suite on stores that do one thing wrong.
 func TestSuiteFindsEveryFault(t *testing.T) {
-	sessiontest.HurryUp(t)
 	found := map[string]bool{}
 	for _, b := range faults() {
-		t.Run(b.name, func(t *testing.T) {
-			got := sessiontest.Broken(t.Context(), func() *sessiontest.Target { return target(b.set) }, b.rules...)
-			for _, rule := range b.rules {
-				require.Contains(t, got, rule, "the suite accepts it")
-				found[rule] = true
-			}
-		})
+		for _, rule := range b.rules {
+			text, _ := says(t, rule, b.set)
+			require.NotEmpty(t, text, "%s: the suite accepts that %s", rule, b.name)
+			found[rule] = true
+		}
 	}
 	for _, rule := range sessiontest.Rules() {
 		require.True(t, found[rule], "no fault breaks the rule that %s", rule)

@@ -5,16 +5,7 @@ package sessiontest
 import (
 	"context"
 	"slices"
-	"testing"
-	"time"
 )
-
-// HurryUp makes the suite wait for a short time only, until the test ends.
-func HurryUp(t testing.TB) {
-	old := patience
-	patience = time.Second
-	t.Cleanup(func() { patience = old })
-}
 
 // Broken returns which of the rules a store breaks, of all rules if none are named.
 func Broken(ctx context.Context, newTarget func() *Target, names ...string) map[string]string {
@@ -42,3 +33,15 @@ func Rules() []string {
 	}
 	return names
 }
+
+// Group returns the names of the rules of a group.
+func Group(n int) []string {
+	var names []string
+	for _, r := range groups()[n] {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Asked shows a query.
+var Asked = asked

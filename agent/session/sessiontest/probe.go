@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +102,7 @@ func equal[T comparable](p *probe, got, want T, format string, args ...any) {
 // create makes a session.
 func (p *probe) create(n session.New) session.Info {
 	info, err := p.Create(p.ctx, n)
-	p.ok(err, "Create(%+v)", n)
+	p.ok(err, "Create(%.40q)", n.ID)
 	return info
 }
 
@@ -135,16 +135,6 @@ func (p *probe) load(s session.Store, id string, after int64) []session.Entry {
 	return all
 }
 
-// loadError returns the error that a sequence ends with.
-func loadError(s session.Store, ctx context.Context, id string) (err error) {
-	for _, err = range s.Load(ctx, id, 0) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // holds reports if a session does not have the entries with these texts.
 func (p *probe) holds(id string, want ...string) {
 	var got []string
@@ -172,28 +162,41 @@ func textOf(e session.Entry) string {
 
 // same reports if two entries differ.
 func (p *probe) same(got, want session.Entry, format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
 	if got.Seq != want.Seq || !got.Time.Equal(want.Time) || got.Kind != want.Kind || got.Run != want.Run || got.Key != want.Key || !bytes.Equal(got.Data, want.Data) {
-		p.report("%s: the entry is %+v, want %+v", fmt.Sprintf(format, args...), short(got), short(want))
+		p.report("%s: the entry is %s, want %s", what, entry(got), entry(want))
 	}
 	if got.Time.Location() != time.UTC {
-		p.report("%s: the time is in %v, want UTC", fmt.Sprintf(format, args...), got.Time.Location())
+		p.report("%s: the time is in %v, want UTC", what, got.Time.Location())
 	}
 }
 
-// short bounds the data of an entry, for people.
-func short(e session.Entry) session.Entry {
-	e.Data = e.Data[:min(len(e.Data), 80)]
-	return e
+// entry shows an entry, for people.
+func entry(e session.Entry) string {
+	when := e.Time.Format(time.RFC3339Nano)
+	return fmt.Sprintf("%d of %s, %s %q %q %.80q", e.Seq, when, e.Kind, e.Run, e.Key, e.Data)
 }
 
-// described reports if a description is not the wanted one.
+// described reports what in a description is not as it is wanted.
 func (p *probe) described(got, want session.Info, format string, args ...any) {
-	values := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
-	a, b := got, want
-	if !maps.EqualFunc(a.Values, b.Values, values) || !a.Created.Equal(b.Created) || !a.Updated.Equal(b.Updated) ||
-		a.ID != b.ID || a.Title != b.Title || a.Dir != b.Dir || a.Tenant != b.Tenant || a.Owner != b.Owner || a.Head != b.Head || a.Size != b.Size || a.Parent != b.Parent || a.ForkedAt != b.ForkedAt || a.Holder != b.Holder {
-		p.report("%s: the session is %+v, want %+v", fmt.Sprintf(format, args...), got, want)
+	a, b := reflect.ValueOf(got), reflect.ValueOf(want)
+	what := fmt.Sprintf(format, args...)
+	for i := range a.NumField() {
+		if g, w := shown(a.Field(i).Interface()), shown(b.Field(i).Interface()); g != w {
+			p.report("%s: %s is %s, want %s", what, a.Type().Field(i).Name, g, w)
+		}
 	}
+}
+
+// shown returns a field, for people. Only values that are equal are shown in the same way.
+func shown(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case map[string]json.RawMessage:
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprintf("%#v", v)
 }
 
 // size reports a session whose size is not that of its data.

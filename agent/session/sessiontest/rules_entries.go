@@ -5,6 +5,7 @@ package sessiontest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,9 +30,9 @@ func entryRules() []rule {
 			var want []session.Entry
 			size := 0
 			for i, d := range documents {
-				e := session.Entry{Time: date(i), Kind: session.Kind(
-					[]string{"message", "step", "view", "decision", "value", "new kind"}[i%6],
-				), Run: fmt.Sprint("run/", i%2), Data: json.RawMessage(d)}
+				kind := session.Kind([]string{"message", "step", "view", "decision", "value", "new kind"}[i%6])
+				run := fmt.Sprint("run/", i%2)
+				e := session.Entry{Time: date(i), Kind: kind, Run: run, Data: json.RawMessage(d)}
 				if i%3 == 0 {
 					e.Key = fmt.Sprint("Schlüssel ", i)
 				}
@@ -73,9 +74,9 @@ func entryRules() []rule {
 			l := p.acquire("a", "me")
 			equal(p, p.get("a").Updated, made.Updated, "Updated after Acquire")
 			before := time.Now().Add(-time.Minute)
-			head, err := p.Append(p.ctx, l, 0, batch(text("1"), session.Entry{
-				Seq: 7, Time: date(2).In(time.FixedZone("x", 3600)), Kind: "view",
-			}, text("8")))
+			zone := time.FixedZone("x", 3600)
+			there := session.Entry{Seq: 7, Time: date(2).In(zone), Kind: "view"}
+			head, err := p.Append(p.ctx, l, 0, batch(text("1"), there, text("8")))
 			p.ok(err, "Append")
 			equal(p, head, int64(8), "the head")
 			got := p.load(p.Store, "a", 0)
@@ -89,7 +90,8 @@ func entryRules() []rule {
 				p.report("an entry that is appended now has the time %v", got[0].Time)
 			}
 			equal(p, got[1].Time, date(2), "the time that was given")
-			equal(p, p.get("a").Updated, max2(got[0].Time, got[2].Time), "Updated")
+			latest := slices.MaxFunc([]time.Time{got[0].Time, got[2].Time}, time.Time.Compare)
+			equal(p, p.get("a").Updated, latest, "Updated")
 			head, err = p.Append(p.ctx, l, 8, batch())
 			p.ok(err, "Append of nothing")
 			equal(p, head, int64(8), "the head after an append of nothing")
@@ -98,9 +100,8 @@ func entryRules() []rule {
 			p.create(session.New{ID: "a"})
 			l := p.acquire("a", "me")
 			p.append(l, text("1"))
-			_, err := p.Append(p.ctx, l, 1, batch(
-				text("2"), text("3"), session.Entry{Kind: "view", Data: json.RawMessage(`{`)},
-			))
+			bad := session.Entry{Kind: "view", Data: json.RawMessage(`{`)}
+			_, err := p.Append(p.ctx, l, 1, batch(text("2"), text("3"), bad))
 			p.is(err, session.ErrInvalid, "Append of two entries and an invalid one")
 			p.holds("a", "1")
 			equal(p, p.get("a").Head, int64(1), "the head")
@@ -138,18 +139,20 @@ func entryRules() []rule {
 				e.Kind, e.Run, e.Key = kind, run, key
 				return e
 			}
-			p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "gone"), entry(
-				"view", "r", "other", "key",
-			), entry("view", "r2", "k", "run"),
-				entry("step", "r", "k", "step"), entry("decision", "r", "k", "decision"), entry(
-					"value", "r", "k", "value",
-				), entry("view", "r", "", "no key"), entry("message", "r", "", "no key"))
+			p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "gone"),
+				entry("view", "r", "other", "key"), entry("view", "r2", "k", "run"),
+				entry("step", "r", "k", "step"), entry("decision", "r", "k", "decision"),
+				entry("value", "r", "k", "value"), entry("view", "r", "", "no key"),
+				entry("message", "r", "", "no key"))
 			p.append(l, entry("view", "r", "k", "gone"))
 			head := p.append(l, entry("view", "r", "k", "gone"), entry("message", "r", "k", "message"))
 			p.holds("a", "key", "run", "step", "decision", "value", "no key", "no key", "message")
 			p.append(l, entry("message", "r", "", "no key"))
 			p.holds("a", "key", "run", "step", "decision", "value", "no key", "no key", "message", "no key")
 			got := p.load(p.Store, "a", 0)
+			if len(got) != 9 {
+				p.stop("there are %d entries, want 9", len(got))
+			}
 			equal(p, got[0].Seq, int64(3), "the number of the first entry that is left")
 			equal(p, got[7].Seq, head, "the number of the message")
 			size := int64(0)
@@ -166,10 +169,9 @@ func entryRules() []rule {
 				e.Kind, e.Run, e.Key = kind, run, s
 				return e
 			}
-			p.append(l, entry("message", "r", "message"), entry("step", "r", "gone"), entry(
-				"step", "r/1/c1", "inner",
-			), entry("step", "r0", "r0"), entry("step", "r%", "r%"),
-				entry("step", "R", "R"), entry("step", "", "none"), entry("view", "r", "view"), entry("decision", "r", "decision"))
+			p.append(l, entry("message", "r", "message"), entry("step", "r", "gone"),
+				entry("step", "r/1/c1", "inner"), entry("step", "r0", "r0"),
+				entry("step", "r%", "r%"), entry("step", "R", "R"), entry("step", "", "none"), entry("view", "r", "view"), entry("decision", "r", "decision"))
 			p.append(l, entry("end", "r", "end"))
 			p.holds("a", "message", "r0", "r%", "R", "none", "view", "decision", "end")
 			p.append(l, entry("step", "r", "later"))
@@ -224,11 +226,4 @@ func entryRules() []rule {
 			p.holds("a", "1", "2", "more")
 		}},
 	}
-}
-
-func max2(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

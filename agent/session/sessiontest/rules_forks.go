@@ -68,10 +68,8 @@ func forkRules() []rule {
 			p.fork("c", 4, session.New{ID: "e"})
 			p.holds("e", "a1", "a2", "b3", "c4")
 			for after, want := range []int{4, 3, 2, 1, 0} {
-				equal(
-					p, len(p.load(p.another(), "e", int64(after))), want,
-					"how many entries of a fork come after %d", after,
-				)
+				got := p.load(p.another(), "e", int64(after))
+				equal(p, len(got), want, "how many entries of a fork come after %d", after)
 			}
 		}},
 		{"forks outlive their parents", func(p *probe) {

@@ -84,10 +84,8 @@ func leaseRules() []rule {
 				for _, old := range ended {
 					for _, s := range []session.Store{p.Store, other} {
 						_, err := s.Append(p.ctx, old, head, batch(text("old")))
-						equal(
-							p, p.is(err, session.ErrLeaseLost, "Append with an old lease").Holder,
-							l.Holder, "the holder that the error names",
-						)
+						e := p.is(err, session.ErrLeaseLost, "Append with an old lease")
+						equal(p, e.Holder, l.Holder, "the holder that the error names")
 						p.is(s.Release(p.ctx, old), session.ErrLeaseLost, "Release of an old lease")
 					}
 				}
@@ -109,10 +107,8 @@ func leaseRules() []rule {
 			p.append(l, text("1"), text("2"))
 			for _, head := range []int64{0, 1, 3, -1} {
 				_, err := p.Append(p.ctx, l, head, batch(text("x")))
-				equal(
-					p, p.is(err, session.ErrHeadMoved, "Append at head %d", head).Head, int64(2),
-					"the head that the error says",
-				)
+				e := p.is(err, session.ErrHeadMoved, "Append at head %d", head)
+				equal(p, e.Head, int64(2), "the head that the error says")
 			}
 			p.holds("a", "1", "2")
 		}},
@@ -164,10 +160,8 @@ func leaseRules() []rule {
 			l := p.acquire("a", "the editor")
 			p.append(l, text("1"))
 			for _, s := range []session.Store{p.Store, p.another()} {
-				equal(
-					p, p.is(s.Delete(p.ctx, "a"), session.ErrHeld, "Delete").Holder, "the editor",
-					"the holder that the error names",
-				)
+				e := p.is(s.Delete(p.ctx, "a"), session.ErrHeld, "Delete")
+				equal(p, e.Holder, "the editor", "the holder that the error names")
 			}
 			p.holds("a", "1")
 			p.append(l, text("2"))

@@ -4,17 +4,31 @@ package sessiontest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
 
+// asked shows what a query selects, for people.
+func asked(q session.Query) string {
+	var words []string
+	v := reflect.ValueOf(q)
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			name := v.Type().Field(i).Name
+			words = append(words, fmt.Sprintf("%s: %+v", name, reflect.Indirect(f)))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // list reads all pages. between is called after each.
 func (p *probe) list(q session.Query, between func(page int)) (ids []string, pages int) {
 	for {
 		page, err := p.List(p.ctx, q)
-		p.ok(err, "List(%+v)", q)
+		p.ok(err, "List(%s)", asked(q))
 		pages++
 		if n := q.Limit; n > 0 && len(page.Sessions) > n {
 			p.report("a page of at most %d sessions has %d", n, len(page.Sessions))
@@ -83,12 +97,15 @@ func listRules() []rule {
 					{session.Query{Limit: limit, Dir: "/repo/"}, nil},
 				} {
 					if got, _ := p.list(c.q, nil); !slices.Equal(got, c.want) {
-						p.report("List(%+v) has %q, want %q", c.q, got, c.want)
+						p.report("List(%s) has %q, want %q", asked(c.q), got, c.want)
 					}
 				}
 			}
 			page, err := p.List(p.ctx, session.Query{Limit: 1})
 			p.ok(err, "List")
+			if len(page.Sessions) != 1 {
+				p.stop("a page of one session has %d", len(page.Sessions))
+			}
 			p.described(page.Sessions[0], p.get(page.Sessions[0].ID), "a listed session")
 		}},
 		{"a page has a bound", func(p *probe) {
@@ -178,7 +195,7 @@ func listRules() []rule {
 				for _, c.q.Order = range []session.Order{session.OrderUpdated, session.OrderCreated} {
 					for _, c.q.Limit = range []int{0, 1, 3} {
 						if got, _ := p.list(c.q, nil); !slices.Equal(got, c.want) {
-							p.report("List(%+v) has %q, want %q", c.q, got, c.want)
+							p.report("List(%s) has %q, want %q", asked(c.q), got, c.want)
 						}
 					}
 				}

@@ -31,10 +31,8 @@ func sessionRules() []rule {
 				ID: "ä b/c", Title: "Über", Dir: "/repo",
 				Values: values("mode", `{"a": 1}`, "model", `"x"`), Created: date(1),
 			}
-			want := session.Info{
-				ID: n.ID, Title: n.Title, Dir: n.Dir, Values: n.Values, Created: n.Created,
-				Updated: n.Created,
-			}
+			want := session.Info{ID: n.ID, Title: n.Title, Dir: n.Dir, Values: n.Values, Created: n.Created}
+			want.Updated = n.Created
 			p.described(p.create(n), want, "Create")
 			p.described(p.get(n.ID), want, "Get")
 			other, err := p.another().Get(p.ctx, n.ID)
@@ -44,10 +42,8 @@ func sessionRules() []rule {
 			if age := time.Since(bare.Created); age < -time.Minute || age > time.Hour || bare.Created.Location() != time.UTC {
 				p.report("a session that is made now was created %v", bare.Created)
 			}
-			p.described(
-				bare, session.Info{ID: "bare", Created: bare.Created, Updated: bare.Created},
-				"a session with an id only",
-			)
+			want = session.Info{ID: "bare", Created: bare.Created, Updated: bare.Created}
+			p.described(bare, want, "a session with an id only")
 			p.holds("bare")
 		}},
 		{"a session without an id gets one of its own", func(p *probe) {
@@ -64,10 +60,8 @@ func sessionRules() []rule {
 		{"an id is used once", func(p *probe) {
 			p.create(session.New{ID: "a", Title: "first"})
 			_, err := p.Create(p.ctx, session.New{ID: "a", Title: "second"})
-			equal(
-				p, p.is(err, session.ErrExists, "Create of a session that exists").Session, "a",
-				"the session of the error",
-			)
+			e := p.is(err, session.ErrExists, "Create of a session that exists")
+			equal(p, e.Session, "a", "the session of the error")
 			p.create(session.New{ID: "A"})
 			_, err = p.Fork(p.ctx, "a", 0, session.New{ID: "A"})
 			p.is(err, session.ErrExists, "Fork with the id of a session that exists")
@@ -85,24 +79,21 @@ func sessionRules() []rule {
 				p.is(p.Delete(p.ctx, id), session.ErrNotFound, "Delete")
 				_, err = p.Acquire(p.ctx, id, session.Claim{})
 				p.is(err, session.ErrNotFound, "Acquire")
-				p.is(loadError(p, p.ctx, id), session.ErrNotFound, "Load")
+				p.is(firstError(p.Load(p.ctx, id, 0)), session.ErrNotFound, "Load")
 				_, err = p.Append(p.ctx, session.Lease{Session: id, Token: 1}, 0, batch(text("x")))
 				p.is(err, session.ErrNotFound, "Append")
 				p.is(p.Release(p.ctx, session.Lease{Session: id, Token: 1}), session.ErrNotFound, "Release")
 			}
 			for _, q := range []session.Query{{Dir: "\xff"}, {Parent: "\xff"}, {Dir: "a\x00b"}, {Parent: "a\x00b"}} {
 				found, _ := p.list(q, nil)
-				equal(p, len(found), 0, "how many sessions List(%+v) has", q)
+				equal(p, len(found), 0, "how many sessions List(%s) has", asked(q))
 			}
 		}},
 		{"invalid arguments are refused", func(p *probe) {
 			for _, n := range []session.New{
-				{
-					ID: strings.Repeat("x", 257),
-				}, {ID: "a\nb"}, {ID: "a\x00"}, {ID: "\xff"}, {Title: "\xff"}, {Dir: "\xff"},
-				{Values: values("a", `{`)}, {Values: values("", `1`)}, {
-					Created: time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC),
-				},
+				{ID: strings.Repeat("x", 257)}, {ID: "a\nb"}, {ID: "a\x00"}, {ID: "\xff"},
+				{Title: "\xff"}, {Dir: "\xff"},
+				{Values: values("a", `{`)}, {Values: values("", `1`)}, {Created: time.Unix(0, -1)},
 			} {
 				_, err := p.Create(p.ctx, n)
 				p.is(err, session.ErrInvalid, "Create(%.80q)", n.ID)
@@ -116,15 +107,13 @@ func sessionRules() []rule {
 			l := p.acquire("a", "me")
 			head := p.append(l, text("x"), text("y"))
 			for _, e := range []session.Entry{
-				{}, {Kind: "view", Data: json.RawMessage(`{"a"`)}, {Kind: "view", Run: "\xff"}, {
-					Kind: "view", Key: "\xff",
-				}, {Kind: "view", Seq: head},
-				{Kind: "view", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, {
-					Kind: "view", Time: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC),
-				},
+				{}, {Kind: "view", Data: json.RawMessage(`{"a"`)}, {Kind: "view", Run: "\xff"},
+				{Kind: "view", Key: "\xff"}, {Kind: "view", Seq: head},
+				{Kind: "view", Time: time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)},
+				{Kind: "view", Time: time.Unix(0, -1)},
 			} {
 				_, err := p.Append(p.ctx, l, head, batch(e))
-				p.is(err, session.ErrInvalid, "Append(%+v)", e)
+				p.is(err, session.ErrInvalid, "Append(%s)", entry(e))
 			}
 			for _, at := range []int64{-1, head + 1} {
 				_, err := p.Fork(p.ctx, "a", at, session.New{})
@@ -132,7 +121,7 @@ func sessionRules() []rule {
 			}
 			for _, q := range []session.Query{{Limit: -1}, {Order: "size"}, {Cursor: "nonsense"}, {Cursor: "e30"}} {
 				_, err := p.List(p.ctx, q)
-				p.is(err, session.ErrInvalid, "List(%+v)", q)
+				p.is(err, session.ErrInvalid, "List(%s)", asked(q))
 			}
 			p.holds("a", "x", "y")
 		}},
@@ -149,9 +138,9 @@ func sessionRules() []rule {
 			if !got.Updated.After(made.Updated) {
 				p.report("Updated is %v, and was %v before the update", got.Updated, made.Updated)
 			}
-			want := session.Info{ID: "a", Title: "new", Dir: "/repo", Values: values(
-				"one", `1`, "three", `{"x": [3]}`,
-			), Created: date(1), Updated: got.Updated}
+			left := values("one", `1`, "three", `{"x": [3]}`)
+			want := session.Info{ID: "a", Title: "new", Dir: "/repo", Values: left, Created: date(1)}
+			want.Updated = got.Updated
 			p.described(got, want, "Update")
 			p.described(p.get("a"), want, "Get")
 			got, err = p.Update(p.ctx, "a", session.Change{})
@@ -170,7 +159,7 @@ func sessionRules() []rule {
 			p.ok(p.Release(p.ctx, l), "Release")
 			p.ok(p.Delete(p.ctx, "a"), "Delete")
 			p.is(p.Delete(p.ctx, "a"), session.ErrNotFound, "a second Delete")
-			p.is(loadError(p, p.ctx, "a"), session.ErrNotFound, "Load of a deleted session")
+			p.is(firstError(p.Load(p.ctx, "a", 0)), session.ErrNotFound, "Load when it is gone")
 			page, err := p.List(p.ctx, session.Query{})
 			p.ok(err, "List")
 			equal(p, len(page.Sessions), 1, "how many sessions are listed")
@@ -206,7 +195,7 @@ func sessionRules() []rule {
 			p.is(p.Release(ctx, l), context.Canceled, "Release")
 			_, err = p.Append(ctx, l, 1, batch(text("y")))
 			p.is(err, context.Canceled, "Append")
-			p.is(loadError(p, ctx, "a"), context.Canceled, "Load")
+			p.is(firstError(p.Load(ctx, "a", 0)), context.Canceled, "Load")
 			p.append(l, text("z"))
 			p.holds("a", "x", "z")
 			equal(p, p.get("a").Title, "old", "the title")

@@ -4,6 +4,7 @@ package sessiontest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -43,12 +44,13 @@ type rule struct {
 	check func(p *probe)
 }
 
-func rules() []rule {
-	var all []rule
-	for _, group := range [][]rule{sessionRules(), entryRules(), leaseRules(), inboxRules(), listRules(), ownerRules(), forkRules(), watchRules()} {
-		all = append(all, group...)
+func rules() []rule { return slices.Concat(groups()...) }
+
+func groups() [][]rule {
+	return [][]rule{
+		sessionRules(), entryRules(), leaseRules(), inboxRules(),
+		listRules(), ownerRules(), forkRules(), watchRules(),
 	}
-	return all
 }
 
 // run checks the rule. It returns what is wrong.
