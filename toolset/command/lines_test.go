@@ -45,4 +45,4 @@ func TestEffectsOfManyLines(t *testing.T) {
 }
 
 // unwritten makes the lines of the file those of a shell.
-var unwritten = strings.NewReplacer("⏎", "\n", "␁", "\x01")
+var unwritten = strings.NewReplacer("⏎", "\n", "␁", "\x01", "␂", "\u0080")

@@ -73,6 +73,14 @@ func TestScopesSayWhatTheyCover(t *testing.T) {
 		}
 		require.Equal(t, command.Scope{Scope: place.Replace(c.scope), Title: c.title, Parts: c.parts, Covers: covers}, s, "%d: %+v", i, c.command)
 	}
+	for _, line := range []string{"! ls", "ls &", "ls # x", "(ls)", "{ ls; }", "ls | (cat)", "ls | ls &", "ls > a", "ls && ls > a", "ls > a && ls", "(ls && ls) | cat", "ls | { cat; }", "ls && ! ls", "if ls; then ls; fi", "ls |& cat", "A=b ls", "cd '' && ls", "cd ../more && ls", "cd sub && cd .. && ls", "ls a\x7fb", "ls \u0080"} {
+		require.Contains(t, command.ScopeOf(at(p, line), p).Scope, "exactly ", line)
+		require.Empty(t, command.ScopeOf(at(p, line), p).Parts, line)
+	}
+	for _, line := range []string{"ls\u00a0", "ls à", "ls | cat || pwd", "ls && ls | cat && ls"} {
+		s := command.ScopeOf(at(p, line), p)
+		require.Equal(t, line != "ls\u00a0", len(s.Parts)+len(s.Covers) > 0, line)
+	}
 	p.Windows = true
 	require.Contains(t, command.ScopeOf(at(p, "ls"), p).Scope, "exactly ", "on Windows every scope is exact")
 }
