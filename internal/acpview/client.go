@@ -108,7 +108,8 @@ func (c *Client) show(ctx context.Context) (err error) {
 		if !sent {
 			c.cursor.Again()
 		}
-		if c.table.got = 0; !sent && (c.delta.Kind == view.Message || c.delta.Kind == view.Thought) { // a message only grows: what the client has of it stays
+		grows := c.delta.Kind == view.Message || c.delta.Kind == view.Thought || c.delta.Kind == view.SubAgent && c.delta.Known == nil
+		if c.table.got = 0; !sent && grows { // what the client has of it stays
 			c.table.got = c.table.sent
 		}
 	}()

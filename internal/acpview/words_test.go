@@ -177,7 +177,7 @@ func TestLongOutputIsSentNowAndThen(t *testing.T) {
 	}
 	shown()
 	for i := range 3000 {
-		o.Text += fmt.Sprintf("line é %04d\n", i)
+		o.Text += strings.Repeat("é", i%5) + fmt.Sprintf("line é %04d\n", i)
 		call.Content = []view.Content{{Kind: view.Text, Text: o.Grows("```")}}
 		put(&f, call)
 		require.NoError(t, client.Show(t.Context()))
@@ -204,6 +204,41 @@ func TestLongOutputIsSentNowAndThen(t *testing.T) {
 	put(&f, call)
 	require.NoError(t, client.Show(t.Context()))
 	require.Equal(t, call.Content[0].Text, shown())
+}
+
+// TestMuchOutputAtOnceIsCut shows 100,000 bytes: the last 16 KiB, and, to a client that has seen nearly as much as it may, nothing.
+func TestMuchOutputAtOnceIsCut(t *testing.T) {
+	var f view.Fold
+	c := &told{t: t}
+	client := acpview.New(c, "s", &f, nil, acpview.Options{})
+	call := view.Entity{ID: "call:a", Kind: view.ToolCall, Class: "execute", Title: "T", Status: view.Running}
+	show := func(text string) string {
+		c.b.Reset()
+		o := acpview.Output{Text: text}
+		call.Content = []view.Content{{Kind: view.Text, Text: o.Grows("```")}}
+		put(&f, call)
+		require.NoError(t, client.Show(t.Context()))
+		if c.b.Len() == 0 {
+			return ""
+		}
+		var u acp.ToolCallUpdate
+		require.NoError(t, json.Unmarshal([]byte(c.b.String()), &u))
+		return u.Content[0].Content.Content.Text.Text
+	}
+	put(&f, call)
+	require.NoError(t, client.Show(t.Context()))
+	all := strings.Repeat("x", 100_000)
+	require.Equal(t, "```text\n[83616 bytes before]\n"+strings.Repeat("x", 16<<10)+"\n```", show(all))
+
+	call.ID = "call:b"
+	put(&f, view.Entity{ID: "call:b", Kind: view.ToolCall, Class: "execute", Title: "T", Status: view.Running})
+	require.NoError(t, client.Show(t.Context()))
+	first := show(all[:4])
+	require.Equal(t, "```text\nxxxx\n```", first)
+	room := 1<<10 - len(first)
+	second := show(all[:room+262]) // a fourth of it is room for more
+	require.Equal(t, "```text\n"+all[:room+262]+"\n```", second)
+	require.Equal(t, "", show(all[:room+300]), "less than 256 bytes are left")
 }
 
 func TestTurnsThatNobodyAskedForAreTold(t *testing.T) {
