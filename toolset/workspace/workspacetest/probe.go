@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -90,6 +93,17 @@ func short(s string) string {
 		return s[:150] + "…" + s[len(s)-150:]
 	}
 	return s
+}
+
+// sorted is a map in the order of its keys, so that what is wrong is found in the same order.
+func sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
 }
 
 // root returns a path in a root. Names have slashes.

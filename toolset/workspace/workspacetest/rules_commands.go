@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -48,15 +49,16 @@ func (p *probe) finish(process workspace.Process) (string, workspace.Exit) {
 // until waits until a command has written a text.
 func (p *probe) until(process workspace.Process, text string) workspace.Chunk {
 	for {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-p.ctx.Done():
+			p.stop("the command has not written %q", text)
+		}
 		c, err := process.Output(p.ctx, 0, 0)
 		p.must(err, "output")
 		if strings.Contains(string(c.Data), text) {
 			return c
 		}
-		if p.ctx.Err() != nil {
-			p.stop("the command has not written %q", text)
-		}
-		runtime.Gosched()
 	}
 }
 
@@ -82,13 +84,13 @@ func commandRules() []rule {
 		{"a command runs in its directory", func(f workspace.Features) bool { return f.Commands && f.Read }, func(p *probe) {
 			p.put("f", "top")
 			p.put("sub/f", "below")
-			for dir, want := range map[string]string{"": "top", ".": "top", "sub": "below", p.root(0, "sub"): "below", "sub/../sub": "below"} {
+			for dir, want := range sorted(map[string]string{"": "top", ".": "top", "sub": "below", p.root(0, "sub"): "below", "sub/../sub": "below"}) {
 				process, err := p.ws.Start(p.ctx, workspace.Command{Args: p.program("cat", "f"), Dir: dir})
 				p.must(err, "start in %q", dir)
 				out, _ := p.finish(process)
 				p.equal(strings.TrimSpace(out), want, "what the command found in %q", dir)
 			}
-			for dir, want := range map[string]error{"missing": fs.ErrNotExist, "f": workspace.ErrNotDirectory, "f/x": workspace.ErrNotDirectory} {
+			for dir, want := range sorted(map[string]error{"missing": fs.ErrNotExist, "f": workspace.ErrNotDirectory, "f/x": workspace.ErrNotDirectory}) {
 				_, err := p.ws.Start(p.ctx, workspace.Command{Args: p.program("exit", "0"), Dir: dir})
 				p.is(err, "start in %s", dir, want)
 			}
@@ -189,7 +191,7 @@ func commandRules() []rule {
 			process := p.start("print", "begun", "wait")
 			cause := errors.New("the cause")
 			ctx, cancel := context.WithCancelCause(p.ctx)
-			waiting := make(chan error)
+			waiting := make(chan error, 1)
 			go func() {
 				_, err := process.Wait(ctx)
 				waiting <- err

@@ -100,7 +100,7 @@ func (p *probe) prepareEscapes() {
 	p.must(p.Disk.WriteFile(p.out("secret"), []byte("secret"), 0o644), "prepare")
 	p.must(p.Disk.WriteFile(p.out("sub/secret"), []byte("secret"), 0o644), "prepare")
 	p.put("real/f", "harmless")
-	for name, target := range Links(p.ws, p.Outside) {
+	for name, target := range sorted(Links(p.ws, p.Outside)) {
 		if !p.link(target, p.root(0, name)) {
 			return
 		}

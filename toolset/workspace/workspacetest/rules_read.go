@@ -14,7 +14,7 @@ import (
 func readRules() []rule {
 	return []rule{
 		{"a file is read as it is", needsRead, func(p *probe) {
-			for name, text := range map[string]string{"a.txt": "one\r\ntwo", "empty": "", "dir/ü b.bin": "\x00\xff\xfe\n", "-x": "\ufeffbom\n"} {
+			for name, text := range sorted(map[string]string{"a.txt": "one\r\ntwo", "empty": "", "dir/ü b.bin": "\x00\xff\xfe\n", "-x": "\ufeffbom\n"}) {
 				p.put(name, text)
 				f, err := p.read(name)
 				p.ok(err, "read %s", name)
@@ -34,11 +34,10 @@ func readRules() []rule {
 		}},
 		{"saved text is read like other text", func(f workspace.Features) bool { return f.Read || f.Saved }, func(p *probe) {
 			p.put("dir/f", "one\ntwo\nthree\n")
-			for want, r := range map[string]workspace.Range{
-				"one\ntwo\nthree\n": {Saved: true}, "two\n": {
-					Saved: true, Line: 2, Lines: 1,
-				}, "two": {Saved: true, Offset: 4, Limit: 3},
-			} {
+			for want, r := range sorted(map[string]workspace.Range{
+				"one\ntwo\nthree\n": {Saved: true}, "two\n": {Saved: true, Line: 2, Lines: 1},
+				"two": {Saved: true, Offset: 4, Limit: 3},
+			}) {
 				f, err := p.ws.Read(p.ctx, "dir/f", r)
 				p.ok(err, "read %+v", r)
 				p.equal(string(f.Data), want, "read %+v", r)
@@ -58,14 +57,14 @@ func readRules() []rule {
 		{"what cannot be read is the error that says why", needsRead, func(p *probe) {
 			p.put("file", "text")
 			p.must(p.Disk.Mkdir(p.root(0, "dir")), "prepare")
-			for path, want := range map[string]error{
+			for path, want := range sorted(map[string]error{
 				"missing": fs.ErrNotExist, "no/such/dir": fs.ErrNotExist, "dir": workspace.ErrIsDirectory, ".": workspace.ErrIsDirectory,
 				"file/x": workspace.ErrNotDirectory, "file/x/y": workspace.ErrNotDirectory,
-			} {
+			}) {
 				_, err := p.read(path)
 				p.is(err, "read %s", path, want)
 			}
-			for path, want := range map[string]error{"missing": fs.ErrNotExist, "file/x": workspace.ErrNotDirectory} {
+			for path, want := range sorted(map[string]error{"missing": fs.ErrNotExist, "file/x": workspace.ErrNotDirectory}) {
 				_, err := p.ws.Stat(p.ctx, path)
 				p.is(err, "stat %s", path, want)
 			}

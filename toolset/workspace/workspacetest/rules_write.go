@@ -89,7 +89,7 @@ func writeRules() []rule {
 		{"a directory or a file in the way is an error", needsWrite, func(p *probe) {
 			p.put("file", "text")
 			p.must(p.Disk.Mkdir(p.root(0, "dir/sub")), "prepare")
-			for path, want := range map[string]error{"dir": workspace.ErrIsDirectory, ".": workspace.ErrIsDirectory, "file/x": workspace.ErrNotDirectory, "file/x/y": workspace.ErrNotDirectory} {
+			for path, want := range sorted(map[string]error{"dir": workspace.ErrIsDirectory, ".": workspace.ErrIsDirectory, "file/x": workspace.ErrNotDirectory, "file/x/y": workspace.ErrNotDirectory}) {
 				for _, v := range []workspace.Version{"", workspace.AnyVersion} {
 					_, err := p.ws.Write(p.ctx, path, []byte("x"), v)
 					p.is(err, "write %s", path, want)

@@ -83,7 +83,7 @@ func rules() []rule {
 	return all
 }
 
-func (r *rule) run(ctx context.Context, newEnv func() (*Env, error)) (err error) {
+func (r *rule) run(ctx context.Context, newEnv func() (*Env, error)) error {
 	env, err := newEnv()
 	if err != nil {
 		return fmt.Errorf("new environment: %w", err)
@@ -95,21 +95,16 @@ func (r *rule) run(ctx context.Context, newEnv func() (*Env, error)) (err error)
 	defer cancel()
 	p := &probe{Env: env, ctx: ctx, ws: env.Workspace}
 	if r.needs == nil || r.needs(p.ws.Features()) {
-		defer func() {
-			if v := recover(); v != nil && v != errStop {
-				err = fmt.Errorf("panic: %v\n%s", v, p.result())
-			}
-		}()
 		r.try(p)
 	}
 	return p.result()
 }
 
-// try runs the rule until it ends or fails.
+// try runs the rule until it ends, fails or panics.
 func (r *rule) try(p *probe) {
 	defer func() {
 		if v := recover(); v != nil && v != errStop {
-			panic(v)
+			p.errorf("panic: %v", v)
 		}
 	}()
 	r.check(p)

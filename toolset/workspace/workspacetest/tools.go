@@ -93,7 +93,7 @@ func (p *probe) work(opts []workspace.ToolsOption) {
 	}
 	u := p.user(opts)
 	defer u.session.Close(p.ctx)
-	for name, text := range workFiles {
+	for name, text := range sorted(workFiles) {
 		p.put(name, text)
 	}
 	for i, step := range work() {
@@ -165,9 +165,9 @@ func (p *probe) escapesOfTools(opts []workspace.ToolsOption) {
 		}
 	}
 	for _, glob := range []string{"../*", "../**", "out/*", "**/secret", "/**", "base/**", "../outside/*"} {
-		for tool, arguments := range map[string]args{
+		for tool, arguments := range sorted(map[string]args{
 			workspace.ToolListFiles: {"pattern": glob, "include_ignored": true}, workspace.ToolSearchFiles: {"pattern": "secret", "glob": glob, "include_ignored": true},
-		} {
+		}) {
 			if u.tools[tool] == nil {
 				continue
 			}
