@@ -136,6 +136,7 @@ func TestRunFindsAllRulesThatAModelBreaks(t *testing.T) {
 					return models[name](w.new(t, s))
 				},
 			}))
+			require.Empty(t, found.inside)
 			said.same(t, name, described(found.problems, 140))
 		})
 	}

@@ -28,9 +28,10 @@ type fakeT struct {
 	skipped  bool
 	logs     string
 	cleanups []func()
+	helpers  map[string]bool // functions that have called Helper
+	inside   []string        // problems that are reported at lines of helpers
 }
 
-func (t *fakeT) Helper()                           {}
 func (t *fakeT) Name() string                      { return t.name }
 func (t *fakeT) Context() context.Context          { return t.ctx }
 func (t *fakeT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
@@ -59,9 +60,47 @@ func (t *fakeT) Failed() bool {
 	return len(t.problems) > 0
 }
 
+func (t *fakeT) Helper() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.helpers == nil {
+		t.helpers = map[string]bool{}
+	}
+	t.helpers[callers()[0]] = true
+}
+
+// callers returns the functions that have called a method of a fakeT, the inner ones first.
+func callers() (names []string) {
+	pcs := make([]uintptr, 50)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if !strings.Contains(f.Function, "modeltest_test.(*fakeT)") && !strings.Contains(f.Function, "modeltest_test.callers") {
+			names = append(names, f.Function)
+		}
+	}
+	return names
+}
+
+// place notes a problem whose line would be that of a helper, not of the rule that is broken.
+func (t *fakeT) place(problem string) {
+	for _, name := range callers() {
+		_, function, ok := strings.Cut(name, "/agent/model/modeltest.")
+		switch {
+		case t.helpers[name]:
+			continue
+		case ok && function != "Emit" && !strings.HasPrefix(function, "test") && !strings.HasPrefix(function, "settingIsSent") && !strings.Contains(function, ".func"):
+			t.inside = append(t.inside, function+": "+problem)
+		}
+		return
+	}
+}
+
 func (t *fakeT) note(problem string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.place(problem)
 	t.problems = append(t.problems, t.name+": "+problem)
 }
 
@@ -85,6 +124,7 @@ func (*fakeT) run(parent testing.TB, name string, f func(testing.TB)) {
 	outer.problems = append(outer.problems, t.problems...)
 	outer.skips += t.skips
 	outer.logs += t.logs
+	outer.inside = append(outer.inside, t.inside...)
 }
 
 // conform returns what the suite reports about a model. It uses fake time.

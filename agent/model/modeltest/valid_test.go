@@ -4,8 +4,10 @@ package modeltest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,14 +62,19 @@ func TestAutoKeepsRulesAboutStrings(t *testing.T) {
 		}
 		rules = append(rules, rule)
 	}
+	slices.Sort(rules)
+	said := openWording(t) // seeds give the values that they gave before
 	for _, rule := range rules {
 		t.Run(rule, func(t *testing.T) {
 			typ, err := schema.For(oneField(reflect.TypeFor[string](), rule))
 			require.NoError(t, err)
+			var all []string
 			for seed := range uint64(3) {
 				args := arguments(t, typ.JSON(), seed)
 				require.NoError(t, typ.Check(args), "%s", args)
+				all = append(all, string(args))
 			}
+			said.same(t, rule, strings.Join(all, "\n"))
 		})
 	}
 }
@@ -110,14 +117,18 @@ type rulesOfSome struct {
 
 func TestAutoKeepsRulesAboutSeveralFields(t *testing.T) {
 	tool := toolOf[rulesOfSeveralFields](t)
+	said := openWording(t)
 	for seed := range uint64(4) {
 		args := arguments(t, tool.schema, seed)
 		_, err := tool.decode(args)
 		require.NoError(t, err, "seed %d: %s", seed, args)
+		said.same(t, fmt.Sprint("seed ", seed), string(args))
 	}
 	wrapped, err := schema.For(reflect.TypeFor[[]rulesOfSome]())
 	require.NoError(t, err)
-	require.NoError(t, wrapped.Check(arguments(t, wrapped.JSON(), 1)))
+	args := arguments(t, wrapped.JSON(), 1)
+	require.NoError(t, wrapped.Check(args))
+	said.same(t, "a list", string(args))
 }
 
 func TestAutoNamesTheRuleThatItCannotKeep(t *testing.T) {
