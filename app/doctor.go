@@ -57,7 +57,9 @@ func (e *Env) doctor(ctx context.Context, ask bool) error {
 	if e.misused != nil {
 		return e.misused
 	}
-	if _, runner := errors.AsType[*runnerError](err); err != nil && !runner {
+	_, runner := errors.AsType[*runnerError](err)
+	_, flag := errors.AsType[*ExitError](err) // of the store
+	if err != nil && !runner && !flag {
 		all = append(all, Check{Name: "agent", Err: err, Mend: "this is a mistake in the program: tell its author"})
 	}
 	all = append(all, e.checkModel(ctx, ask), e.checkStore(ctx))

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/app/config"
 	"github.com/ponte-go/ponte/app/internal/keys"
 	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/internal/stores"
@@ -222,7 +223,11 @@ func (e *Env) makeKey(ctx context.Context, at string, rotate bool) error {
 
 // mendStore tells the user how to mend a store that does not open.
 func (e *Env) mendStore(err error) string {
+	_, flag := errors.AsType[*ExitError](err)
+	_, file := errors.AsType[*config.Problem](err)
 	switch {
+	case flag:
+		return "correct the flag"
 	case errors.Is(err, errCannot):
 		return "use a program that can, or name another place with -store"
 	case errors.Is(err, errNoRing):
@@ -231,6 +236,8 @@ func (e *Env) mendStore(err error) string {
 		return "add the key that they were encrypted with, or name another place with -store"
 	case errors.Is(err, errPlain), errors.Is(err, errSealed):
 		return "name another place with -store; docs/app.md says how sessions are moved there"
+	case file:
+		return "mend the configuration first"
 	}
 	return "make the directory writable, free some space, or name another place with -store"
 }

@@ -196,7 +196,7 @@ func TestHistoryOfAFile(t *testing.T) {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "\"one\"\n\"two\\n\"\n\"one\"\n", string(data))
-	long := strings.Repeat("x", 7<<20)
+	long := strings.Repeat("x", 1<<20)
 	h.Add(long)
 	h.Add("last")
 	h = edit.OpenHistory(file)
