@@ -5,6 +5,7 @@ package acpproxy
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset/workspace/local"
@@ -107,17 +108,14 @@ func member(name string, of veil) veil {
 	return open
 }
 
-// secretName reports whether a member is called like a secret: apiKey, api_key, Authorization,
-// accessToken.
+// words finds where a word of a name in camel case begins.
+var words = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+
+// secretName reports whether a member is called like a secret: apiKey, api_key, API_KEY,
+// Authorization, accessToken.
 func secretName(name string) bool {
-	var snake strings.Builder
-	for i, c := range name {
-		if i > 0 && 'A' <= c && c <= 'Z' {
-			snake.WriteByte('_')
-		}
-		snake.WriteRune(c)
-	}
-	return local.Secret(strings.ReplaceAll(snake.String(), "-", "_")) || strings.EqualFold(name, "authorization")
+	snake := words.ReplaceAllString(name, "${1}${3}_${2}${4}")
+	return local.Secret(strings.ReplaceAll(snake, "-", "_")) || strings.EqualFold(name, "authorization")
 }
 
 func (r *redactor) text(out *bytes.Buffer, s string) {
