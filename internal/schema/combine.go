@@ -27,18 +27,22 @@ func (w *walker) combine(n *node, text []byte) {
 // them. If it has none, the problems come from the first one that allows the type of the value.
 func (w *walker) oneOf(alternatives []*node, text []byte, most int) {
 	var first []Problem
+	other := false // first is about the type of the value itself
 	matches, types := 0, typeSet(0)
 	for _, a := range alternatives {
 		types |= a.values().types
 		problems := problemsOf(a, text)
 		if len(problems) == 0 {
 			matches++
-		} else if first == nil || first[0].Rule == "type" && problems[0].Rule != "type" {
-			first = problems
+			continue
+		}
+		is := problems[0].Rule == "type" && problems[0].Path == ""
+		if first == nil || other && !is {
+			first, other = problems, is
 		}
 	}
 	switch {
-	case matches == 0 && first[0].Rule == "type" && first[0].Path == "":
+	case matches == 0 && other:
 		w.report("type", "must be "+types.article(), text)
 	case matches == 0:
 		w.adopt(first)
