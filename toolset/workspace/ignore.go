@@ -80,22 +80,27 @@ func parseIgnoreLine(line string) (r ignoreRule, ok bool) {
 // that is not a whole name means "*" to both. "a/**" means everything below a, and not a itself.
 func gitPattern(p string) string {
 	var b strings.Builder
-	class := false
+	class := 0 // where the characters begin of the class that is open
 	for i := 0; i < len(p); i++ {
 		switch ch := p[i]; {
 		case ch == '\\' && i+1 < len(p):
 			b.WriteByte(ch)
 			i++
 			b.WriteByte(p[i])
-		case class:
-			class = ch != ']' || strings.HasSuffix(b.String(), "[") || strings.HasSuffix(b.String(), "[!") || strings.HasSuffix(b.String(), "[^")
+		case class > 0:
+			if all := b.String()[class:]; ch == ']' && (all == "" || all == "!" || all == "^") {
+				b.WriteByte('\\') // which is one of them
+			} else if ch == ']' {
+				class = 0
+			}
 			b.WriteByte(ch)
 		case ch == '{' || ch == '}':
 			b.WriteByte('\\')
 			b.WriteByte(ch)
 		default:
-			class = ch == '['
-			b.WriteByte(ch)
+			if b.WriteByte(ch); ch == '[' {
+				class = b.Len()
+			}
 		}
 	}
 	out := b.String()

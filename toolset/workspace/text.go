@@ -49,16 +49,12 @@ func validUTF8(data []byte) bool {
 
 // magic are the beginnings of files that models ask for by mistake.
 var magic = []struct{ prefix, kind string }{
-	{"\x89PNG\r\n", "a PNG image"}, {"\xff\xd8\xff", "a JPEG image"}, {"GIF8", "a GIF image"}, {
-		"%PDF-", "a PDF document",
-	},
-	{"PK\x03\x04", "a ZIP archive"}, {"\x1f\x8b", "a gzip file"}, {"\x7fELF", "an executable"}, {
-		"MZ\x90", "an executable",
-	},
-	{"\xcf\xfa\xed\xfe", "an executable"}, {"\x00asm", "a WebAssembly module"}, {
-		"SQLite format 3\x00", "a SQLite database",
-	},
-	{"\xff\xfe", "UTF-16 text"}, {"\xfe\xff", "UTF-16 text"}, {"BZh", "a bzip2 file"}, {"\xfd7zXZ", "an xz file"},
+	{"\x89PNG\r\n", "a PNG image"}, {"\xff\xd8\xff", "a JPEG image"}, {"GIF8", "a GIF image"},
+	{"%PDF-", "a PDF document"}, {"PK\x03\x04", "a ZIP archive"}, {"\x1f\x8b", "a gzip file"},
+	{"\x7fELF", "an executable"}, {"MZ\x90", "an executable"}, {"\xcf\xfa\xed\xfe", "an executable"},
+	{"\x00asm", "a WebAssembly module"}, {"SQLite format 3\x00", "a SQLite database"},
+	{"\xff\xfe", "UTF-16 text"}, {"\xfe\xff", "UTF-16 text"},
+	{"BZh", "a bzip2 file"}, {"\xfd7zXZ", "an xz file"},
 }
 
 // maxLineShown is how much of one line is shown, in bytes.
