@@ -20,8 +20,8 @@ type Finding struct {
 	Secret string
 }
 
-// Scan returns the secrets in a text, rule by rule, each once. A text in Base64 that has a secret is
-// one itself, and comes behind the others.
+// Scan returns the secrets in a text, rule by rule, each once. A text in Base64 that has a secret
+// is one itself, and comes behind the others.
 func Scan(text string) []Finding {
 	var found []Finding
 	seen := map[string]bool{}
