@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,10 +64,12 @@ func TestBrokenEngine(t *testing.T) {
 	enginetest.Conformance(t, memory(fault))
 }
 
-// TestFaultsAreFound runs the suite on engines with a fault each.
+// TestFaultsAreFound runs the suite on engines with a fault each, and has what it says of them.
 func TestFaultsAreFound(t *testing.T) {
 	found := map[string]bool{}
-	for fault, rule := range faults {
+	var all strings.Builder
+	for _, fault := range slices.Sorted(maps.Keys(faults)) {
+		rule := faults[fault]
 		t.Run(fault, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestBrokenEngine$", "-test.v")
 			cmd.Env = append(os.Environ(), brokenEnv+"="+fault, "GOCOVERDIR="+t.TempDir())
@@ -73,13 +78,28 @@ func TestFaultsAreFound(t *testing.T) {
 			require.Error(t, cmd.Run(), "the suite accepts it")
 			require.Contains(t, out.String(), "--- FAIL: TestBrokenEngine/"+strings.ReplaceAll(rule, " ", "_")+" ", out.String())
 			require.NotContains(t, out.String(), "panic:")
+			var said []string
+			for line := range strings.Lines(unlike.ReplaceAllString(saidOf(out.String(), rule), "…")) {
+				if !dumps.MatchString(line) {
+					said = append(said, line)
+				}
+			}
+			slices.Sort(said) // calls run in parallel
+			fmt.Fprintf(&all, "# %s\n%s", fault, strings.Join(slices.Compact(said), ""))
 			found[rule] = true
 		})
 	}
 	for _, rule := range enginetest.Rules() {
 		require.True(t, found[rule], "no fault breaks the rule that %s", rule)
 	}
+	goldenFile(t, "testdata/faults.txt", all.String())
 }
+
+// Lines of histories and of stacks are left out of what the suite says, and what differs each time.
+var (
+	dumps  = regexp.MustCompile(`^    (["{}\[\]]|goroutine |.*\.go:\d+ \+0x|.*\(.*0x|runtime/debug|.*\(\)$|.*\(\.\.\.\)|created by |\n)`)
+	unlike = regexp.MustCompile(`\d{4}-\d\d-\d\d [0-9:.]+|\d{6,}(-\d+)?|\([1-3]/[a-z/]+\)|/tool/[a-h]\b`)
+)
 
 // records are what a durable engine keeps of a run.
 type records struct {

@@ -267,3 +267,165 @@ func (incapable) Walk(context.Context, string, workspace.WalkOptions) iter.Seq2[
 func (incapable) Start(context.Context, workspace.Command) (workspace.Process, error) {
 	return nil, errors.ErrUnsupported
 }
+
+// TestRootsAndFeaturesStay has workspaces that change their mind, or have roots that are none.
+func TestRootsAndFeaturesStay(t *testing.T) {
+	calls := 0
+	once := func() bool { calls++; return calls == 1 }
+	for name, c := range map[string]struct {
+		set  func(f *fault)
+		says string
+	}{
+		"no root": {func(f *fault) { f.roots = func([]string) []string { return nil } }, "there is no root"},
+		"not clean": {func(f *fault) {
+			f.roots = func([]string) []string { return []string{"/base/project", "/base/../more"} }
+		},
+			`root 1 is not clean: got "/more", want "/base/../more"`},
+		"malformed": {func(f *fault) { f.roots = func([]string) []string { return []string{"/base\x00"} } },
+			"root \"/base\\x00\": unexpected error: the path contains a NUL byte\nroot 0 is not clean: got \"\", want \"/base\\x00\""},
+		"other roots": {func(f *fault) {
+			f.roots = func(roots []string) []string {
+				if once() {
+					return roots[:1]
+				}
+				return roots
+			}
+		}, `the roots changed: got "/base/project\n/more", want "/base/project"`},
+		"other features": {func(f *fault) {
+			f.features = func(has workspace.Features) workspace.Features { has.Saved = calls%2 == 1; calls++; return has }
+		}, ""},
+	} {
+		calls = 0
+		says, _ := rule(t, "roots are absolute and clean and stay the same", c.set, func(*workspacetest.Env) {})
+		if name == "other features" {
+			require.Contains(t, says, "the features changed: got workspace.Features{", name)
+			continue
+		}
+		require.Equal(t, c.says, says, name)
+	}
+}
+
+// TestProcessesAreToldApart has processes that are not.
+func TestProcessesAreToldApart(t *testing.T) {
+	for want, set := range map[string]func(f *fault){
+		`the reference "p" is empty or not unique`: func(f *fault) {
+			f.process = func(p workspace.Process) workspace.Process { return &badProcess{Process: p, ref: "p"} }
+		},
+		`the output of 3: got "4", want "3"`: func(f *fault) {
+			f.process = func(p workspace.Process) workspace.Process {
+				return &badProcess{Process: p, output: func(ctx context.Context, from int64, limit int) (workspace.Chunk, error) {
+					c, err := p.Output(ctx, from, limit)
+					if string(c.Data) == "3\n" {
+						c.Data = []byte("4\n")
+					}
+					return c, err
+				}}
+			}
+		},
+		"output: unexpected error: bad": outputs(func(workspace.Process, context.Context, int64, int) (workspace.Chunk, error) {
+			return workspace.Chunk{}, errors.New("bad")
+		}),
+		"start: bad": func(f *fault) {
+			f.start = func(context.Context, workspace.Command) (workspace.Process, error) { return nil, errors.New("bad") }
+		},
+	} {
+		says, _ := rule(t, "processes are told apart", set, func(*workspacetest.Env) {})
+		require.Contains(t, says, want)
+	}
+}
+
+// TestOneWriterWins has writers of whom not one alone wins.
+func TestOneWriterWins(t *testing.T) {
+	const name = "of several writers of a version one wins"
+	for want, set := range map[string]func(f *fault){
+		`^\d and \d wrote the version ""$`: write(func(f *fault, ctx context.Context, path string, data []byte, _ workspace.Version) (workspace.Version, error) {
+			return f.Memory.Write(ctx, path, data, workspace.AnyVersion)
+		}),
+		`^nobody wrote the version ""$`: write(func(*fault, context.Context, string, []byte, workspace.Version) (workspace.Version, error) {
+			return "", workspace.ErrChanged
+		}),
+		`^writer 0: got the error bad, want \[`: write(func(*fault, context.Context, string, []byte, workspace.Version) (workspace.Version, error) {
+			return "", errors.New("bad")
+		}),
+		`^/base/project/f0 holds "by nobody" on disk, want "by \d"`: write(func(f *fault, ctx context.Context, path string, _ []byte, v workspace.Version) (workspace.Version, error) {
+			return f.Memory.Write(ctx, path, []byte("by nobody"), v)
+		}),
+	} {
+		says, _ := rule(t, name, set, func(*workspacetest.Env) {})
+		require.Regexp(t, want, says)
+	}
+}
+
+// TestReaderSeesTheWhole has readers that see something else.
+func TestReaderSeesTheWhole(t *testing.T) {
+	const name = "a reader sees the old contents or the new"
+	for want, set := range map[string]func(f *fault){
+		"a reader saw a part of a write: 99 bytes": read(func(_ *fault, got *workspace.File, _ *error, _ string, _ workspace.Range) {
+			got.Data = got.Data[:99]
+		}),
+		"a reader saw a part of a write: 65537 bytes": read(func(_ *fault, got *workspace.File, _ *error, _ string, _ workspace.Range) {
+			got.Data = bytes.Repeat([]byte("0"), 1<<16+1)
+		}),
+		"read during a write: unexpected error: bad": read(func(_ *fault, _ *workspace.File, err *error, _ string, _ workspace.Range) {
+			*err = errors.New("bad")
+		}),
+	} {
+		says, _ := rule(t, name, set, func(*workspacetest.Env) {})
+		require.Equal(t, want, says)
+	}
+	n := 0
+	says, _ := rule(t, name, read(func(_ *fault, got *workspace.File, _ *error, _ string, _ workspace.Range) {
+		n++
+		got.Data, got.Version = bytes.Repeat([]byte{byte('0' + n%10)}, 1<<16-n*100), "same"
+	}), func(*workspacetest.Env) {})
+	require.Equal(t, `two contents have the version "same"`, says)
+}
+
+// TestToolsLeadOutOfALeak has workspaces that lead out, and others that do not say why not.
+func TestToolsLeadOutOfALeak(t *testing.T) {
+	const name = "no tool leads out"
+	leak := func(f *fault, path string) bool { // a path that is refused
+		_, err := f.Memory.Follow(context.Background(), path)
+		return err != nil
+	}
+	for _, c := range []struct {
+		set  func(f *fault)
+		says []string
+	}{
+		{read(func(f *fault, got *workspace.File, err *error, path string, _ workspace.Range) {
+			if leak(f, path) {
+				*got, *err = workspace.File{Data: []byte("secret")}, nil
+			}
+		}), []string{`read_file "/base/outside/secret" was not refused: secret`}},
+		{read(func(f *fault, _ *workspace.File, err *error, path string, _ workspace.Range) {
+			if leak(f, path) {
+				*err = fs.ErrNotExist
+			}
+		}), []string{`edit_file "out/secret": the model was told "Could not edit out/secret: not found. Create it with write_file.", which does not say that the path is wrong`}},
+		{func(f *fault) {
+			f.start = func(ctx context.Context, c workspace.Command) (workspace.Process, error) {
+				c.Dir = ""
+				return f.Memory.Start(ctx, c)
+			}
+		}, []string{`run_command "/base/outside/secret" was not refused: [exit code 0]`}},
+	} {
+		says, _ := rule(t, name, c.set, func(*workspacetest.Env) {})
+		for _, want := range c.says {
+			require.Contains(t, says, want)
+		}
+	}
+}
+
+// TestSameWorkIsToldTheSame has what a model is told by a workspace that reads something else.
+func TestSameWorkIsToldTheSame(t *testing.T) {
+	says, _ := rule(t, "the same work gets the same answers", read(func(_ *fault, got *workspace.File, _ *error, path string, _ workspace.Range) {
+		if strings.HasSuffix(path, "names.go") {
+			got.Data = bytes.ReplaceAll(got.Data, []byte("Ada"), []byte("Eva"))
+		}
+	}), func(*workspacetest.Env) {})
+	require.Contains(t, says, "step 13, read_file map[path:lib/names.go]: the model was told\npackage lib\r\n\r\nvar Names = []string{\"Eva\"}\r\n\nand not\npackage lib")
+	says, _ = rule(t, "the same work gets the same answers", func(f *fault) {
+		f.features = func(has workspace.Features) workspace.Features { has.Write = false; return has }
+	}, func(*workspacetest.Env) {})
+	require.Empty(t, says, "what follows a change that cannot be made is not checked")
+}
