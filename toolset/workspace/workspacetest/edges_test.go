@@ -407,7 +407,7 @@ func TestToolsLeadOutOfALeak(t *testing.T) {
 				c.Dir = ""
 				return f.Memory.Start(ctx, c)
 			}
-		}, []string{`run_command "/base/outside/secret" was not refused: [exit code 0]`}},
+		}, []string{"run_command \"out/secret\" was not refused: [no output]\n[exit code 0]"}},
 	} {
 		says, _ := rule(t, name, c.set, func(*workspacetest.Env) {})
 		for _, want := range c.says {
