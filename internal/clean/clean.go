@@ -17,7 +17,7 @@ import (
 // width, and the joiners that scripts and emoji need. A carriage return before a line feed is
 // removed.
 func Text(text string) string {
-	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
+	if !strings.ContainsFunc(text, hidden) {
 		return text
 	}
 	var b strings.Builder
@@ -26,7 +26,7 @@ func Text(text string) string {
 		r, size := utf8.DecodeRuneInString(text)
 		switch {
 		case r == '\r' && strings.HasPrefix(text[size:], "\n"):
-		case hidden(r) || r == utf8.RuneError && size == 1:
+		case hidden(r): // bytes that are not UTF-8, too
 			b.WriteString(show.Line(text[:size]))
 		default:
 			b.WriteString(text[:size])
