@@ -61,6 +61,11 @@ func TestLooks(t *testing.T) {
 	require.Equal(t, styled(markdown.Render("- one two three", 8)), styled(markdown.Render("- one two three", 0)), "nothing is narrower than 8 columns")
 	require.NotEqual(t, styled(markdown.Render("- one two three", 8)), styled(markdown.Render("- one two three", 9)))
 	require.Equal(t, styled(markdown.Printed("- one two three", 8)), styled(markdown.Printed("- one two three", 0)))
+	table := "| aaaa | bbbbbb |\n|---|---|\n| c | d |"
+	require.Len(t, markdown.Render(table, 13), 3, "in columns if it fits")
+	require.Len(t, markdown.Render(table, 12), 5)
+	require.Equal(t, "a │ ", markdown.Render("| a | |\n|---|---|\n| b | |", 40)[0].Plain())
+	require.Len(t, markdown.Render("| a | |\n|---|---|\n| b | |", 40)[1].Plain(), 4*len("─"))
 	require.Len(t, markdown.Render("---", 100)[0].Plain(), 40*len("─"))
 }
 

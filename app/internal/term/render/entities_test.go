@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,9 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/app/internal/term/render"
 	"github.com/ponte-go/ponte/app/internal/term/text"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -62,11 +65,11 @@ var entities = []struct {
 	{"a thought", view.Entity{Kind: view.Thought, Content: says("First I look at the file.\nThen I think about what it says\tand\x1b[1m more\n")}},
 	{"an empty thought", view.Entity{Kind: view.Thought, Content: says(" \n")}},
 	{"a long thought", view.Entity{Kind: view.Thought, Content: says(strings.Repeat("x", 100))}},
-	{"a call that waits", view.Entity{Kind: view.ToolCall, Title: "Read a.txt\nnow", Input: json.RawMessage(`{"path":"a.txt"}`)}},
+	{"a call that waits", view.Entity{Kind: view.ToolCall, Title: "Read a.txt\nnow", Input: json.RawMessage(`{"path":"a.txt and so on for longer than there is room in one line"}`)}},
 	{"a call that runs", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Running, Content: says("half")}},
-	{"a call that is done", view.Entity{Kind: view.ToolCall, Title: "Read a.txt with a title that is longer than the line", Status: view.Completed, Content: says("\none\n\ttwo\n\n"), Input: json.RawMessage(`{}`)}},
+	{"a call that is done", view.Entity{Kind: view.ToolCall, Title: "Read a.txt with a title that is longer than the line", Status: view.Completed, Content: says("\none\n\ttwo\n" + strings.Repeat("i", 80) + "\n\n"), Input: json.RawMessage(`{}`)}},
 	{"a call that was cancelled", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Cancelled, Content: says("why")}},
-	{"a call that failed", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Failed, Content: says("no such file or directory: a.txt\n")}},
+	{"a call that failed", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Failed, Content: says("no such file or directory: a.txt\n" + strings.Repeat("i", 80) + "\n")}},
 	{"a call that failed in six lines", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Failed, Content: says(numbered(6))}},
 	{"a call that failed in seven lines", view.Entity{Kind: view.ToolCall, Title: "Read a.txt", Status: view.Failed, Content: says(numbered(7))}},
 	{"a call with the output of a command", view.Entity{Kind: view.ToolCall, Title: "Run", Status: view.Completed, Content: []view.Content{{Kind: view.Output, Ref: "c"}}}},
@@ -84,9 +87,9 @@ var entities = []struct {
 	{"a command with eight lines", view.Entity{Kind: view.Command, Title: "seq 8", Status: view.Completed, Exit: &view.Exit{}, Content: says(numbered(8))}},
 	{"a command with an empty line above", view.Entity{Kind: view.Command, Title: "seq 6", Status: view.Completed, Exit: &view.Exit{}, Content: says("\n" + numbered(6))}},
 	{"a command with a long line", view.Entity{Kind: view.Command, Title: "cat " + strings.Repeat("漢", 40), Status: view.Completed, Exit: &view.Exit{}, Content: says(strings.Repeat("漢", 40) + "\n" + strings.Repeat("y", 100))}},
-	{"a plan", view.Entity{Kind: view.Plan, Steps: []view.Step{{Text: "look\nat it", Status: view.Completed}, {Text: "think about all of it for a while, and then some", Status: view.Running}, {Text: "write", Status: view.Pending}}}},
+	{"a plan", view.Entity{Kind: view.Plan, Steps: []view.Step{{Text: "look\nat it", Status: view.Completed}, {Text: "think about all of it for a while, and then some", Status: view.Running}, {Text: strings.Repeat("i", 80), Status: view.Pending}}}},
 	{"a notice", view.Entity{Kind: view.Notice, Title: "It is\nlate", Class: "info"}},
-	{"an error", view.Entity{Kind: view.Notice, Title: "The disk is full, and there is nothing to be done", Class: "error", Content: says("disk: full\n\x1b[1mof it")}},
+	{"an error", view.Entity{Kind: view.Notice, Title: "The disk is full, and there is nothing to be done", Class: "error", Content: says("disk: full\n\x1b[1mof it\n" + strings.Repeat("i", 80))}},
 	{"an open question", view.Entity{Kind: view.Question, Title: "May I?", Status: view.Running}},
 	{"a question that was allowed", view.Entity{Kind: view.Question, Status: view.Completed, Value: "y", Choices: []view.Choice{{ID: "n", Title: "No", Class: "reject_once"}, {ID: "y", Title: "Yes\nplease", Class: "allow_once"}}}},
 	{"a question that was rejected", view.Entity{Kind: view.Question, Status: view.Completed, Value: "n", Choices: []view.Choice{{ID: "n", Title: "No", Class: "reject_once"}, {ID: "y", Title: "Yes", Class: "allow_once"}}}},
@@ -262,6 +265,167 @@ func TestDiffsOfManyLines(t *testing.T) {
 	for n, highlighted := range map[int]bool{100: true, 101: false} {
 		old, now := strings.Repeat("a b\n", n), strings.Repeat("a c\n", n)
 		require.Equal(t, highlighted, strings.Contains(styled(render.Diff("a.go", &view.FileChange{Old: &old, New: now}, 40)), "‹7;"), n)
+	}
+}
+
+// What is not highlighted is the same in both lines, and as much as can be.
+func TestAsMuchAsPossibleIsTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := []string{"a", "bb", "ccc", " ", "(", "é", "d1_"}
+	line := func() (all []string) {
+		for range 2 + r.IntN(8) {
+			all = append(all, words[r.IntN(len(words))])
+			if len(all) > 1 && all[len(all)-2] != " " && all[len(all)-1] != " " && all[len(all)-2] != "(" && all[len(all)-1] != "(" {
+				all = append(all[:len(all)-1], " ") // words beside each other would be one
+			}
+		}
+		return all
+	}
+	var common func(a, b []string) int
+	common = func(a, b []string) int {
+		if len(a) == 0 || len(b) == 0 {
+			return 0
+		}
+		most := max(common(a[1:], b), common(a, b[1:]))
+		if a[0] == b[0] {
+			most = max(most, common(a[1:], b[1:])+len(a[0]))
+		}
+		return most
+	}
+	one := func(all []string) (tokens []string) { // runs of spaces are one
+		for _, s := range all {
+			if n := len(tokens); n > 0 && s == " " && strings.HasSuffix(tokens[n-1], " ") {
+				tokens[n-1] += s
+				continue
+			}
+			tokens = append(tokens, s)
+		}
+		return tokens
+	}
+	for range 300 {
+		a, b := one(line()), one(line())
+		before, after := strings.Join(a, ""), strings.Join(b, "")
+		if before == after {
+			continue
+		}
+		old := before + "\n"
+		lines := render.Diff("x", &view.FileChange{Old: &old, New: after + "\n"}, 1000)
+		same := []string{"", ""}
+		for i, l := range lines[2:4] {
+			for _, s := range l[1:] {
+				if !s.Style.Highlighted {
+					same[i] += s.Text
+				}
+			}
+		}
+		if most := common(a, b); 3*most < max(len(before), len(after)) {
+			require.Equal(t, []string{before, after}, same)
+		} else {
+			require.Equal(t, same[0], same[1], "%q %q", before, after)
+			require.Len(t, same[0], most, "%q %q", before, after)
+		}
+	}
+}
+
+// A text is cut where a paragraph ends, and never within a block of code. A gap is a blank line above a piece.
+func TestWherePiecesAreCut(t *testing.T) {
+	for _, c := range []struct{ text, want, code string }{
+		{"a\nb\n\nc\n", "a\nb\n\n|+c\n", "a\nb\n\nc\n"},
+		{"\n\na\n\n\nb\n\n", "\n\n|+a\n\n\n|+b\n\n", "\n\na\n\n\nb\n\n"},
+		{"- a\n\n  b\n\n- c\n", "- a\n\n  b\n\n|+- c\n", "- a\n\n  b\n\n- c\n"},
+		{"a\n\n```\nb\n\nc\n```\nd\n\ne\n", "a\n\n|+```\nb\n\nc\n```\nd\n\n|+e\n", "a\n\n```\nb\n\nc\n```\nd\n\ne\n"},
+		{"a\n```\nb\n\nc\n```\n\nd\n", "a\n```\nb\n\nc\n```\n\n|+d\n", "a\n```\nb\n\nc\n```\n\nd\n"},
+		{"\n```\nb\n```\n", "\n|+```\nb\n```\n", "\n```\nb\n```\n"},
+		{"~~~~\na\n\n~~~\n\nb\n~~~~~ \n\nc\n", "~~~~\na\n\n~~~\n\nb\n~~~~~ \n\n|+c\n", "~~~~\na\n\n~~~\n\nb\n~~~~~ \n\nc\n"},
+		{"```\na\n\n``` go\n\nb", "```\na\n\n``` go\n\nb", "```\na\n\n``` go\n\nb"},
+		{"   ```\na\n\nb\n```\n\nc\n", "   ```\na\n\nb\n```\n\n|+c\n", "   ```\na\n\nb\n```\n\nc\n"},
+		{"    ```\na\n\nb\n", "    ```\na\n\n|+b\n", "    ```\na\n\nb\n"},
+		{"a\r\n\r\nb\r\n", "a\r\n\r\n|+b\r\n", "a\r\n\r\nb\r\n"},
+	} {
+		for _, code := range []bool{false, true} {
+			p := render.Pieces{Code: code}
+			p.Set(c.text)
+			got := ""
+			for i, piece := range append(p.Whole(), p.Last()) {
+				if i > 0 && piece != "" {
+					got += "|"
+				}
+				if p.Gap(i) && piece != "" {
+					got += "+"
+				}
+				got += piece
+			}
+			want := c.want
+			if code {
+				want = c.code
+			}
+			require.Equal(t, want, got, "%q", c.text)
+		}
+	}
+	p := render.Pieces{}
+	p.Set("```go\n" + strings.Repeat("x\n", 99) + "y\n```\n\nz\n")
+	require.Equal(t, []string{"```go\n" + strings.Repeat("x\n", 99), "```go\ny\n```\n\n"}, p.Whole(), "code goes on as code")
+	require.Equal(t, "z\n", p.Last())
+	require.False(t, p.Gap(1))
+	require.True(t, p.Gap(2))
+	p.Set("another")
+	require.Empty(t, p.Whole())
+	require.Equal(t, "another", p.Last())
+	require.False(t, p.Gap(0))
+}
+
+// A place in the transcript outlives what stood there.
+func TestPlacesOfWhatIsGone(t *testing.T) {
+	long := strings.Repeat("para\n\n", 20)
+	d := document(t, 40, message(long), view.Change{Op: view.Upsert, ID: "n", Entity: &view.Entity{ID: "n", Kind: view.Notice, Title: "below"}})
+	lines, place := d.From(render.Pos{}, 31)
+	require.Len(t, lines, 31)
+	at := func(p render.Pos) string {
+		lines, _ := d.From(p, 1<<30)
+		return plainOf(lines)
+	}
+	d.Apply([]view.Change{message("one\n\ntwo\n")})
+	require.Equal(t, "\n! below\n", at(place))
+	require.Equal(t, "two\n\n! below\n", at(d.Back(place, 1)))
+	require.Equal(t, "one\n\ntwo\n\n! below\n", at(d.Back(place, 3)))
+	d.Apply([]view.Change{{Op: view.Remove, ID: "m"}})
+	require.Equal(t, "\n! below\n", at(place))
+	require.Equal(t, "\n! below\n", at(d.Back(place, 5)))
+	_, end := d.From(render.Pos{}, 1<<30)
+	require.Equal(t, d.End(), end)
+	require.Equal(t, render.Pos{}, d.Back(d.End(), 100))
+	lines, next := d.From(render.Pos{}, 2)
+	require.Len(t, lines, 2)
+	require.Empty(t, at(next))
+}
+
+// What a question is about: the commands first, nothing that is shown already, and the arguments if there is nothing else.
+func TestPartsOfQuestions(t *testing.T) {
+	old, now := "a\n", "b\n"
+	diff := toolset.Preview{Diff: &toolset.Diff{Path: "/repo/a", Old: &old, New: &now}}
+	make := toolset.Preview{Command: &toolset.CommandLine{Line: "make", Dir: "/repo"}}
+	const run = "Run in a shell:\n  make\nDirectory:\n  /repo"
+	call := &view.Entity{Input: json.RawMessage(`{"x":1}`)}
+	shown := []view.FileChange{{Path: "/repo/a", Old: &old, New: now}}
+	for name, c := range map[string]struct {
+		r     acpclient.PermissionRequest
+		shown []view.FileChange
+		want  []string
+	}{
+		"nothing":                   {acpclient.PermissionRequest{}, nil, nil},
+		"a title":                   {acpclient.PermissionRequest{Approval: toolset.Approval{Title: "t\nu"}}, nil, []string{"t\nu"}},
+		"a title with a preview":    {acpclient.PermissionRequest{Approval: toolset.Approval{Title: "t", Preview: []toolset.Preview{{Text: "p\x1b"}}}}, nil, []string{"p⟨ESC⟩"}},
+		"a call":                    {acpclient.PermissionRequest{Call: call, Approval: toolset.Approval{Title: "t", Reason: "r"}}, nil, []string{"r", "Arguments:\n{\"x\":1}"}},
+		"a call without anything":   {acpclient.PermissionRequest{Call: &view.Entity{}, Approval: toolset.Approval{Title: "t"}}, nil, nil},
+		"a call with a preview":     {acpclient.PermissionRequest{Call: call, Approval: toolset.Approval{Preview: []toolset.Preview{make, {Text: "x"}}}}, nil, []string{run, "x"}},
+		"a command last":            {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{{Text: "x"}, diff, make}}}, nil, []string{run, "x", "Change /repo/a\n@@ -1,1 +1,1 @@\n-a\n+b"}},
+		"a change that is shown":    {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{diff, {Text: "x"}}}}, shown, []string{"x"}},
+		"a change back":             {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/repo/a", Old: &now, New: &old}}}}}, shown, []string{"Change /repo/a\n@@ -1,1 +1,1 @@\n-b\n+a"}},
+		"a file that is removed":    {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/repo/a", Old: &old}}}}}, shown, []string{"Delete /repo/a\n@@ -1,1 +0,0 @@\n-a"}},
+		"a command told twice":      {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{make, {Text: " ```text\n" + run + "\n```\n"}, {Text: "```text\n" + run}, {Text: run + "\n```"}}}}, nil, []string{run, "```text\n" + run, run + "\n```"}},
+		"a command without a place": {acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "make"}}}}}, nil, []string{"Run in a shell:\n  make"}},
+	} {
+		require.Equal(t, c.want, render.Parts(&c.r, c.shown), name)
 	}
 }
 

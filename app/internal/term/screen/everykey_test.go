@@ -98,13 +98,13 @@ var further = map[string]func(d *desk){
 		d.Begin(d.now)
 		d.Ask(d.now, 1, question("Run make", command("make")))
 		d.shown()
-		d.pass(299 * time.Millisecond)
+		d.pass(289 * time.Millisecond)
 	},
 	"question of another moment ago": func(d *desk) {
 		d.Begin(d.now)
 		d.Ask(d.now, 1, question("Run make", command("make")))
 		d.shown()
-		d.pass(300 * time.Millisecond)
+		d.pass(290 * time.Millisecond)
 	},
 }
 
@@ -213,7 +213,7 @@ func TestWhatKeysDo(t *testing.T) {
 		fmt.Fprintf(&b, "=== %s\n%s\n", name, strings.Join(first, "\n"))
 		does := map[string][]string{} // keys, by what they do
 		var order []string
-		for _, key := range append(everyKey, "b", "bcdfg", "\x1b[17~", "x\x1b[3~") {
+		for _, key := range append(everyKey, "b", "bcdfg", "\x1b[17~", "x\x1b[3~", "\x1b\x7f", "\x1b[127;5u", "\x1b[<65;1;1M", "\x1b[1;3A", "\x1b[1;5B") {
 			d, before := ready()
 			var did []string
 			for range 2 {
@@ -350,6 +350,9 @@ func TestWhatEventsDo(t *testing.T) {
 	step("changed", func() {
 		d.Update(d.now, []view.Change{{Op: view.Upsert, ID: "w2", Entity: &view.Entity{ID: "w2", Kind: view.Waiting, Title: "2", Content: []view.Content{{Kind: view.Text, Text: "changed"}}}}})
 	})
+	step("scrolled", func() { d.updates(acp.TextChunk(numbered(30))); d.shown(); d.read("\x1b[<64;1;1M") })
+	step("higher", func() { d.resize(70, 40) })
+	step("lower", func() { d.resize(70, 14) })
 	step("files", func() { d.SetInput("@"); d.read("m"); d.SetFiles([]string{"main.go", "mod"}) })
 	require.Equal(t, []string{"main.go", "mod"}, d.Files())
 	golden(t, "events", b.String())
@@ -372,7 +375,7 @@ func TestKeysOfOptions(t *testing.T) {
 		options       []acp.PermissionOption
 		width, height int
 	}{
-		{"two", all[:2], 60, 16}, {"all", all, 60, 24}, {"all, low", all, 60, 10}, {"all, narrow", all, 30, 10}, {"all, narrower", all, 20, 10}, {"all, tiny", all, 10, 6}, {"no one allows", all[2:4], 16, 8},
+		{"two", all[:2], 60, 16}, {"all", all, 60, 24}, {"all, low", all, 60, 10}, {"all, low and wide", all, 140, 10}, {"all, narrow", all, 30, 10}, {"all, narrower", all, 20, 10}, {"all, tiny", all, 10, 6}, {"no one allows", all[2:4], 16, 8},
 		{"every one allows", all[:2], 16, 8}, {"many", many, 60, 50}, {"many, low", many, 100, 12}, {"none", nil, 60, 10}, {"one line", all[:3], 60, 1},
 	} {
 		r := question("Run make", command("make"))
@@ -393,6 +396,34 @@ func TestKeysOfOptions(t *testing.T) {
 		}
 	}
 	golden(t, "options", b.String())
+}
+
+// A question is asked together with the place of the cursor, anywhere but in the first row, if there are several.
+func TestPlacesAreAnywhere(t *testing.T) {
+	for _, c := range []struct {
+		width, height, column, row int
+		first, last                screen.Place
+	}{
+		{80, 24, 79, 23, screen.Place{Row: 2, Column: 1}, screen.Place{Row: 24, Column: 79}}, {80, 2, 79, 1, screen.Place{Row: 2, Column: 1}, screen.Place{Row: 2, Column: 79}},
+		{80, 1, 79, 0, screen.Place{Row: 1, Column: 1}, screen.Place{Row: 1, Column: 79}}, {1, 3, 1, 2, screen.Place{Row: 2, Column: 1}, screen.Place{Row: 3, Column: 1}}, {2, 3, 1, 2, screen.Place{Row: 2, Column: 1}, screen.Place{Row: 3, Column: 1}},
+	} {
+		d := newDesk(t, c.width, c.height)
+		var below []int
+		d.rand = func(n int) int {
+			below = append(below, n)
+			if len(below) <= 1 || c.row > 0 && len(below) <= 2 {
+				return 0
+			}
+			return n - 1
+		}
+		d.Ask(d.now, 1, question("Run make", command("make")))
+		require.Equal(t, []screen.Place{c.first, c.last}, d.Frame().Query)
+		want := []int{c.column, c.row, c.column, c.row}
+		if c.row == 0 {
+			want = []int{c.column, c.column}
+		}
+		require.Equal(t, want, below)
+	}
 }
 
 // Everything that a question is about is shown, once and in order.
