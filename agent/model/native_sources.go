@@ -103,7 +103,7 @@ func spansOf(p *Part, text string) []NativeSpan {
 	return nil
 }
 
-// offset returns the offset in bytes of the n-th character, or -1 if the text is shorter.
+// byteOffset returns the offset in bytes of the n-th character, or -1 if the text is shorter.
 func byteOffset(text string, n int) int {
 	if n < 0 || n > len(text) {
 		return -1
