@@ -149,7 +149,11 @@ func (c *cell) explained(a *toolset.Approval) error {
 	case strings.Contains(shownText(a), "not on disk"):
 		return nil
 	}
-	return fmt.Errorf("the question showed %v, and on disk was %q", old, short(string(c.before)))
+	if old == nil {
+		old = new("nothing")
+	}
+	was := short(string(c.before))
+	return fmt.Errorf("the question showed %q, and on disk was %q", short(*old), was)
 }
 
 // shownText returns the text of a question besides the diff.
