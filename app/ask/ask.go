@@ -79,11 +79,11 @@ func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolse
 	if answer, _ := t.Line("Allow? [y/N] "); answer == "y" {
 		return toolset.Decision{Verdict: toolset.VerdictAllow, By: t.By}, nil
 	}
-	who := "user"
+	who := "The user"
 	if t.By != "" {
 		who = t.By
 	}
-	return toolset.Deny("The " + who + " does not want this."), nil
+	return toolset.Deny(who + " does not want this."), nil
 }
 
 // Answer implements [toolset.Asker]. It shows the question with its schema, and takes a line as
