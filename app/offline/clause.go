@@ -35,7 +35,7 @@ func trimSentence(s string) string {
 		cut = cut[:len(cut)-1]
 	}
 	cut = strings.TrimRight(cut, " \t\r\n")
-	if cut == "" || strings.HasSuffix(cut, " ") || strings.HasSuffix(cut, "/") {
+	if cut == "" || strings.HasSuffix(cut, "/") {
 		return s
 	}
 	if i := strings.LastIndexAny(s, " \t"); i >= 0 && strings.Trim(s[i:], " \t.?!*") == "" {

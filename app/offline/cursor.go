@@ -36,7 +36,7 @@ func (k *cursor) accept(words ...string) bool {
 func (k *cursor) phrase(words string) bool {
 	list := strings.Fields(words)
 	for i, w := range list {
-		if !k.peek(i).is(w) || k.at+i >= len(k.tokens) {
+		if !k.peek(i).is(w) {
 			return false
 		}
 	}

@@ -148,8 +148,8 @@ func span(lower, upper string, single bool) (line, limit int) {
 }
 
 func number(t token) int {
-	n, err := strconv.Atoi(t.plain())
-	if err != nil || n < 0 || n > 1e9 {
+	n, _ := strconv.Atoi(t.plain())
+	if n < 0 || n > 1e9 {
 		return 0
 	}
 	return n

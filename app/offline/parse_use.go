@@ -29,10 +29,7 @@ func hasObject(tokens []token) bool {
 // has no arguments.
 func (p *parser) use(k *cursor) ([]step, string) {
 	k.skipMost("the", "tool", "function")
-	t, ok := k.take()
-	if !ok {
-		return nil, "which tool should I use?"
-	}
+	t, _ := k.take()
 	name, raw := trimSentence(t.text), ""
 	if t.kind == quoted {
 		if i := strings.IndexByte(name, '{'); i >= 0 {
