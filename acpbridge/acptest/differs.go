@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -118,12 +119,7 @@ func (n names) rename(member string, v any) any {
 		}
 	case map[string]any:
 		delete(v, "_meta")
-		members := make([]string, 0, len(v))
-		for name := range v {
-			members = append(members, name)
-		}
-		slices.Sort(members)
-		for _, name := range members {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			v[name] = n.rename(name, v[name])
 		}
 	}

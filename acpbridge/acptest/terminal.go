@@ -3,6 +3,7 @@
 package acptest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -97,7 +98,9 @@ func (c *Client) Open() []string {
 	for _, t := range c.terminals {
 		open = append(open, t)
 	}
-	slices.SortFunc(open, func(a, b *terminal) int { return len(a.id) - len(b.id) + strings.Compare(string(a.id), string(b.id)) })
+	slices.SortFunc(open, func(a, b *terminal) int {
+		return cmp.Or(len(a.id)-len(b.id), cmp.Compare(a.id, b.id)) // by their numbers
+	})
 	lines := make([]string, len(open))
 	for i, t := range open {
 		lines[i] = t.line
