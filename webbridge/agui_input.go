@@ -5,7 +5,6 @@ package webbridge
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 )
 
 // aguiInput is a RunAgentInput. Other fields are ignored.
@@ -33,17 +32,13 @@ type aguiResumed struct {
 // aguiOpen refuses a message while interrupts are open.
 const aguiOpen = "the thread waits for answers: resume with an entry for each interrupt"
 
-func aguiInvalid(format string, args ...any) error {
-	return &Error{Status: 400, Kind: KindInvalid, Message: fmt.Sprintf(format, args...)}
-}
-
 func aguiParse(body []byte) (*aguiInput, error) {
 	in := new(aguiInput)
 	if err := json.Unmarshal(body, in); err != nil {
-		return nil, aguiInvalid("the body of the request is not a RunAgentInput: %v", err)
+		return nil, refuse(KindInvalid, "the body of the request is not a RunAgentInput: %v", err)
 	}
 	if in.RunID == "" || len(in.RunID) > 256 {
-		return nil, aguiInvalid("runId has %d bytes: use 1 to 256", len(in.RunID))
+		return nil, refuse(KindInvalid, "runId has %d bytes: use 1 to 256", len(in.RunID))
 	}
 	return in, nil
 }
@@ -82,7 +77,7 @@ func (m *aguiIncoming) prompt() ([]upload, error) {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return nil, aguiInvalid("the content of the last message cannot be read: use a text, or text and media parts")
+		return nil, refuse(KindInvalid, "the content of the last message cannot be read: use a text, or text and media parts")
 	}
 	var all []upload
 	for i := range parts {
@@ -93,7 +88,7 @@ func (m *aguiIncoming) prompt() ([]upload, error) {
 			}
 		case "image", "audio", "video", "document":
 			if p.Source == nil || p.Source.Type != "data" {
-				return nil, aguiInvalid("part %d of the last message has no data: send the file itself, with a source of the type data", i)
+				return nil, refuse(KindInvalid, "part %d of the last message has no data: send the file itself, with a source of the type data", i)
 			}
 			name := p.Metadata.Filename
 			if name == "" {
@@ -101,7 +96,7 @@ func (m *aguiIncoming) prompt() ([]upload, error) {
 			}
 			all = append(all, upload{Name: name, MediaType: p.Source.MIMEType, Data: p.Source.Value})
 		default:
-			return nil, aguiInvalid("part %d of the last message has the type %q: use text, image, audio, video and document", i, p.Type)
+			return nil, refuse(KindInvalid, "part %d of the last message has the type %q: use text, image, audio, video and document", i, p.Type)
 		}
 	}
 	return all, nil

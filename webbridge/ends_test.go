@@ -81,11 +81,12 @@ func TestResultsOfClientsReachTheModel(t *testing.T) {
 // away is a store that cannot be read after a while.
 type away struct {
 	session.Memory
-	gone bool
+	gone  bool
+	fails int // so many times more
 }
 
 func (a *away) Get(ctx context.Context, id string) (session.Info, error) {
-	if a.gone {
+	if a.fails--; a.gone || a.fails >= 0 {
 		return session.Info{}, &session.Error{Op: "get", Session: id, Err: session.ErrUnavailable}
 	}
 	return a.Memory.Get(ctx, id)
@@ -117,6 +118,10 @@ func TestStoreThatCannotBeReadIsNoMissingSession(t *testing.T) {
 	}
 	_, open, _ := h.Open()
 	require.Zero(t, open, "nothing is kept of a session that could not be read")
+	for _, path := range []string{"/api/chat/one/messages", "/api/chat/one/stream"} {
+		store.gone, store.fails = false, 1
+		require.Equal(t, webbridge.KindUnavailable, call("GET", path, "", 503)["error"].(object)["kind"], "for a moment")
+	}
 }
 
 // failingAt is a protocol with a route that fails, below any path.

@@ -38,6 +38,7 @@ var outcomes = map[string]*host.Outcome{
 //
 //	{"id":…}           is shown, or replaces the one with its id
 //	+ID "text"         adds a text; +ID {…} adds content
+//	raw input ID TEXT  its input is not JSON; or its output
 //	-ID                is shown no more
 //	prompt ID          clients follow the answer to this prompt; without, they follow what is before the first one
 //	claim […]          a page has these parts of the answer
@@ -118,6 +119,15 @@ func played(t *testing.T, h *webbridge.Handler, protocol, script string) string 
 			require.NoError(t, f.Apply(change))
 		case strings.HasPrefix(line, "-"):
 			require.NoError(t, f.Apply(view.Change{Op: view.Remove, ID: line[1:]}))
+		case word == "raw":
+			part := strings.SplitN(rest, " ", 3)
+			e := *f.Get(part[1])
+			if part[0] == "input" {
+				e.Input = json.RawMessage(part[2])
+			} else {
+				e.Output = json.RawMessage(part[2])
+			}
+			put(t, &f, e)
 		case word == "prompt":
 			prompt = rest
 		case word == "claim":

@@ -55,25 +55,21 @@ type uiClaimed struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-func uiInvalid(format string, args ...any) error {
-	return &Error{Status: 400, Kind: KindInvalid, Message: fmt.Sprintf(format, args...)}
-}
-
 func uiParse(body []byte) (*uiRequest, error) {
 	r := new(uiRequest)
 	if err := json.Unmarshal(body, r); err != nil {
-		return nil, uiInvalid("the request body is not a valid chat: %v", err)
+		return nil, refuse(KindInvalid, "the request body is not a valid chat: %v", err)
 	}
 	if len(r.Messages) == 0 && r.Message != nil {
 		r.Messages = []uiIncoming{*r.Message}
 	}
 	if len(r.Messages) == 0 {
-		return nil, uiInvalid("messages is empty: send the messages of the chat")
+		return nil, refuse(KindInvalid, "messages is empty: send the messages of the chat")
 	}
 	switch r.Trigger {
 	case "", "submit-message", "regenerate-message":
 	default:
-		return nil, uiInvalid("trigger is %q: use submit-message or regenerate-message", r.Trigger)
+		return nil, refuse(KindInvalid, "trigger is %q: use submit-message or regenerate-message", r.Trigger)
 	}
 	return r, nil
 }
@@ -87,7 +83,7 @@ func (r *uiRequest) isFirst() bool { return len(r.Messages) == 1 && r.Message ==
 func (r *uiRequest) parts() ([]uiClaimed, error) {
 	var all []uiClaimed
 	if err := json.Unmarshal(r.last().Parts, &all); err != nil {
-		return nil, uiInvalid("the parts of the last message cannot be read: %v", err)
+		return nil, refuse(KindInvalid, "the parts of the last message cannot be read: %v", err)
 	}
 	return all, nil
 }
@@ -108,11 +104,11 @@ func (r *uiRequest) prompt() ([]upload, error) {
 		case "file":
 			data, err := uiDataOf(p.URL)
 			if err != nil {
-				return nil, uiInvalid("part %d of the last message is a file that cannot be taken: %v", i, err)
+				return nil, refuse(KindInvalid, "part %d of the last message is a file that cannot be taken: %v", i, err)
 			}
 			all = append(all, upload{Name: cmp.Or(p.Filename, "file"), MediaType: p.MediaType, Data: data})
 		default:
-			return nil, uiInvalid("part %d of the last message has the type %q: use text and file", i, p.Type)
+			return nil, refuse(KindInvalid, "part %d of the last message has the type %q: use text and file", i, p.Type)
 		}
 	}
 	return all, nil
@@ -169,7 +165,9 @@ func (r *uiRequest) target(s *view.Snapshot) (string, error) {
 		}
 	}
 	if after == "" && answers > 0 {
-		return "", uiInvalid("the message %q cannot be found: begin with the messages that the chat has, see …/messages", r.last().ID)
+		return "", refuse(KindInvalid,
+			"the message %q cannot be found: begin with the messages that the chat has, "+
+				"see …/messages", r.last().ID)
 	}
 	found := after == ""
 	for e := range s.Of(view.Message) {

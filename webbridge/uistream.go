@@ -166,7 +166,7 @@ func (p *uiProtocol) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	role := q.last().Role
 	if role != "user" && role != "assistant" || role == "assistant" && q.Trigger == "regenerate-message" {
-		return uiInvalid("the last message has the role %q: send a message of the user, or an answer with decisions", role)
+		return refuse(KindInvalid, "the last message has the role %q: send a message of the user, or an answer with decisions", role)
 	}
 	s, done, err := p.h.useNamed(r, q.ID, role == "user")
 	if err != nil {
@@ -255,7 +255,7 @@ func (p *uiProtocol) decide(w http.ResponseWriter, r *http.Request, q *uiRequest
 	}
 	prompt, ok := uiPromptOf(q.last().ID)
 	if !ok || prompt != "" && snapshot.Get(prompt) == nil {
-		return uiInvalid("the message %q is not an answer in this chat: load the messages of the chat first, see …/messages", q.last().ID)
+		return refuse(KindInvalid, "the message %q is not an answer in this chat: load the messages of the chat first, see …/messages", q.last().ID)
 	}
 	open, err := s.Open(r.Context())
 	if err != nil {
