@@ -102,7 +102,7 @@ func (s *session[D]) step(ctx context.Context) (toolset.Listing[D], error) {
 	s.run = &next
 	for i, t := range l.Tools {
 		if t == nil {
-			return l, fmt.Errorf("tool %d is nil", i)
+			return toolset.Listing[D]{}, fmt.Errorf("tool %d is nil", i)
 		}
 	}
 	return l, nil

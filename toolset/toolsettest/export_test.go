@@ -21,3 +21,23 @@ func Broken[D any](ctx context.Context, newToolset func() toolset.Toolset[D], de
 	}
 	return broken, warnings
 }
+
+// Rules returns the names of the rules.
+func Rules() (names []string) {
+	for _, r := range new(suite[struct{}]).rules() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Rule checks one rule, and returns the warnings too.
+func Rule[D any](ctx context.Context, name string, newToolset func() toolset.Toolset[D], deps D, cases ...Case) (warnings []string, err error) {
+	s := &suite[D]{make: newToolset, deps: deps, cases: cases}
+	s.warn = func(args ...any) { warnings = append(warnings, fmt.Sprint(args...)) }
+	for _, r := range s.rules() {
+		if r.name == name {
+			err = r.check(ctx)
+		}
+	}
+	return warnings, err
+}

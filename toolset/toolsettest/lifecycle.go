@@ -28,7 +28,8 @@ func (s *suite[D]) isolation(ctx context.Context) error {
 	err = errors.Join(err, first.close(ctx))
 	l, listErr := second.step(ctx)
 	if listErr != nil {
-		err = errors.Join(err, fmt.Errorf("after another run was closed: %w", listErr))
+		listErr = fmt.Errorf("after another run was closed: %w", listErr)
+		return errors.Join(err, listErr, second.close(ctx))
 	}
 	for _, c := range s.cases {
 		if callErr := second.call(ctx, l, c); callErr != nil {
