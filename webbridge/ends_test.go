@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -228,6 +229,8 @@ func TestStreamsEndWithWords(t *testing.T) {
 				go func() { h.ServeHTTP(w, request(t.Context(), "GET", at, "")); ended <- at }()
 			}
 			synctest.Wait()
+			call("PATCH", "/api/sessions/"+id, `{"title":"Rivers"}`, 200)
+			synctest.Wait() // after what they show, the streams pause
 			call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
 			require.NoError(t, h.Shutdown(t.Context()))
 			for range told {
@@ -250,4 +253,111 @@ func TestStreamsEndWithWords(t *testing.T) {
 			closeHost()
 		})
 	}
+}
+
+// TestNothingStaysInUse makes a request of each kind, taken and refused. After that no stream is open, and no session once it has
+// lingered.
+func TestNothingStaysInUse(t *testing.T) {
+	const id, text = "/api/sessions/one", `"parts":[{"type":"text","text":"x"}]`
+	for _, one := range []struct{ method, path, body string }{
+		{"GET", id, ""}, {"PATCH", id, `{"title":"x"}`}, {"PATCH", id, `{"title":"a\tb"}`}, {"POST", id + "/prompts", `{"parts":[{"text":"x"}]}`}, {"POST", id + "/prompts", `{}`},
+		{"POST", id + "/cancel", ""}, {"POST", id + "/rewind", `{"before":"prompt:x"}`}, {"POST", id + "/fork", ""}, {"PUT", id + "/settings/mode", `{"value":"plan"}`}, {"PUT", id + "/settings/x", `{"value":"plan"}`},
+		{"GET", id + "/permissions", ""}, {"DELETE", id + "/permissions/x", ""}, {"GET", id + "/waiting", ""}, {"PUT", id + "/waiting/p", `{"parts":[{"text":"x"}]}`}, {"DELETE", id + "/waiting/p", `{}`},
+		{"POST", id + "/questions/q", `{"digest":"d","choice":"c"}`}, {"GET", id + "/scores", ""}, {"PUT", id + "/scores/p", `{"good":true}`}, {"DELETE", id, ""},
+		{"GET", id + "/events", ""}, {"GET", "/api/events?follow=one&follow=none&list=true", ""},
+		{"POST", "/api/chat", `{"id":"one","messages":[{"id":"m","role":"user",` + text + `}]}`}, {"POST", "/api/chat", `{"id":"new","messages":[{"id":"m","role":"user",` + text + `}]}`},
+		{"POST", "/api/chat", `{"id":"one","messages":[{"id":"m","role":"user","parts":[{"type":"x"}]}]}`}, {"POST", "/api/chat", `{"id":"one","messages":[{"id":"answer:","role":"assistant","parts":[]}]}`},
+		{"POST", "/api/chat", `{"id":"one","messages":[{"id":"x","role":"assistant","parts":[]}]}`}, {"POST", "/api/chat", `{"id":"one","messageId":"m","messages":[{"id":"a","role":"assistant"},{"id":"m","role":"user",` + text + `}]}`},
+		{"GET", "/api/chat/one/stream", ""}, {"GET", "/api/chat/one/messages", ""}, {"POST", "/api/chat/one/stop", ""},
+		{"POST", "/api/agui", `{"threadId":"one","runId":"r","messages":[{"id":"m","role":"user","content":"x"}]}`}, {"POST", "/api/agui", `{"threadId":"one","runId":"r"}`},
+		{"POST", "/api/agui", `{"threadId":"one","runId":"r","messages":[{"id":"m","role":"user","content":[{"type":"x"}]}]}`}, {"POST", "/api/agui", `{"threadId":"one","runId":"r","resume":[{"interruptId":"x"}]}`},
+		{"POST", "/api/agui/one/stop", ""},
+		{"POST", "/v1/chat/completions", chatOf("x")}, {"POST", "/v1/responses", `{"model":"agent","stream":true,"input":"x"}`}, {"POST", "/v1/responses", `{"model":"bad","input":"x"}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := durable{new(session.Memory)}
+			_, err := store.Create(t.Context(), session.New{ID: "one"})
+			require.NoError(t, err)
+			h := newHandler(t, options{host: host.Config[none, string]{Store: store, Modes: host.Modes()}, Options: webbridge.Options{
+				Linger: time.Minute, Scores: &board{},
+				Protocols: []webbridge.Protocol{webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}), webbridge.OpenAI(webbridge.OpenAIOptions{Models: map[string]string{"bad": "none"}})},
+			}})
+			ctx, leave := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				h.ServeHTTP(&deadlines{ResponseRecorder: httptest.NewRecorder()}, request(ctx, one.method, one.path, one.body))
+				close(ended)
+			}()
+			time.Sleep(time.Second)
+			leave()
+			<-ended
+			streams, _, _ := h.Open()
+			require.Zero(t, streams, one)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			_, sessions, _ := h.Open()
+			require.Zero(t, sessions, one)
+			require.Empty(t, h.Host().Sessions(), one)
+			require.Contains(t, metrics(h), "ponte_web_sessions_open 0\n")
+			require.Contains(t, metrics(h), "ponte_web_turns_running 0\n")
+			require.NoError(t, h.Shutdown(t.Context()))
+		})
+	}
+}
+
+// TestClientThatHasLeftIsToldNoEnd has clients that leave while a turn runs: what they have of the answer is not its end.
+func TestClientThatHasLeftIsToldNoEnd(t *testing.T) {
+	for _, one := range []struct{ method, path, body, begins string }{
+		{"POST", "/api/chat", `{"id":"one","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"x"}]}]}`, `"type":"start"`},
+		{"GET", "/api/chat/one/stream", "", `"type":"start"`},
+		{"POST", "/api/agui", `{"threadId":"one","runId":"r","messages":[{"id":"m","role":"user","content":"x"}]}`, "RUN_STARTED"},
+		{"POST", "/api/agui", `{"threadId":"one","runId":"r"}`, "RUN_STARTED"},
+		{"POST", "/v1/chat/completions", `{"model":"agent","stream":true,"messages":[{"role":"user","content":"x"}]}`, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate()
+			h := newHandler(t, options{model: g.model(), Options: webbridge.Options{
+				Protocols: []webbridge.Protocol{webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}), webbridge.OpenAI(webbridge.OpenAIOptions{})},
+			}})
+			if one.method == "GET" || !strings.Contains(one.body, "messages") {
+				_, err := h.Host().Store().Create(t.Context(), session.New{ID: "one"})
+				require.NoError(t, err)
+				recorded(t, h)("POST", "/api/sessions/one/prompts", `{"parts":[{"text":"x"}]}`, 202)
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			ended := make(chan struct{})
+			go func() { h.ServeHTTP(w, request(ctx, one.method, one.path, one.body)); close(ended) }()
+			time.Sleep(time.Second)
+			leave()
+			<-ended
+			require.Contains(t, w.text(), one.begins)
+			require.NotContains(t, w.text(), "finish", one)
+			require.NotContains(t, w.text(), "[DONE]", one)
+			require.NotContains(t, w.text(), "RUN_FINISHED", one)
+			g.answer <- "done"
+			require.NoError(t, h.Shutdown(t.Context()))
+		})
+	}
+}
+
+// TestSessionsThatAreNotClosedAreLogged has dependencies that cannot be released. The log has the kind of the error.
+func TestSessionsThatAreNotClosedAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		h := newHandler(t, options{
+			host: host.Config[none, string]{Store: durable{new(session.Memory)}, Logger: slog.New(slog.DiscardHandler), Release: func(context.Context, *host.Session, none) error {
+				return errors.New("at /secret/path")
+			}},
+			Options: webbridge.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		})
+		call := recorded(t, h)
+		id := call("POST", "/api/sessions", "{}", 201)["id"].(string)
+		call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Contains(t, log.String(), `level=ERROR msg="webbridge: a session was not closed" session=`+id+" error=")
+		require.NotContains(t, log.String(), "/secret/path")
+		_ = h.Shutdown(t.Context())
+	})
 }
