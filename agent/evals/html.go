@@ -3,6 +3,7 @@
 package evals
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -152,28 +153,14 @@ func (m *Metric) most() float64 {
 func (c *Comparison) pair(x CaseChange) htmlPair {
 	next, _ := c.Next.find(x.Case, x.Metric, func(v float64) bool { return v < x.Base })
 	base, _ := c.Base.find(x.Case, x.Metric, func(v float64) bool { return v >= x.Base })
-	pair := htmlPair{CaseChange: x}
+	pair, parting := htmlPair{CaseChange: x}, cmp.Or(x.Parting, &Parting{})
 	if base != nil {
-		pair.BaseLines = transcriptOf(base, x.Parting, baseText(x.Parting))
+		pair.BaseLines = transcriptOf(base, x.Parting, parting.Base)
 	}
 	if next != nil {
-		pair.NextLines = transcriptOf(next, x.Parting, nextText(x.Parting))
+		pair.NextLines = transcriptOf(next, x.Parting, parting.Next)
 	}
 	return pair
-}
-
-func baseText(p *Parting) string {
-	if p == nil {
-		return ""
-	}
-	return p.Base
-}
-
-func nextText(p *Parting) string {
-	if p == nil {
-		return ""
-	}
-	return p.Next
 }
 
 // transcriptOf returns the transcript of a trial. The line at which it parts from another is

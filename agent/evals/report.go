@@ -93,15 +93,11 @@ func (t *TrialResult) Passed() bool {
 
 // Errors returns the scores that evaluators failed to give, of all trials.
 func (r *Report) Errors() (failed []Score) {
-	for i := range r.Cases {
-		for j := range r.Cases[i].Trials {
-			for _, s := range r.Cases[i].Trials[j].Scores {
-				if s.Kind == KindError {
-					failed = append(failed, s)
-				}
-			}
+	r.each(func(_ *ReportCase, s *Score) {
+		if s.Kind == KindError {
+			failed = append(failed, *s)
 		}
-	}
+	})
 	return failed
 }
 

@@ -3,6 +3,7 @@
 package evals
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -287,7 +288,7 @@ func (r *Runner) attempt(ctx context.Context, i, repeat int) (result TrialResult
 	}
 	switch {
 	case t.refused != nil || ctx.Err() != nil:
-		result.Status, result.Error = StatusStopped, stoppedBecause(ctx, t.refused)
+		result.Status, result.Error = StatusStopped, cmp.Or(t.refused, context.Cause(ctx)).Error()
 		return result, nil
 	case t.unavailable != nil:
 		return unavailable(result, t.unavailable)
@@ -303,14 +304,6 @@ func (r *Runner) attempt(ctx context.Context, i, repeat int) (result TrialResult
 	}
 	result.Scores = r.scores(ctx, t)
 	return result, nil
-}
-
-// stoppedBecause explains why a trial was stopped.
-func stoppedBecause(ctx context.Context, refused error) string {
-	if refused == nil {
-		refused = context.Cause(ctx)
-	}
-	return refused.Error()
 }
 
 // unavailable returns the result of an attempt in which a provider failed, and the failure if it

@@ -21,20 +21,34 @@ func (w *walker) message(m *model.Message) {
 		c := &m.PendingCalls[i]
 		c.Args, c.Meta = w.json(c.Args), w.json(c.Meta)
 		w.string(&c.Invalid)
-		if c.Approval != nil {
-			a := *c.Approval
-			w.approval(&a)
-			c.Approval = &a
-		}
-		if c.Decision != nil {
-			d := *c.Decision
-			w.decision(&d)
-			c.Decision = &d
-		}
+		copied(&c.Approval, w.approval)
+		copied(&c.Decision, w.decision)
 	}
 	m.SuspendedCalls = slices.Clone(m.SuspendedCalls)
 	for i := range m.SuspendedCalls {
-		m.SuspendedCalls[i].State = w.json(m.SuspendedCalls[i].State)
+		c := &m.SuspendedCalls[i]
+		c.Args, c.State, c.Told = w.json(c.Args), w.json(c.State), slices.Clone(c.Told)
+		copied(&c.Approval, w.approval)
+		copied(&c.Decision, w.decision)
+		for j := range c.Told {
+			c.Told[j] = c.Told[j].Clone()
+			w.message(c.Told[j])
+		}
+	}
+	copied(&m.HandOver, func(h *model.HandOver) {
+		h.Args, h.State, h.Earlier = w.json(h.Args), w.json(h.State), slices.Clone(h.Earlier)
+		for i := range h.Earlier {
+			h.Earlier[i] = w.json(h.Earlier[i])
+		}
+	})
+}
+
+// copied visits a copy of what may be there.
+func copied[T any](at **T, visit func(*T)) {
+	if *at != nil {
+		c := **at
+		visit(&c)
+		*at = &c
 	}
 }
 
@@ -46,11 +60,7 @@ func (w *walker) parts(parts []model.Part) {
 		w.string(&p.URL)
 		w.string(&p.Name)
 		p.Data = w.bytes(p.Data)
-		if p.Decision != nil {
-			d := *p.Decision
-			w.decision(&d)
-			p.Decision = &d
-		}
+		copied(&p.Decision, w.decision)
 	}
 }
 
@@ -69,6 +79,11 @@ func (w *walker) approval(a *model.Approval) {
 		for i := range list {
 			w.string(&list[i])
 		}
+	}
+	a.Wider = slices.Clone(a.Wider)
+	for i := range a.Wider {
+		w.string(&a.Wider[i].Scope)
+		w.string(&a.Wider[i].Title)
 	}
 	// The tool makes these again.
 	a.Preview, a.Effects, a.Meta = nil, nil, w.json(a.Meta)
