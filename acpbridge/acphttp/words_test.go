@@ -375,3 +375,78 @@ func TestAddressesOfOthersAreRefused(t *testing.T) {
 	stop(errors.New("over"))
 	require.NoError(t, <-served)
 }
+
+// TestSessionThatIsLoadedAgainLeavesItsOldConnection loads a session on a second connection. The first one ends if its client has no stream
+// on which it could see the session.
+func TestSessionThatIsLoadedAgainLeavesItsOldConnection(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		for _, method := range []string{"session/load", "session/resume", "session/prompt"} {
+			synctest.Test(t, func(t *testing.T) {
+				h := handler(t, acphttp.Config{Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+					for d := json.NewDecoder(in); ; {
+						var m struct{ ID json.RawMessage }
+						if d.Decode(&m) != nil {
+							return nil
+						}
+						if _, err := fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID); err != nil {
+							return err
+						}
+					}
+				}})
+				const conn = acphttp.HeaderConnection
+				first, second := ask(t, h, "POST", initialize).Header().Get(conn), ask(t, h, "POST", initialize).Header().Get(conn)
+				load := func(id, method string) int {
+					defer synctest.Wait()
+					return ask(t, h, "POST", `{"jsonrpc":"2.0","id":2,"method":"`+method+`","params":{"sessionId":"s"}}`, conn, id).Code
+				}
+				require.Equal(t, 202, load(first, "session/load"))
+				ctx, leave := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					if watched {
+						h.ServeHTTP(httptest.NewRecorder(), asking(ctx, "GET", "", "Accept", "text/event-stream", conn, first, acphttp.HeaderSession, "s"))
+					}
+				}()
+				synctest.Wait()
+				require.Equal(t, 202, load(second, method))
+				want := 202
+				if !watched && method != "session/prompt" {
+					want = 404
+				}
+				require.Equal(t, want, ask(t, h, "POST", `{}`, conn, first).Code, "%s, watched: %v", method, watched)
+				require.Equal(t, 202, ask(t, h, "POST", `{}`, conn, second).Code)
+				leave()
+				<-ended
+				require.NoError(t, h.Close())
+			})
+		}
+	}
+}
+
+// TestAgentsThatFailAreLogged has an agent that ends with an error, which may have what must not be in a log.
+func TestAgentsThatFailAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		h := handler(t, acphttp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Serve: func(_ context.Context, _ io.Reader, out io.Writer) error {
+			_, _ = io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+			return errors.New("at /secret/path")
+		}})
+		require.Equal(t, 200, ask(t, h, "POST", initialize).Code)
+		synctest.Wait()
+		require.NoError(t, h.Close())
+		require.Contains(t, log.String(), `level=WARN msg="acphttp: the agent ended with an error" connection=`)
+		require.NotContains(t, log.String(), "/secret/path")
+	})
+}
+
+// TestTokensAreNotPrinted prints a guard, and a configuration with one, in each form.
+func TestTokensAreNotPrinted(t *testing.T) {
+	g := acphttp.Guard{Token: token, Hosts: []string{"a.example"}}
+	data, err := json.Marshal(g)
+	require.NoError(t, err)
+	for _, text := range []string{fmt.Sprint(g), fmt.Sprintf("%+v", &g), fmt.Sprintf("%#v", g), fmt.Sprintf("%+v", acphttp.Config{Guard: g}), string(data)} {
+		require.NotContains(t, text, token)
+		require.Contains(t, text, "a.example")
+	}
+}

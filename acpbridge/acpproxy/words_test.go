@@ -393,3 +393,31 @@ func TestGraceByDefault(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenRequestsAreAnsweredUpToABound has 10,001 requests without an answer when the agent ends, and one whose id is long.
+func TestOpenRequestsAreAnsweredUpToABound(t *testing.T) {
+	long := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
+	ask := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"m"}` }
+	for _, ids := range [][]string{{long(255), long(256)}, nil} {
+		want := 1
+		if ids == nil {
+			want = 10_000
+			for i := range 10_001 {
+				ids = append(ids, fmt.Sprint(i))
+			}
+		}
+		editor, agent, wait := serve(t, acpproxy.Config{})
+		for _, id := range ids {
+			editor.write(ask(id))
+			agent.expect(ask(id))
+		}
+		require.NoError(t, agent.out.Close())
+		answered := 0
+		for line := editor.read(); line != ""; line = editor.read() {
+			require.Contains(t, line, `"message":"m: the agent has ended"`)
+			answered++
+		}
+		require.Equal(t, want, answered)
+		require.ErrorIs(t, wait(), acpproxy.ErrAgentEnded)
+	}
+}
