@@ -31,6 +31,8 @@ type Harness struct {
 	Unwatched bool
 	// Durable means that the engine records results and can resume a run after its process died.
 	Durable bool
+
+	test *testing.T // for Open and Play
 }
 
 // Play plays a life with an engine.
@@ -47,14 +49,17 @@ func Conformance(t *testing.T, h Harness) {
 		if r.durable && !h.Durable || r.watched && h.Unwatched {
 			continue
 		}
-		t.Run(r.name, func(t *testing.T) { r.check(t, &h) })
+		t.Run(r.name, func(t *testing.T) {
+			h.test = t
+			r.check(t, &h)
+		})
 	}
 }
 
 var rules = []struct {
 	name             string
 	durable, watched bool
-	check            func(*testing.T, *Harness)
+	check            func(testing.TB, *Harness)
 }{
 	{"a run comes to its end", false, false, checkResults},
 	{"calls run side by side", false, false, checkParallel},
@@ -70,10 +75,10 @@ var rules = []struct {
 }
 
 // life returns a life that is not disturbed.
-func life(t *testing.T, id string) *Life { return &Life{RunID: id, t: t, boundary: -1} }
+func life(t testing.TB, id string) *Life { return &Life{RunID: id, t: t, boundary: -1} }
 
 // reference returns how the run ends and what it does.
-func reference(t *testing.T, id string) (*loop.Result, *Life) {
+func reference(t testing.TB, id string) (*loop.Result, *Life) {
 	t.Helper()
 	l := life(t, id)
 	res, err := l.live(&Harness{Open: func(_ *testing.T, l *Life) (engine.Engine, func()) { return newPlain(l.Worker), nil }})
@@ -84,7 +89,7 @@ func reference(t *testing.T, id string) (*loop.Result, *Life) {
 }
 
 // finish lives a life that must reach the end of the run.
-func finish(t *testing.T, h *Harness, l *Life) *loop.Result {
+func finish(t testing.TB, h *Harness, l *Life) *loop.Result {
 	t.Helper()
 	res, err := l.live(h)
 	if err != nil {
@@ -103,7 +108,7 @@ func finish(t *testing.T, h *Harness, l *Life) *loop.Result {
 	return res
 }
 
-func checkResults(t *testing.T, h *Harness) {
+func checkResults(t testing.TB, h *Harness) {
 	l := life(t, "results")
 	finish(t, h, l)
 	_, want := reference(t, "results")
@@ -115,13 +120,13 @@ func checkResults(t *testing.T, h *Harness) {
 	}
 }
 
-func checkParallel(t *testing.T, h *Harness) {
+func checkParallel(t testing.TB, h *Harness) {
 	l := life(t, "parallel")
 	l.together = true
 	finish(t, h, l)
 }
 
-func checkListener(t *testing.T, h *Harness) {
+func checkListener(t testing.TB, h *Harness) {
 	l := life(t, "listener")
 	l.stream = true
 	finish(t, h, l)
@@ -130,7 +135,7 @@ func checkListener(t *testing.T, h *Harness) {
 	}
 }
 
-func checkListenerError(t *testing.T, h *Harness) {
+func checkListenerError(t testing.TB, h *Harness) {
 	l := life(t, "stopped")
 	l.stream, l.stopAt = true, "d"
 	res, err := l.live(h)
@@ -143,13 +148,13 @@ func checkListenerError(t *testing.T, h *Harness) {
 }
 
 // tasks returns how many tasks a run has.
-func tasks(t *testing.T, h *Harness, id string) int {
+func tasks(t testing.TB, h *Harness, id string) int {
 	l := life(t, id)
 	finish(t, h, l)
 	return len(l.begun)
 }
 
-func checkCancel(t *testing.T, h *Harness) {
+func checkCancel(t testing.TB, h *Harness) {
 	for n := range tasks(t, h, "count") {
 		l := life(t, fmt.Sprint("cancelled-", n))
 		l.cancelAt = n + 1
@@ -159,7 +164,7 @@ func checkCancel(t *testing.T, h *Harness) {
 	}
 }
 
-func checkGoexit(t *testing.T, h *Harness) {
+func checkGoexit(t testing.TB, h *Harness) {
 	l := life(t, "goexit")
 	l.goexitAt = "1/tool/b"
 	if _, err := l.live(h); !errors.Is(err, engine.ErrGoexit) {
@@ -167,7 +172,7 @@ func checkGoexit(t *testing.T, h *Harness) {
 	}
 }
 
-func checkStamps(t *testing.T, h *Harness) {
+func checkStamps(t testing.TB, h *Harness) {
 	l := life(t, "stamps")
 	messages := finish(t, h, l).Messages
 	for i, m := range messages {
@@ -190,7 +195,7 @@ func checkStamps(t *testing.T, h *Harness) {
 	}
 }
 
-func checkUsage(t *testing.T, h *Harness) {
+func checkUsage(t testing.TB, h *Harness) {
 	l := life(t, "usage")
 	finish(t, h, l)
 	want, _ := reference(t, "usage")
@@ -216,7 +221,7 @@ func effects(keys []string) []string {
 }
 
 // resumes lives another life of a run, which must do nothing again that an earlier life was given the result of.
-func resumes(t *testing.T, h *Harness, earlier ...*Life) *loop.Result {
+func resumes(t testing.TB, h *Harness, earlier ...*Life) *loop.Result {
 	t.Helper()
 	l := life(t, earlier[0].RunID)
 	res := finish(t, h, l)
@@ -224,7 +229,7 @@ func resumes(t *testing.T, h *Harness, earlier ...*Life) *loop.Result {
 	return res
 }
 
-func notAgain(t *testing.T, l *Life, earlier ...*Life) {
+func notAgain(t testing.TB, l *Life, earlier ...*Life) {
 	t.Helper()
 	for _, e := range earlier {
 		for _, key := range effects(l.begun) {
@@ -235,7 +240,7 @@ func notAgain(t *testing.T, l *Life, earlier ...*Life) {
 	}
 }
 
-func checkReplay(t *testing.T, h *Harness) {
+func checkReplay(t testing.TB, h *Harness) {
 	first := life(t, "replay")
 	want := finish(t, h, first)
 	again := life(t, "replay")
@@ -254,7 +259,7 @@ func checkReplay(t *testing.T, h *Harness) {
 	}
 }
 
-func checkDeath(t *testing.T, h *Harness) {
+func checkDeath(t testing.TB, h *Harness) {
 	for n := 0; ; n++ {
 		first := life(t, fmt.Sprint("death-", n))
 		first.boundary = n
@@ -276,7 +281,7 @@ func checkDeath(t *testing.T, h *Harness) {
 	}
 }
 
-func checkCancelled(t *testing.T, h *Harness) {
+func checkCancelled(t testing.TB, h *Harness) {
 	for n := range tasks(t, h, "count again") {
 		first := life(t, fmt.Sprint("resumed-", n))
 		first.cancelAt = n + 1

@@ -3,14 +3,11 @@
 package enginetest_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,8 +22,6 @@ import (
 	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/toolset"
 )
-
-const brokenEnv = "PONTE_BROKEN_ENGINE"
 
 // faults are what an engine does wrong, and the rule that finds it.
 var faults = map[string]string{
@@ -54,40 +49,24 @@ var faults = map[string]string{
 
 func TestDurableEngineInMemoryConforms(t *testing.T) { enginetest.Conformance(t, memory("")) }
 
-// TestBrokenEngine is what the suite says of an engine with a fault. It is run in a process of its own, because it fails.
-func TestBrokenEngine(t *testing.T) {
-	fault := os.Getenv(brokenEnv)
-	if fault == "" {
-		t.Skip("it is run by the other tests")
-	}
-	enginetest.HurryUp()
-	enginetest.Conformance(t, memory(fault))
-}
-
 // TestFaultsAreFound runs the suite on engines with a fault each, and has what it says of them.
 func TestFaultsAreFound(t *testing.T) {
+	enginetest.HurryUp(t)
 	found := map[string]bool{}
 	var all strings.Builder
 	for _, fault := range slices.Sorted(maps.Keys(faults)) {
 		rule := faults[fault]
-		t.Run(fault, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestBrokenEngine$", "-test.v")
-			cmd.Env = append(os.Environ(), brokenEnv+"="+fault, "GOCOVERDIR="+t.TempDir())
-			var out bytes.Buffer
-			cmd.Stdout = &out
-			require.Error(t, cmd.Run(), "the suite accepts it")
-			require.Contains(t, out.String(), "--- FAIL: TestBrokenEngine/"+strings.ReplaceAll(rule, " ", "_")+" ", out.String())
-			require.NotContains(t, out.String(), "panic:")
-			var said []string
-			for line := range strings.Lines(unlike.ReplaceAllString(saidOf(out.String(), rule), "…")) {
-				if !dumps.MatchString(line) {
-					said = append(said, line)
-				}
+		says := hear(t, func(t testing.TB) { enginetest.Check(t, rule, memory(fault)) })
+		require.NotEmpty(t, says, "%s: the suite accepts that %s", rule, fault)
+		var said []string
+		for line := range strings.SplitSeq(unlike.ReplaceAllString(says, "…"), "\n") {
+			if !dumps.MatchString(line) {
+				said = append(said, line)
 			}
-			slices.Sort(said) // calls run in parallel
-			fmt.Fprintf(&all, "# %s\n%s", fault, strings.Join(slices.Compact(said), ""))
-			found[rule] = true
-		})
+		}
+		slices.Sort(said) // calls run in parallel
+		fmt.Fprintf(&all, "# %s\n%s\n  %s\n", fault, rule, strings.Join(slices.Compact(said), "\n  "))
+		found[rule] = true
 	}
 	for _, rule := range enginetest.Rules() {
 		require.True(t, found[rule], "no fault breaks the rule that %s", rule)
@@ -97,7 +76,7 @@ func TestFaultsAreFound(t *testing.T) {
 
 // Lines of histories and of stacks are left out of what the suite says, and what differs each time.
 var (
-	dumps  = regexp.MustCompile(`^    (["{}\[\]]|goroutine |.*\.go:\d+ \+0x|.*\(.*0x|runtime/debug|.*\(\)$|.*\(\.\.\.\)|created by |\n)`)
+	dumps  = regexp.MustCompile(`^ *(["{}\[\]]|goroutine |.*\.go:\d+ \+0x|.*\(.*0x|runtime/debug|.*\(\)$|.*\(\.\.\.\)|created by |\t|$)`)
 	unlike = regexp.MustCompile(`\d{4}-\d\d-\d\d [0-9:.]+|\d{6,}(-\d+)?|\([1-3]/[a-z/]+\)|/tool/[a-h]\b`)
 )
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,4 +83,10 @@ func TestCounterCountsForEachRun(t *testing.T) {
 			require.Equal(t, fmt.Sprint(n+1), got.Text)
 		}
 	}
+}
+
+// TestRunOfTheSuite has the run that engines play.
+func TestRunOfTheSuite(t *testing.T) {
+	tasks, messages, usage := enginetest.Reference(t)
+	goldenFile(t, "testdata/run.txt", strings.Join(tasks, "\n")+"\n"+messages+"\n"+usage+"\n")
 }

@@ -39,7 +39,7 @@ var journalRules = []struct {
 }
 
 type checker struct {
-	*testing.T
+	testing.TB
 	journal journal.Journal
 }
 

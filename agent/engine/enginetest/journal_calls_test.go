@@ -3,14 +3,10 @@
 package enginetest_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -149,25 +145,9 @@ func TestJournalRulesAsk(t *testing.T) {
 	goldenFile(t, "testdata/journal.txt", b.String())
 }
 
-const spoiledEnv = "PONTE_SPOILED_JOURNALS"
-
-// TestSpoiledJournal is what the suite says of journals with a call that is spoiled: it is run in a
-// process of its own, because it fails.
-func TestSpoiledJournal(t *testing.T) {
-	var all []spoiled
-	if json.Unmarshal([]byte(os.Getenv(spoiledEnv)), &all) != nil {
-		t.Skip("it is run by the other tests")
-	}
-	for _, s := range all {
-		t.Run(fmt.Sprint(s.Rule, " ", s.Call, " ", s.Kind, " ", s.Way), func(t *testing.T) {
-			enginetest.CheckJournal(t, s.Rule, &notes{spoil: s})
-		})
-	}
-}
-
 // TestWrongAnswersOfJournals has what the suite says when one call is spoiled.
 func TestWrongAnswersOfJournals(t *testing.T) {
-	var all []spoiled
+	var b strings.Builder
 	for _, rule := range enginetest.JournalRules() {
 		var n notes
 		t.Run(rule, func(t *testing.T) { enginetest.CheckJournal(t, rule, &n) })
@@ -181,50 +161,21 @@ func TestWrongAnswersOfJournals(t *testing.T) {
 				continue
 			}
 			for _, way := range waysOf[kind] {
-				all = append(all, spoiled{rule, i, kind, way})
-			}
-		}
-	}
-	spoil, err := json.Marshal(all)
-	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSpoiledJournal$", "-test.v")
-	cmd.Env = append(os.Environ(), spoiledEnv+"="+string(spoil), "GOCOVERDIR="+t.TempDir())
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	_ = cmd.Run()
-	goldenFile(t, "testdata/journals_wrong.txt", saidOf(out.String(), ""))
-}
-
-var (
-	source = regexp.MustCompile(`(?m)^ *\w+\.go:\d+: `)
-	result = regexp.MustCompile(`(?m)^ *--- (FAIL|PASS): (\S+) \(.*\)$`)
-	longer = regexp.MustCompile(`(.)\S{200,}`)
-)
-
-// saidOf has the subtests that failed in the output of a test, or one of them, with what they have
-// said.
-func saidOf(out, rule string) string {
-	var b strings.Builder
-	said, of := map[string][]string{}, ""
-	for line := range strings.Lines(out) {
-		line = strings.TrimSuffix(line, "\n")
-		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok {
-			_, of, _ = strings.Cut(name, "/")
-		} else if m := result.FindStringSubmatch(line); m != nil {
-			of = ""
-			if _, name, ok := strings.Cut(m[2], "/"); ok && m[1] == "FAIL" && strings.HasPrefix(strings.ReplaceAll(name, "_", " "), rule) {
-				lines := said[name]
-				if strings.HasPrefix(name, "many") { // in any order
+				says := hear(t, func(t testing.TB) {
+					enginetest.CheckJournal(t, rule, &notes{spoil: spoiled{rule, i, kind, way}})
+				})
+				lines := strings.Split(says, "\n")
+				if rule == many { // in any order
 					slices.Sort(lines)
 					lines = slices.Compact(lines)
 				}
-				fmt.Fprintf(&b, "%s\n    %s\n", strings.ReplaceAll(name, "_", " "), strings.Join(lines, "\n    "))
+				if says != "" {
+					fmt.Fprintf(&b, "%s, %d: %s %s\n    %s\n", rule, i, kind, way, strings.Join(lines, "\n    "))
+				}
 			}
-		} else if of != "" {
-			said[of] = append(said[of], strings.TrimSpace(source.ReplaceAllString(longer.ReplaceAllString(line, "$1…"), "")))
 		}
 	}
-	return b.String()
+	goldenFile(t, "testdata/journals_wrong.txt", b.String())
 }
 
 // goldenFile compares a text with a file.

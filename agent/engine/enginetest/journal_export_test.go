@@ -9,7 +9,7 @@ import (
 )
 
 // CheckJournal checks one rule.
-func CheckJournal(t *testing.T, rule string, j journal.Journal) {
+func CheckJournal(t testing.TB, rule string, j journal.Journal) {
 	for _, r := range journalRules {
 		if r.name == rule {
 			r.check(&checker{t, j})

@@ -31,7 +31,7 @@ type Life struct {
 	// calls Begin for each.
 	Worker engine.Worker
 
-	t        *testing.T
+	t        testing.TB
 	cancel   context.CancelCauseFunc
 	boundary int // how many times the engine is passed before the life ends; negative to live on
 	cancelAt int // which task is cancelled, from 1; 0 for none
@@ -295,10 +295,10 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 		return nil
 	}
 	if h.Play != nil {
-		h.Play(ctx, l.t, l, play)
+		h.Play(ctx, h.test, l, play)
 		cancel(nil)
 	} else {
-		eng, release := h.Open(l.t, l)
+		eng, release := h.Open(h.test, l)
 		_ = play(ctx, eng)
 		cancel(nil)
 		if release != nil {
@@ -323,7 +323,7 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 }
 
 // history shows a history without what an engine may choose.
-func history(t *testing.T, messages []*model.Message) string {
+func history(t testing.TB, messages []*model.Message) string {
 	t.Helper()
 	var shown []model.Message
 	for _, m := range messages {
