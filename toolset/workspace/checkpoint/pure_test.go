@@ -31,6 +31,7 @@ func TestUndosAreTold(t *testing.T) {
 		{Result{}, "There is nothing to undo."},
 		{Result{Files: []FileUndo{{Name: "a", Done: true, Action: Rewrite, Old: []byte("x")}}}, "Restored a."}, {Result{Files: []FileUndo{{Name: "a", Done: true, Action: Rewrite, Old: []byte("x"), InEditor: true}}}, "Restored a (its text in the editor)."}, {Result{Files: []FileUndo{{Name: "a", Done: true, Action: Rewrite}}}, "Brought back a."}, {Result{Files: []FileUndo{{Name: "a", Done: true, Action: Rewrite, InEditor: true}}}, "Brought back a (its text in the editor)."}, {Result{Files: []FileUndo{{Name: "a", Done: true, Action: Remove}}}, "Removed a."}, {Result{Files: []FileUndo{{Name: "a", Action: Nothing}}}, "a already has its earlier contents."},
 		{Result{Files: []FileUndo{{Name: "a", Done: true, Action: Remove}}, Checkpoint: Checkpoint{ID: 3}}, "Removed a.\nTo redo, call undo_changes with checkpoint 3."}, {Result{Dropped: 2}, "Not undone:\nUp to 2 older changes, which are no longer kept."},
+		{Result{Dropped: 1}, "Not undone:\nUp to 1 older changes, which are no longer kept."},
 		{Result{Files: []FileUndo{{Name: "a", Action: Rewrite, Err: denied}, {Name: "b", Action: Remove, Err: errors.New("on fire.")}, {Name: "c", Action: Impossible, Reason: "it is a pipe"}}}, "Not undone:\na: permission denied.\nb: on fire.\nc: it is a pipe."},
 		{Result{Files: []FileUndo{{Name: "a", Action: Clash, Reason: "why", Conflicts: []Conflict{{Current: "x\n", Before: ""}, {Line: 3, Current: "", Before: "y\nz\n"}, {Line: 3, Lines: 1, Current: "x"}, {Line: 3, Lines: 2, Current: "x\ny\n", Before: "x"}}}}},
 			"Not undone:\na: why.\nSome lines, now:\n  x\nThe undo would make that:\n  [nothing]\nBefore line 3, now:\n  [nothing]\nThe undo would make that:\n  y\n  z\nLine 3, now:\n  x\nThe undo would make that:\n  [nothing]\nLines 3 to 4, now:\n  x\n  y\nThe undo would make that:\n  x"},
@@ -124,6 +125,10 @@ func TestChangesAreUnmade(t *testing.T) {
 	merged, conflicts := mergeText("a\nb\n", "a\nx\n", "a\ny\n")
 	require.Empty(t, merged)
 	require.Equal(t, []Conflict{{Line: 2, Lines: 1, Current: "x\n", Changed: "b\n", Before: "y\n"}}, conflicts)
+	for _, c := range [][3]string{{"a\r\nb\n", "a\r\nb\r\n", "a\nb\n"}, {"a\nb\n", "a\r\nb\n", "x\nb\n"}, {"a\nb\n", "x\nb\n", "a\r\nb\n"}} {
+		_, conflicts := mergeText(c[0], c[1], c[2])
+		require.Len(t, conflicts, 1, "%q: with mixed endings they are part of lines", c)
+	}
 	for text, want := range map[string]string{"": "", "a": "", "a\n": "\n", "a\r\n": "\r\n", "a\r\nb\n": mixed, "a\r": ""} {
 		require.Equal(t, want, lineEnding(text), "%q", text)
 	}

@@ -205,3 +205,46 @@ func TestWorkspacesWithFewerFeatures(t *testing.T) {
 		require.False(t, a.bypass)
 	}
 }
+
+type failing struct {
+	workspace.Workspace
+	err error
+}
+
+func (f failing) Remove(context.Context, string, workspace.Version) error { return f.err }
+
+// A file whose removal failed may be removed, unless the workspace has refused it.
+func TestFailedRemovals(t *testing.T) {
+	refusal := &workspace.PathError{Op: "remove", Path: "a", Err: workspace.ErrChanged}
+	for err, want := range map[error]int{errors.New("because"): 1, refusal: 0} {
+		r := newRecorder(t, map[string]string{"a": "x"})
+		id := r.Mark("").ID
+		inner := r.workspace
+		r.workspace = failing{inner, err}
+		require.ErrorIs(t, r.Remove(t.Context(), "a", workspace.AnyVersion), err)
+		c, err := r.Changes(Only(id))
+		require.NoError(t, err)
+		require.Len(t, c.Files, want)
+		if want > 0 {
+			require.True(t, c.Files[0].Unsure)
+		}
+	}
+	r := newRecorder(t, map[string]string{"a": "x"})
+	id := r.Mark("").ID
+	put(t, r, "a", "x")
+	p, err := r.PlanUndo(t.Context(), Only(id))
+	require.NoError(t, err)
+	require.Empty(t, p.Files, "nothing has changed")
+	put(t, r, "a", "y")
+	_, err = r.workspace.Write(t.Context(), "a", []byte("x"), workspace.AnyVersion)
+	require.NoError(t, err)
+	p, err = r.PlanUndo(t.Context(), Only(id))
+	require.NoError(t, err)
+	require.Len(t, p.Files, 1)
+	require.Equal(t, Nothing, p.Files[0].Action)
+	because := errors.New("because")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(because)
+	_, err = planFor(ctx, r, undoChangesArgs{Checkpoint: id})
+	require.ErrorIs(t, err, because)
+}
