@@ -126,3 +126,16 @@ func TestDefaultModelsAreOfProvidersThatAreKnown(t *testing.T) {
 		require.Regexp(t, "no API key: set |: import _ ", err)
 	}
 }
+
+// Without any model, the answer is what to do.
+func TestWithoutAModelTheAnswerIsAdvice(t *testing.T) {
+	none := chooser{program: "desk"}.none("no key")
+	require.Equal(t, [2]string{"none", "no key"}, [2]string{none.name, none.why})
+	require.Equal(t, model.Info{Provider: "desk", Name: "none"}, none.Info())
+	_, err := none.Generate(t.Context(), nil, nil)
+	require.ErrorIs(t, err, model.ErrAuth)
+	require.EqualError(t, err, model.ErrAuth.Error()+`: there is no model: run "desk login", set the key of a provider such as OPENAI_API_KEY, start Ollama, or use -model`)
+	last := chooser{program: "desk", demo: demo}.none("no key")
+	require.Equal(t, [2]string{"offline (a demo model: a few rules and no intelligence)", "no key"}, [2]string{last.name, last.why})
+	require.Equal(t, "offline-demo", last.Info().Name)
+}
