@@ -123,6 +123,8 @@ func TestOutputsAreComparedWithABaselineThatHasThem(t *testing.T) {
 		s = scoreOf(t, evals.Judge(m, "x", evals.JudgeOptions{Low: 2, High: 1}), 1)
 		require.Equal(t, map[bool]string{true: "a judge needs a model", false: "a judge cannot give scores from 2 to 1"}[m == nil], s.Reason)
 	}
+	same := &evals.Report{Cases: []evals.ReportCase{{Name: "case 1", Trials: []evals.TrialResult{scored(`1`)}}}}
+	require.Equal(t, "the output is not JSON: json: unsupported type: func()", scoreOf(t, evals.Prefer(judge, "x", same, evals.JudgeOptions{}), func() {}).Reason)
 	require.Equal(t, "the output is not JSON: json: unsupported type: func()", scoreOf(t, evals.Judge(judge, "x", evals.JudgeOptions{}), func() {}).Reason)
 }
 
@@ -203,4 +205,24 @@ func TestOnlyWhatWasKeptWholeGoesOn(t *testing.T) {
 		_, err = evals.Prepare(d, echo, evals.Options{Resume: file})
 		require.ErrorContains(t, err, "evals: resume: "+what+" "+file)
 	}
+}
+
+// TestARunThatGoesOnKnowsWhatWasUsed stops a run of an agent before the last trial.
+func TestARunThatGoesOnKnowsWhatWasUsed(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var seen []evals.Progress
+	o := evals.Options{Concurrency: 1, Resume: filepath.Join(t.TempDir(), "progress"), Progress: func(p evals.Progress) {
+		if seen = append(seen, p); p.Done == 2 {
+			cancel()
+		}
+	}}
+	_, err := evals.Run(ctx, echoCases("a", "b", "c"), evals.Agent[any](saying("ok"), nil), o)
+	require.Error(t, err)
+	seen = nil
+	report, err := evals.Run(t.Context(), echoCases("a", "b", "c"), evals.Agent[any](saying("ok"), nil), o)
+	require.NoError(t, err)
+	require.Len(t, seen, 1)
+	require.Equal(t, []any{"c", 3, 3}, []any{seen[0].Case, seen[0].Done, seen[0].Total})
+	require.Equal(t, 3, report.Usage.Requests, "also what the first run has used")
+	require.EqualValues(t, 30, report.Usage.InputTokens)
 }

@@ -179,7 +179,7 @@ func TestTrajectoriesAreAsNearAsTheirOverlap(t *testing.T) {
 	}{
 		{"a b c", "a b c", 3, 3}, {"a b c", "c b a", 1, 3}, {"a a b", "a b", 2, 2}, {"a b", "a a b", 2, 2}, {"b a", "a a", 1, 1},
 		{"x a y b z", "a b", 2, 2}, {"a", "b", 0, 0}, {"", "a", 0, 0}, {"a", "", 0, 0}, {"a b a c a", "a a a", 3, 3}, {"a c b", "c a b", 2, 3},
-		{"a b c d", "b d a c", 2, 4}, {"a a a", "a", 1, 1},
+		{"a b c d", "b d a c", 2, 4}, {"a a a", "a", 1, 1}, {"a", "a x", 1, 1}, {"a b", "a x b y", 2, 2},
 	} {
 		for _, o := range []struct {
 			order   evals.Order

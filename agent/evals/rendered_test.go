@@ -199,3 +199,31 @@ func TestKappaHasAnInterval(t *testing.T) {
 	_, err = r.Agreement("one", "none")
 	require.EqualError(t, err, `evals: the report has no scores of "none"`)
 }
+
+func TestReportsWithLittleInThem(t *testing.T) {
+	for _, form := range []evals.Format{evals.Text, evals.Markdown} {
+		var b strings.Builder
+		require.NoError(t, (&evals.Report{}).Write(&b, form))
+		require.Equal(t, ": 0 cases, 0 trials, 0 failed, 0 unavailable, 0 stopped or not run; 0 requests, 0 tokens\n", b.String())
+		b.Reset()
+		require.NoError(t, evals.Compare(&evals.Report{}, &evals.Report{}).Write(&b, form))
+		require.Equal(t, 1, strings.Count(b.String(), "\n"), "tables of a head alone are left out")
+	}
+	one := func(passed bool, runs []evals.AgentRun) *evals.Report {
+		trial := scored(`1`, pass(passed, ""))
+		trial.Runs = runs
+		return &evals.Report{Cases: []evals.ReportCase{{Name: "a", Trials: []evals.TrialResult{trial}}}}
+	}
+	for _, c := range []struct {
+		base, next []evals.AgentRun
+		want       *evals.Parting
+	}{
+		{shopping(5), shopping(5)[:1], &evals.Parting{Run: 1, Step: 1, Base: "text: inner"}},
+		{shopping(5)[:1], shopping(5), &evals.Parting{Run: 1, Step: 1, Next: "text: inner"}},
+		{shopping(5), shopping(5), nil},
+		{nil, shopping(5)[1:], &evals.Parting{Step: 1, Next: "text: inner"}},
+		{shopping(5), shopping(5, model.Text("x")), &evals.Parting{Step: 3, Next: "text: x"}},
+	} {
+		require.Equal(t, c.want, evals.Compare(one(true, c.base), one(false, c.next)).Worse[0].Parting)
+	}
+}

@@ -461,6 +461,8 @@ func TestAJudgeWhoseProviderFailsIsAskedAgain(t *testing.T) {
 		d := evals.Dataset[string, string]{Cases: named(1), Evaluators: []evals.Evaluator{judging}}
 		report, err := evals.Run(t.Context(), d, evals.Agent[any](saying("ok"), nil), evals.Options{})
 		require.NoError(t, err)
+		require.Empty(t, report.Errors())
+		require.Equal(t, 3, n)
 		require.True(t, report.Cases[0].Trials[0].Passed())
 	})
 }

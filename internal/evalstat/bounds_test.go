@@ -126,6 +126,7 @@ func TestUpTo200DifferencesAreExact(t *testing.T) {
 	zeros := append(d(200, 80), 0, 0, 0)
 	require.InDelta(t, binomial(200, 80), evalstat.SignedRank(zeros), 1e-12, "zeros are left out")
 	require.InDelta(t, 0.25, evalstat.SignedRank([]float64{1, 2, 3}), 1e-12)
+	require.InDelta(t, 0.75, evalstat.SignedRank([]float64{1, 2, -2, -3}), 1e-12, "6 of 16 signs are as uneven, and the next ones are not")
 	require.InDelta(t, 46.0/64, evalstat.SignedRank([]float64{1, 2, -3, 5, 5, -5}), 1e-12, "equal ones share a rank")
 	require.Equal(t, []float64{1, 2, -3}, func() []float64 {
 		list := []float64{1, 2, -3}
