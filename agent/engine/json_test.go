@@ -195,6 +195,9 @@ func TestErrorsKeepTheirIdentityBetweenProcesses(t *testing.T) {
 	var own *ownError
 	require.ErrorAs(t, through(fmt.Errorf("it is %w", &ownError{7})), &own)
 	require.Equal(t, 7, own.N)
+	kind.Encode = func(error) (any, bool) { return nil, false }
+	engine.RegisterErrors(kind)
+	require.False(t, errors.As(through(&ownError{7}), new(*ownError)), "a kind replaces the one of its name")
 }
 
 // TestLimitsApplyAcrossProcesses: a limit that was reached elsewhere is that of the meter here.
