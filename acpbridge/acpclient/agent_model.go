@@ -185,7 +185,7 @@ func (m *Model) keep(ctx context.Context, c *conversation) {
 	case m.closed:
 		old, m.live = c, nil
 	case len(m.live) > maxLive:
-		old, m.live = m.live[0], slices.Delete(m.live, 0, 1)
+		old, m.live = m.live[0], slices.Clone(m.live[1:])
 	}
 	m.mu.Unlock()
 	if old != nil {
