@@ -494,3 +494,101 @@ func (m meddling) Get(ctx context.Context, id string) (session.Info, error) {
 	}
 	return i, err
 }
+
+// TestPruneCountsWhatItLeaves has a session that is too large, and stays because it has changed.
+func TestPruneCountsWhatItLeaves(t *testing.T) {
+	m := new(session.Memory)
+	for i, c := range []struct {
+		id   string
+		size int
+	}{{"old", 50}, {"changed", 300}, {"new", 100}} {
+		at := time.Unix(int64(i+1), 0)
+		_, err := m.Create(t.Context(), session.New{ID: c.id, Created: at})
+		require.NoError(t, err)
+		l, err := m.Acquire(t.Context(), c.id, session.Claim{})
+		require.NoError(t, err)
+		data := json.RawMessage(`"` + strings.Repeat("x", c.size-2) + `"`)
+		_, err = m.Append(t.Context(), l, 0, session.Batch{Entries: []session.Entry{{Kind: "view", Time: at, Data: data}}})
+		require.NoError(t, err)
+		require.NoError(t, m.Release(t.Context(), l))
+	}
+	changes := meddling{m, func(i *session.Info) error {
+		if i.ID == "changed" {
+			i.Head++
+		}
+		return nil
+	}}
+	done, err := session.Prune(t.Context(), changes, session.Retention{MaxBytes: 200})
+	require.NoError(t, err)
+	require.Len(t, done.Removed, 1)
+	require.Equal(t, "old", done.Removed[0].ID)
+}
+
+// TestImportTellsThatItCouldNotTidyUp has a store that fails twice.
+func TestImportTellsThatItCouldNotTidyUp(t *testing.T) {
+	bad := errors.New("cannot release")
+	s := unreleased{failing: &failing{Memory: new(session.Memory), at: 2}, err: bad}
+	lines := `{"v":1,"session":{"id":"a"}}` + "\n" + `{"v":1,"seq":1,"kind":"view"}` + "\n"
+	_, err := session.Import(t.Context(), s, strings.NewReader(lines), session.ImportOptions{})
+	require.ErrorIs(t, err, errStore)
+	require.ErrorIs(t, err, bad)
+	require.Equal(t, []string{"Create a", "Acquire a for import", "Append 1 entries to a"}, s.calls)
+}
+
+// unreleased is a store that releases nothing.
+type unreleased struct {
+	*failing
+	err error
+}
+
+func (u unreleased) Release(context.Context, session.Lease) error { return u.err }
+
+// A processed store can be watched and compacted if the store below can.
+type (
+	bare      struct{ session.Store }
+	watched   struct{ *session.Memory }
+	compacted struct{ bare }
+	both      struct{ *session.Memory }
+)
+
+func (compacted) Compact(context.Context) error { return errStore }
+func (both) Compact(context.Context) error      { return errStore }
+
+func TestProcessedStoresCanWhatTheStoreCan(t *testing.T) {
+	m := new(session.Memory)
+	for name, c := range map[string]struct {
+		store             session.Store
+		watches, compacts bool
+	}{
+		"bare": {bare{m}, false, false}, "watched": {watched{m}, true, false}, "compacted": {compacted{bare{m}}, false, true}, "both": {both{m}, true, true},
+	} {
+		s := session.Processed(c.store, func(context.Context, *session.Entry) error { return nil })
+		w, watches := s.(session.Watcher)
+		compacter, compacts := s.(session.Compacter)
+		require.Equal(t, c.watches, watches, name)
+		require.Equal(t, c.compacts, compacts, name)
+		if watches {
+			require.ErrorIs(t, failureOf(w.Watch(t.Context(), "none", 0)), session.ErrNotFound)
+		}
+		if compacts {
+			require.ErrorIs(t, compacter.Compact(t.Context()), errStore)
+		}
+		_, err := s.Create(t.Context(), session.New{ID: name})
+		require.NoError(t, err)
+	}
+	require.PanicsWithValue(t, "session: Processed: the store or the processor is nil", func() { session.Processed(m, nil) })
+}
+
+// TestClosedWriterStillKnowsItsHead asks a writer after its end.
+func TestClosedWriterStillKnowsItsHead(t *testing.T) {
+	m := filled(t)
+	w, err := session.Open(t.Context(), m, "a", session.Claim{})
+	require.NoError(t, err)
+	head := w.Head()
+	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Close(t.Context()), "a second time")
+	require.Equal(t, head, w.Head())
+	_, err = w.Append(t.Context(), session.Entry{Kind: "view"})
+	require.ErrorIs(t, err, session.ErrClosed)
+	require.False(t, w.Lost())
+}
