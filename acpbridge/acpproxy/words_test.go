@@ -93,7 +93,8 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestProblemsAreNamed has what does not pass a policy, with what the agent and the program are told.
 func TestProblemsAreNamed(t *testing.T) {
-	config := acpproxy.Config{Policy: says(""), MaxLine: 2000}
+	var log safe
+	config := acpproxy.Config{Policy: says(""), MaxLine: 2000, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	problem := problems(&config)
 	editor, agent, _ := serve(t, config)
 	answered := func(line, answer, want string) {
@@ -143,6 +144,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	editor.write(`{"jsonrpc":"2.0","method":"m","params":"`+long+`"}`, request(9, "after", "{}"))
 	agent.expect(request(9, "after", "{}"))
 	require.Contains(t, problem(), "acpproxy: from the editor: ")
+	require.Contains(t, log.String(), `level=WARN msg="acp proxy" problem="acpproxy: from the editor: `)
 	fits := `{"jsonrpc":"2.0","id":5,"method":"m","params":"`
 	fits += strings.Repeat("x", 2000-len(fits)-2) + `"}`
 	agent.write(fits)
