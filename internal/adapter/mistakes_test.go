@@ -81,6 +81,7 @@ func TestKeysInHeadersAreHiddenAlsoInPart(t *testing.T) {
 		"refused: key-0123456789":          "refused: [redacted]",
 		"refused: " + key + "!":            "refused: [redacted]!",
 		"refused: key-0123456…":            "refused: [redacted]",
+		"refused: key-012345678…":          "refused: [redacted]",
 		"refused: key-…":                   "refused: [redacted]",
 		"refused: key…":                    "refused: key…",
 		"refused: key-0123456… and more":   "refused: key-0123456… and more",

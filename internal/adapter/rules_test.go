@@ -4,12 +4,16 @@ package adapter_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -112,6 +116,7 @@ func TestLimitsOfTheOutputAreNoLimitsOfTheConversation(t *testing.T) {
 		"maximum context length is 100, you asked for 20 output tokens and a prompt":                     true,
 		"max_tokens is too large: the maximum context length is 7":                                       false,
 		"max_tokens is too large for the prompt: the maximum context length is 7":                        true,
+		"maximum context length is 100000000000 for the prompt, with 99999999999 output tokens":          true,
 		"maximum context length is unknown":                                                              false,
 		"the maximum context length of the model":                                                        true,
 		"_tokens must be at least 1, got -5":                                                             true,
@@ -186,8 +191,8 @@ func TestTheFirstByteIsBehindKeepAlives(t *testing.T) {
 	_, err = adapter.FirstByte(bufio.NewReader(strings.NewReader(strings.Repeat(" ", 1<<20-1) + "{")))
 	require.NoError(t, err)
 	_, err = adapter.FirstByte(bufio.NewReader(strings.NewReader(strings.Repeat(" ", 1<<20) + "{")))
-	var flood *adapter.FloodError
-	require.ErrorAs(t, err, &flood)
+	require.ErrorAs(t, err, new(*adapter.FloodError))
+	require.EqualError(t, err, "the endpoint sent more than 1 MiB without a complete event")
 }
 
 func TestNativeToolsAreChecked(t *testing.T) {
@@ -358,4 +363,26 @@ func TestIdentitiesDiffer(t *testing.T) {
 	slices.Sort(ids)
 	require.Len(t, slices.Compact(ids), 9)
 	require.Empty(t, adapter.Identity(info, "a", nil, func() {}))
+}
+
+func TestRequestsWithoutAnAnswerSayWhatToCheck(t *testing.T) {
+	const where = "https://h.test"
+	for _, c := range []struct {
+		err   error
+		again bool
+		want  string
+	}{
+		{&net.OpError{Op: "proxyconnect", Err: errors.New("x")}, true, "the proxy for " + where + " fails: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY (proxyconnect: x)"},
+		{&net.OpError{Op: "socks connect", Err: errors.New("x")}, true, "the proxy for " + where + " fails: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY (socks connect: x)"},
+		{fmt.Errorf("x: %w", syscall.ECONNREFUSED), true, "nothing listens at " + where + ": start the server, or correct the base URL (x: connection refused)"},
+		{&net.DNSError{Err: "x", Name: "h", IsNotFound: true}, false, "the host of " + where + " cannot be resolved: check the base URL and the network (lookup h: x)"},
+		{&net.DNSError{Err: "x", Name: "h"}, true, "the host of " + where + " cannot be resolved: check the base URL and the network (lookup h: x)"},
+		{&tls.CertificateVerificationError{Err: errors.New("x")}, false, "the certificate of " + where + " cannot be verified (tls: failed to verify certificate: x)"},
+		{&net.OpError{Op: "read", Err: errors.New("x")}, true, "no answer from " + where + " or a proxy (read: x)"},
+		{&url.Error{Op: "Get", URL: "https://h.test?key=1", Err: errors.New("x")}, true, "no answer from " + where + " or a proxy (x)"},
+	} {
+		e := adapter.TransportError(model.Info{Provider: "p", Name: "m"}, where, c.err, strings.Clone)
+		require.Equal(t, []any{"p", "m", c.again, c.want}, []any{e.Provider, e.Model, e.Retryable, e.Message})
+		require.Error(t, e.Err)
+	}
 }

@@ -27,7 +27,7 @@ type weak struct {
 	session.Store
 	items, put, list, change error
 	changes                  int
-	pages                    []session.Page
+	full                     int // how many notes it takes; 0 means all
 }
 
 func (w *weak) Items(ctx context.Context, id string, after int64, kinds ...session.ItemKind) iter.Seq2[session.Item, error] {
@@ -40,6 +40,9 @@ func (w *weak) Items(ctx context.Context, id string, after int64, kinds ...sessi
 func (w *weak) Put(ctx context.Context, id string, i session.Item) (session.Item, error) {
 	if w.put != nil {
 		return session.Item{}, w.put
+	}
+	if w.full--; w.full == 0 {
+		w.put = errors.New("it is full")
 	}
 	return w.Store.Put(ctx, id, i)
 }
@@ -73,6 +76,14 @@ func TestFailuresOfTheStoreAreReturned(t *testing.T) {
 	scored, err := online.Score(t.Context(), &weak{Store: memory, put: broken}, "a", online.Options{}, called)
 	require.ErrorIs(t, err, broken)
 	require.Empty(t, scored)
+	other := new(session.Memory)
+	talk(t, other, "a", 4)
+	scored, err = online.Score(t.Context(), &weak{Store: other, full: 1}, "a", online.Options{By: "one"}, called)
+	require.EqualError(t, err, "it is full")
+	require.Len(t, scored, 1, "what was kept is returned")
+	scored, err = online.ScoreAll(t.Context(), &weak{Store: other, full: 2}, session.Query{}, online.Options{By: "two"}, called)
+	require.EqualError(t, err, "it is full")
+	require.Len(t, scored, 2)
 	_, err = online.ScoreAll(t.Context(), &weak{Store: memory, list: broken}, session.Query{}, online.Options{}, called)
 	require.ErrorIs(t, err, broken)
 	_, err = online.ScoreAll(t.Context(), &weak{Store: memory, put: broken}, session.Query{}, online.Options{}, called)
