@@ -450,3 +450,79 @@ func TestTokensAreNotPrinted(t *testing.T) {
 		require.Contains(t, text, "a.example")
 	}
 }
+
+// TestOldMessagesAreNotKept resumes a stream after a message that is kept, and then after one that is not any more.
+func TestOldMessagesAreNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		say := make(chan string)
+		h := handler(t, acphttp.Config{Serve: helloAgent(say), MaxBuffered: 100})
+		const conn = acphttp.HeaderConnection
+		id := ask(t, h, "POST", initialize).Header().Get(conn)
+		read := func(after string, lines int) (status int, text string) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			w := &watched{ResponseRecorder: httptest.NewRecorder()}
+			ended := make(chan struct{})
+			go func() {
+				h.ServeHTTP(w, asking(ctx, "GET", "", "Accept", "text/event-stream", conn, id, "Last-Event-ID", after))
+				close(ended)
+			}()
+			synctest.Wait()
+			for range lines {
+				say <- `{"method":"_x","params":{"a":"123456789"}}` + "\n" // 42 bytes
+				synctest.Wait()
+			}
+			leave()
+			<-ended
+			return w.Code, w.text()
+		}
+		status, text := read("", 3)
+		require.Equal(t, 200, status)
+		require.Equal(t, 3, strings.Count(text, "id: "))
+		status, text = read("2", 2)
+		require.Equal(t, 200, status)
+		require.Equal(t, 3, strings.Count(text, "id: "), text)
+		require.Contains(t, text, "id: 3\n")
+		status, _ = read("2", 0)
+		require.Equal(t, 409, status, "two messages fit into 100 bytes")
+		status, _ = read("6", 0)
+		require.Equal(t, 409, status, "there is no such message")
+		status, text = read("3", 0)
+		require.Equal(t, 200, status)
+		require.Equal(t, 2, strings.Count(text, "id: "))
+		require.NoError(t, h.Close())
+	})
+}
+
+// TestRefusedWebSocketsLeaveNoRoom refuses several connections while there is one. All of them are too many.
+func TestRefusedWebSocketsLeaveNoRoom(t *testing.T) {
+	h, err := acphttp.NewWebSocket(acphttp.Config{Guard: acphttp.Guard{Token: token}, MaxConnections: 1, Logger: slog.New(slog.DiscardHandler), Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
+		_, err := io.Copy(io.Discard, in)
+		return err
+	}})
+	require.NoError(t, err)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	url := "ws" + strings.TrimPrefix(server.URL, "http")
+	first, err := acphttp.DialWebSocket(t.Context(), url, token)
+	require.NoError(t, err)
+	for range 3 {
+		_, err := acphttp.DialWebSocket(t.Context(), url, token)
+		require.ErrorContains(t, err, "acphttp: ")
+		require.ErrorContains(t, err, "503")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, asking(t.Context(), "GET", ""))
+		require.Equal(t, 503, w.Code)
+		require.Equal(t, "too many connections\n", w.Body.String())
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, asking(t.Context(), "GET", "", "Authorization", ""))
+	require.Equal(t, 401, w.Code)
+	require.Equal(t, "Unauthorized\n", w.Body.String())
+	require.NoError(t, first.Close())
+	require.NoError(t, h.Close())
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, asking(t.Context(), "GET", ""))
+	require.Equal(t, 503, w.Code, "it is closed")
+}
