@@ -357,3 +357,34 @@ func TestToolsOfRecordingsAreKnown(t *testing.T) {
 	r.Turns = r.Turns[1:]
 	require.EqualError(t, r.WriteCases(&cases), "replay: session s has no turn that can be a case")
 }
+
+// TestFilledRecordingsSayWhatRan compares what is filled in with what people have read and found
+// good, for a shop whose limits end some of its turns.
+func TestFilledRecordingsSayWhatRan(t *testing.T) {
+	for name, calls := range map[string]int{"plenty": 12, "few": 3} {
+		var text strings.Builder
+		made := func() *shop {
+			s := newShop()
+			s.limits.ToolCalls = calls
+			return s
+		}
+		st, _ := made().live(t)
+		r, err := replay.Make(t.Context(), st, "s", replay.Options{})
+		require.NoError(t, err)
+		require.Equal(t, "", r.Model.Name, "responses of a test double name no model")
+		for i := range r.Turns {
+			require.NoError(t, replay.Fill(t.Context(), r, i, made().agent(), none{}, replay.PlayOptions{Real: shopTools}))
+			c := r.Turns[i].Checked
+			for _, ids := range c.Ran {
+				slices.Sort(ids)
+			}
+			slices.SortFunc(c.Asked, func(a, b replay.PastCall) int { return strings.Compare(a.ID, b.ID) })
+			fmt.Fprintf(&text, "%s, turn %d, %s: steps %v, ran %v, own %v, asked %v, output %s, end %q\n",
+				name, i+1, r.Turns[i].Reason, c.Steps, c.Ran, c.Own, c.Asked, c.Output, c.End)
+		}
+		require.Equal(t, model.Info{Provider: "fake", Name: "whim"}, r.Model)
+		text.WriteString(strings.Join(r.Notes, "\n") + "\n")
+		require.Equal(t, name == "few", strings.Contains(text.String(), "usage limit reached"))
+		sameAsFile(t, "filled_"+name+".txt", text.String())
+	}
+}
