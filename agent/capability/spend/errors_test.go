@@ -212,6 +212,23 @@ func TestForeignLedgersAreErrors(t *testing.T) {
 	}
 }
 
+// A ledger says which version wrote it, so that an older one leaves it alone.
+func TestLedgersHaveAVersion(t *testing.T) {
+	store := new(session.Memory)
+	_, err := spender(1, hourly(store, 100, 2)).Run(t.Context(), user{}, "Hello.")
+	require.NoError(t, err)
+	page, err := store.List(t.Context(), session.Query{Dir: spend.Dir})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	written := 0
+	for e, err := range store.Load(t.Context(), page.Sessions[0].ID, 0) {
+		require.NoError(t, err)
+		require.Contains(t, string(e.Data), `"account":{"v":1,`)
+		written++
+	}
+	require.Positive(t, written)
+}
+
 func TestWindowsAreUsedUpExactly(t *testing.T) {
 	a := spender(25, hourly(new(session.Memory), 100, 25))
 	for range 4 {
