@@ -181,3 +181,26 @@ func TestCommandLines(t *testing.T) {
 	}
 	require.Equal(t, strings.Join(lines, "\n"), b.String(), "go test -update writes it anew")
 }
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What cannot be written is an error, whatever the command says of it.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	for args, want := range map[string]int{"version": 1, "stamp": 1, "-h": 1} {
+		var said bytes.Buffer
+		code := app.Run(t.Context(), app.Config[any, string]{
+			Name: "desk", Agent: agent.Must(agent.New(agent.Config[any, string]{})),
+			Commands: []func(*app.Env) *cobra.Command{func(e *app.Env) *cobra.Command {
+				return &cobra.Command{Use: "stamp", RunE: func(*cobra.Command, []string) error {
+					_, _ = fmt.Fprintln(e.Out, "stamped")
+					return nil
+				}}
+			}},
+		}, app.Process{Args: []string{args}, In: strings.NewReader(""), Out: full{}, Err: &said, Getenv: func(string) string { return "" }})
+		require.Equal(t, want, code, "%s: %s", args, said.String())
+		require.Contains(t, said.String(), "no space left", args)
+	}
+}

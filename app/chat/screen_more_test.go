@@ -3,11 +3,14 @@
 package chat_test
 
 import (
+	"errors"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/app/chat"
+	"github.com/ponte-go/ponte/app/internal/term/tty"
 )
 
 // A form is filled in field by field, an answer that does not fit is asked for again, and addresses are declined.
@@ -109,4 +112,29 @@ func TestMistakesOnAScreen(t *testing.T) {
 		p.sitDown()
 		require.Equal(t, want, p.start(t)(), prompt)
 	}
+}
+
+// hungUp is a terminal that takes no more after a moment.
+type hungUp struct {
+	*teletype
+	gone atomic.Bool
+}
+
+func (h *hungUp) Write(p []byte) (int, error) {
+	if h.gone.Load() {
+		return 0, errors.New("input/output error")
+	}
+	return h.teletype.Write(p)
+}
+
+func TestTerminalThatIsGone(t *testing.T) {
+	p := newPerson(t)
+	screen := &hungUp{teletype: newTeletype()}
+	p.Terminal = func() (tty.Terminal, error) { return screen, nil }
+	wait := p.start(t)
+	screen.waitFor(t, "Talking to fake.")
+	screen.gone.Store(true)
+	screen.types("x")
+	require.Equal(t, chat.ExitError, wait())
+	require.Contains(t, p.errors.String(), "chat: the terminal is gone: input/output error")
 }
