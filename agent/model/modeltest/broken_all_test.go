@@ -122,6 +122,21 @@ func TestRunFindsAllRulesThatAModelBreaks(t *testing.T) {
 				Media: []string{"image", "audio", "video", "text", "application/pdf"}, MediaURLs: []string{"image", "audio", "video", "text", "application/pdf"},
 			}
 		}),
+		"native tools are refused": func(p *provider) model.Model {
+			p.info = func(i *model.Info) { i.NativeSearch, i.NativeFetch, i.NativeCompaction = true, true, true }
+			return asked(func(req *model.Request) error {
+				if s := req.Settings; s != nil && (len(s.NativeTools) > 0 || s.CompactAt > 0) {
+					return model.ErrUnsupported
+				}
+				return nil
+			})(p)
+		},
+		"settings break it": asked(func(req *model.Request) error {
+			if req.Settings != nil {
+				return errWire
+			}
+			return nil
+		}),
 		"another name": with(func() model.Info { return model.Info{Provider: "else", Name: "two", NativeOutput: true} }),
 	}
 	for _, name := range slices.Sorted(maps.Keys(models)) {
