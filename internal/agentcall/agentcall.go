@@ -20,7 +20,7 @@ func Command(input json.RawMessage) (toolset.CommandLine, bool) {
 		Cwd     string          `json:"cwd"`
 		Env     json.RawMessage `json:"env"`
 	}
-	if len(input) == 0 || json.Unmarshal(input, &in) != nil || in.Command == nil {
+	if json.Unmarshal(input, &in) != nil || in.Command == nil {
 		return toolset.CommandLine{}, false
 	}
 	c := toolset.CommandLine{Dir: in.Cwd}

@@ -19,6 +19,8 @@ func TestCommandsOfForeignCallsAreRead(t *testing.T) {
 		`{"command":["ls","-l"]}`:                         {Args: []string{"ls", "-l"}},
 		`{"command":["ls"],"args":["-l"]}`:                {Args: []string{"ls", "-l"}},
 		`{"command":"ls","env":{"B":"2","A":"1"}}`:        {Line: "ls", Env: []string{"A=1", "B=2"}},
+		`{"command":"ls","args":["-l"]}`:                  {Args: []string{"ls", "-l"}},
+		`{"command":"ls","args":7}`:                       nil,
 		`{"command":"ls","args":[]}`:                      {Line: "ls"},
 		`{"command":"ls","env":null}`:                     {Line: "ls"},
 		`{"command":"ls","env":["A=1"]}`:                  nil,

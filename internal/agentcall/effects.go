@@ -79,7 +79,7 @@ func (c *Call) Effects(dir string) (effects []model.Effect) {
 func (c *Call) named() (files, dirs, hosts []string) {
 	files = slices.Clone(c.Places)
 	var in map[string]json.RawMessage
-	if len(c.Input) == 0 || json.Unmarshal(c.Input, &in) != nil {
+	if json.Unmarshal(c.Input, &in) != nil {
 		return files, nil, nil
 	}
 	for name, raw := range in {

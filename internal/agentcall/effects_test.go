@@ -56,6 +56,7 @@ func TestEffectsOfForeignCalls(t *testing.T) {
 		{agentcall.Call{Kind: toolset.KindRead}, `{"paths":["b","a","b"],"Files":["c"],"absolute-path":"/d"}`, "r /d, r /w/a, r /w/b, r /w/c"},
 		{agentcall.Call{Kind: toolset.KindRead}, `{"uri":"file:///x/a"}`, "r /x/a"},
 		{agentcall.Call{Kind: toolset.KindRead}, `{"path":7}`, ""},
+		{agentcall.Call{Kind: toolset.KindRead}, `{"paths":["a",7]}`, ""},
 		{agentcall.Call{Kind: toolset.KindRead}, `{"dir":"d","directory":"e/","root":"/"}`, "r /, r /w/d/, r /w/e/"},
 		{agentcall.Call{Kind: toolset.KindThink}, `{"thought":"a/b"}`, ""},
 		{agentcall.Call{Kind: toolset.KindSearch}, `{"path":"a","pattern":"/x","dir":"d"}`, "r /w/d/, r /w/a/"},

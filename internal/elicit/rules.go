@@ -5,7 +5,6 @@ package elicit
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -145,13 +144,11 @@ func number(v *acp.ElicitationContentValue) (float64, bool) {
 // isMultiple compares decimals, because 0.3/0.1 is not 3 for floats.
 func isMultiple(n, of float64) bool {
 	a, b := decimal(n), decimal(of)
-	return a != nil && b != nil && b.Sign() != 0 && a.Quo(a, b).IsInt()
+	return b.Sign() != 0 && a.Quo(a, b).IsInt()
 }
 
+// decimal returns a finite number, as all are that get here.
 func decimal(n float64) *big.Rat {
-	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return nil
-	}
 	r, _ := new(big.Rat).SetString(strconv.FormatFloat(n, 'g', -1, 64))
 	return r
 }

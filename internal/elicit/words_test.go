@@ -156,7 +156,10 @@ func TestAnswersAreBoundedExactly(t *testing.T) {
 	}
 	whole, err := elicit.Parse(json.RawMessage(`{"properties":{"i":{"type":"integer"},"n":{"type":"number"}}}`))
 	require.NoError(t, err)
-	for n, fits := range map[float64]bool{1<<53 - 1: true, 1 << 53: false, -(1<<53 - 1): true, -(1 << 53): false, math.NaN(): false, math.Inf(1): false} {
+	odd := elicit.Form{Properties: map[string]acp.ElicitationPropertySchema{"n": {Number: &acp.NumberPropertySchema{Meta: map[string]json.RawMessage{"ponte-go.dev/rules": json.RawMessage(`{"multipleOf":0}`)}}}}}
+	_, err = elicit.Check(&odd, contentOf(t, `{"n":1}`))
+	require.EqualError(t, err, `field "n" must be a multiple of 0`, "what a peer says cannot break it")
+	for n, fits := range map[float64]bool{-math.MaxFloat64: false, math.Inf(-1): false, 1<<53 - 1: true, 1 << 53: false, -(1<<53 - 1): true, -(1 << 53): false, math.NaN(): false, math.Inf(1): false} {
 		got, err := elicit.Check(whole, elicit.Content{"i": {Number: &n}})
 		require.Equal(t, fits, err == nil, "%v: %v", n, err)
 		if fits {
