@@ -387,3 +387,57 @@ func TestReplaysEndOnce(t *testing.T) {
 	end()
 	require.Zero(t, user.Usage())
 }
+
+// TestReplaysPayForTheirRequests: what is recorded of a run is not counted again, down to the last request.
+func TestReplaysPayForTheirRequests(t *testing.T) {
+	user := toolset.NewMeter(toolset.Limits{})
+	run := user.Child(toolset.Limits{})
+	end := toolset.Replay(run, "run", func() toolset.Usage { return toolset.Usage{Requests: 1} })
+	require.NoError(t, run.Request())
+	require.Equal(t, 1, user.Usage().Requests)
+	require.NoError(t, run.Request())
+	require.Equal(t, 2, user.Usage().Requests)
+	end()
+	require.Equal(t, 2, user.Usage().Requests)
+	require.Zero(t, new(toolset.Meter).Cost(asked, answered("a", "large", mega)), "without prices")
+}
+
+// TestRenamedToolsKeepTheirOwnName: in each of their functions.
+func TestRenamedToolsKeepTheirOwnName(t *testing.T) {
+	var got []string
+	note := func(what string, run *runContext) { got = append(got, what+" "+run.Call.Tool) }
+	tool := toolset.Func("own", "", func(_ context.Context, run *runContext, _ noArgs) (string, error) { note("call", run); return "", nil },
+		toolset.Check(func(_ context.Context, run *runContext, _ noArgs) error { note("check", run); return nil }),
+		toolset.Approve(func(_ context.Context, run *runContext, _ noArgs) (*toolset.Approval, error) {
+			note("approve", run)
+			return nil, nil
+		}),
+		toolset.Effects(func(_ context.Context, run *runContext, _ noArgs) ([]toolset.Effect, error) {
+			note("effects", run)
+			return nil, nil
+		}))
+	renamed := toolset.Renamed(toolset.Of(tool), map[string]string{"own": "new"}).(toolset.Fixed[deps]).FixedTools()[0]
+	run := new(runContext)
+	run.Call.Tool = "new"
+	_, err := renamed.Call(t.Context(), run, noArgs{})
+	require.NoError(t, err)
+	require.NoError(t, renamed.Check(t.Context(), run, noArgs{}))
+	_, err = renamed.Approval(t.Context(), run, noArgs{})
+	require.NoError(t, err)
+	_, err = renamed.Effects(t.Context(), run, noArgs{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"call own", "check own", "approve own", "effects own"}, got)
+	require.Equal(t, "new", run.Call.Tool, "the run's own context is as it was")
+}
+
+// TestOneToolOfServersGetsAName: of several that would give way to it.
+func TestOneToolOfServersGetsAName(t *testing.T) {
+	yields := func() *toolset.Tool[deps] {
+		tool := tell("x")
+		tool.Yield = func(string) string { return "y" }
+		return tool
+	}
+	l, err := open(t, toolset.Combine(tells("x"), toolset.Of(yields()), toolset.Of(yields()), toolset.Of(yields()))).Tools(t.Context(), new(runContext))
+	require.NoError(t, err)
+	require.Equal(t, "x y", names(l))
+}
