@@ -11,7 +11,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -235,157 +234,6 @@ func failureOf[T any](seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// TestImportSaysWhatIsWrongWithALine has a damaged line of each kind, at its place.
-func TestImportSaysWhatIsWrongWithALine(t *testing.T) {
-	const begin = `{"v":1,"session":{"id":"a","created":"2024-01-01T00:00:00Z","updated":"2024-01-01T00:00:00Z","head":0,"size":0}}` + "\n"
-	entry := func(seq int) string { return fmt.Sprintf(`{"v":1,"seq":%d,"kind":"view","data":%d}`, seq, seq) }
-	for name, c := range map[string]struct {
-		lines string
-		max   int
-		says  string
-	}{
-		"no JSON":             {begin + "{", 0, "session: import a: line 2: the data is damaged: unexpected end of JSON input"},
-		"a newer version":     {begin + `{"v":2}`, 0, "session: import a: line 2: written by a newer version of this program: version 2, this program reads versions up to 1"},
-		"nothing":             {begin + `{"v":1}`, 0, "session: import a: line 2: the data is damaged: it is neither a session nor an entry nor an item"},
-		"an entry before":     {entry(1), 0, "session: import: line 1: the data is damaged: an entry of no session"},
-		"an item before":      {"\n \t\n" + `{"v":1,"item":{"id":"1","kind":"prompt"}}`, 0, "session: import: line 3: the data is damaged: an item of no session"},
-		"no number":           {begin + `{"v":1,"kind":"view"}`, 0, "session: import a: line 2: the data is damaged: an entry without a number"},
-		"a number again":      {begin + entry(1) + "\n" + entry(1), 0, "session: import a: line 3: the data is damaged: invalid argument: entry 0 has the number 1, must be greater than 1"},
-		"text that is none":   {begin + `{"v":1,"seq":1,"kind":"view","text":"{"}`, 0, "session: import a: line 2: the data is damaged: invalid argument: the data of entry 0 is not a JSON document"},
-		"an item without id":  {begin + `{"v":1,"item":{"id":"1"}}`, 0, "session: import a: line 2: the data is damaged: the item is not valid: invalid argument: the item has no kind"},
-		"an item that waits":  {begin + `{"v":1,"item":{"id":"1","kind":"prompt","state":"consumed"}}`, 0, "session: import a: line 2: the data is damaged: the item is not valid: <nil>"},
-		"a session no id":     {`{"v":1,"session":{"id":""}}`, 0, "session: import: line 1: the data is damaged: the session is not valid: <nil>"},
-		"a session bad id":    {`{"v":1,"session":{"id":"a\nb"}}`, 0, "session: import: line 1: the data is damaged: the session is not valid: invalid argument: the id \"a\\nb\" must have at most 256 bytes of UTF-8 and no control characters"},
-		"a session bad head":  {`{"v":1,"session":{"id":"a","head":-1}}`, 0, "session: import: line 1: the data is damaged: the session is not valid: <nil>"},
-		"a session cut off":   {`{"v":1,"session":{"id":"a","head":2}}` + "\n" + entry(1), 0, "session: import a: line 1: the data is damaged: the session has entries up to 2, and the last line is entry 1: the file was cut off"},
-		"a session all there": {`{"v":1,"session":{"id":"a","head":2}}` + "\n" + entry(1) + "\n" + entry(2), 0, ""},
-		"a line of the limit": {begin + entry(1) + "\n", len(begin), ""},
-		"a line too long":     {begin + entry(1) + "\n", len(begin) - 1, fmt.Sprintf("session: import: line 1: the data is damaged: %d bytes, more than %d", len(begin), len(begin)-1)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := new(session.Memory)
-			_, err := session.Import(t.Context(), m, strings.NewReader(c.lines), session.ImportOptions{MaxLine: c.max})
-			page, listErr := m.List(t.Context(), session.Query{})
-			require.NoError(t, listErr)
-			if c.says == "" {
-				require.NoError(t, err)
-				require.Len(t, page.Sessions, 1)
-				return
-			}
-			require.EqualError(t, err, c.says)
-			require.Empty(t, page.Sessions, "what was begun is not kept")
-			if name == "a newer version" {
-				_, err = session.Import(t.Context(), m, strings.NewReader(c.lines), session.ImportOptions{SkipDamaged: true})
-				require.EqualError(t, err, c.says)
-				return
-			}
-			done, err := session.Import(t.Context(), m, strings.NewReader(c.lines+"\n"+strings.ReplaceAll(begin, `"a"`, `"next"`)+entry(7)),
-				session.ImportOptions{MaxLine: c.max, SkipDamaged: true})
-			require.NoError(t, err)
-			if name != "a line too long" {
-				require.Equal(t, "next", done.Sessions[len(done.Sessions)-1])
-			}
-			require.NotEmpty(t, done.Damaged)
-			require.Contains(t, c.says, done.Damaged[0].Error())
-		})
-	}
-}
-
-// TestImportKeepsAThousandDamagedLines is about a file that is damaged throughout.
-func TestImportKeepsAThousandDamagedLines(t *testing.T) {
-	for _, n := range []int{999, 1000, 1001} {
-		done, err := session.Import(t.Context(), new(session.Memory), strings.NewReader(strings.Repeat("{\n", n)), session.ImportOptions{SkipDamaged: true})
-		require.NoError(t, err)
-		require.Len(t, done.Damaged, min(n, 1000))
-		require.Equal(t, min(n, 1000), done.Damaged[len(done.Damaged)-1].Line)
-	}
-}
-
-// TestImportAppendsInBatches has how many entries and bytes are appended at a time.
-func TestImportAppendsInBatches(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(`{"v":1,"session":{"id":"a"}}` + "\n")
-	for i := range 600 {
-		fmt.Fprintf(&b, `{"v":1,"seq":%d,"kind":"view","data":1}`+"\n", i+1)
-	}
-	large := `"` + strings.Repeat("x", 1<<19-2) + `"`
-	for i := range 3 {
-		fmt.Fprintf(&b, `{"v":1,"seq":%d,"kind":"view","data":%s}`+"\n", i+601, large)
-	}
-	s := &failing{Memory: new(session.Memory), at: -1}
-	done, err := session.Import(t.Context(), s, strings.NewReader(b.String()), session.ImportOptions{})
-	require.NoError(t, err)
-	require.Equal(t, 603, done.Entries)
-	require.Equal(t, []string{
-		"Create a", "Acquire a for import", "Append 256 entries to a", "Append 256 entries to a",
-		"Append 90 entries to a", "Append 1 entries to a", "Release a",
-	}, s.calls)
-}
-
-func TestKeyringsAreChecked(t *testing.T) {
-	key := func(id string, n int) session.Key { return session.Key{ID: id, Secret: make([]byte, n)} }
-	for want, k := range map[string]session.Keyring{
-		"":                       {Index: make([]byte, 32), Keys: []session.Key{key(strings.Repeat("a", 64), 32), key("B-9.z", 32)}},
-		"the keyring has no key": {Index: make([]byte, 32)},
-		"the id of key 0 must be 1 to 64 letters, digits, dots and hyphens": {Index: make([]byte, 32), Keys: []session.Key{key(strings.Repeat("a", 65), 32)}},
-		"the id of key 1 must be 1 to 64 letters, digits, dots and hyphens": {Index: make([]byte, 32), Keys: []session.Key{key("a", 32), key("", 32)}},
-		"the id of key 2 must be 1 to 64 letters, digits, dots and hyphens": {Index: make([]byte, 32), Keys: []session.Key{key("a", 32), key("b", 32), key("c:", 32)}},
-		`two keys have the id "a"`:                 {Index: make([]byte, 32), Keys: []session.Key{key("a", 32), key("a", 32)}},
-		`key "a" has 31 bytes, must have 32`:       {Index: make([]byte, 32), Keys: []session.Key{key("a", 31)}},
-		`key "a" has 33 bytes, must have 32`:       {Index: make([]byte, 32), Keys: []session.Key{key("a", 33)}},
-		"the index key has 31 bytes, must have 32": {Index: make([]byte, 31), Keys: []session.Key{key("a", 32)}},
-		"the index key has 33 bytes, must have 32": {Index: make([]byte, 33), Keys: []session.Key{key("a", 32)}},
-	} {
-		_, sealErr := k.Seal([]byte("x"), "p")
-		_, parseErr := session.ParseKeyring(k.Reveal())
-		if want == "" {
-			require.NoError(t, sealErr)
-			require.NoError(t, parseErr)
-			continue
-		}
-		require.EqualError(t, sealErr, "session: encrypt: invalid argument: "+want)
-		require.EqualError(t, parseErr, "session: read keyring: invalid argument: "+want)
-	}
-}
-
-// TestSealedDataIsOpenedByItsKeyAlone has what is said of data that cannot be opened.
-func TestSealedDataIsOpenedByItsKeyAlone(t *testing.T) {
-	secret := func(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 32)) }
-	k := session.Keyring{Index: secret(1), Keys: []session.Key{{ID: "new", Secret: secret(2)}, {ID: "old", Secret: secret(3)}}}
-	made, err := k.Seal([]byte("text"), "p")
-	require.NoError(t, err)
-	data, err := k.Open(made, "p")
-	require.NoError(t, err)
-	require.Equal(t, "text", string(data))
-	old := session.Keyring{Index: secret(1), Keys: k.Keys[1:]}
-	madeOld, err := old.Seal([]byte("old text"), "p")
-	require.NoError(t, err)
-	data, err = k.Open(madeOld, "p")
-	require.NoError(t, err)
-	require.Equal(t, "old text", string(data))
-	changed := strings.Replace(string(made), "ponte-sealed:1:new:", "ponte-sealed:1:old:", 1)
-	for _, c := range []struct {
-		data, purpose, says string
-		is                  error
-	}{
-		{string(made), "q", `the data is damaged: it was not encrypted with key "new", or was changed since`, session.ErrCorrupt},
-		{changed, "p", `the data is damaged: it was not encrypted with key "old", or was changed since`, session.ErrCorrupt},
-		{"text", "p", "the data is damaged: it is not encrypted", session.ErrCorrupt},
-		{"ponte-sealed:1:new", "p", "the data is damaged: it is not encrypted", session.ErrCorrupt},
-		{"ponte-sealed:1:new:?", "p", "the data is damaged: it is not the base64 of a ciphertext", session.ErrCorrupt},
-		{"ponte-sealed:1:new:" + strings.Repeat("A", 20), "p", "the data is damaged: it is not the base64 of a ciphertext", session.ErrCorrupt},
-		{"ponte-sealed:1:new:" + strings.Repeat("A", 22), "p", `the data is damaged: it was not encrypted with key "new", or was changed since`, session.ErrCorrupt},
-		{"ponte-sealed:1:other:AAAA", "p", `the keyring does not have the key "other"`, session.ErrKey},
-	} {
-		_, err := k.Open([]byte(c.data), c.purpose)
-		require.EqualError(t, err, "session: decrypt: "+c.says)
-		require.ErrorIs(t, err, c.is)
-	}
-	require.Equal(t, k.Hide("name", "p"), old.Hide("name", "p"))
-	require.NotEqual(t, k.Hide("name", "p"), k.Hide("name", "q"))
-	require.Len(t, k.Hide("name", "p"), 64)
-}
-
 // TestQuerySelects has both sides of each condition.
 func TestQuerySelects(t *testing.T) {
 	none, ada := "", "ada"
@@ -459,28 +307,6 @@ func TestErrorsOfProcessorsAreTold(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestPruneLeavesWhatChanges is about sessions that others use meanwhile.
-func TestPruneLeavesWhatChanges(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(i *session.Info) error
-		says   string
-	}{
-		"appended":     {func(i *session.Info) error { i.Head++; return nil }, "0 removed, 0 held"},
-		"updated":      {func(i *session.Info) error { i.Updated = i.Updated.Add(1); return nil }, "0 removed, 0 held"},
-		"gone already": {func(*session.Info) error { return session.ErrNotFound }, "0 removed, 0 held"},
-		"as it was":    {func(*session.Info) error { return nil }, "1 removed, 0 held"},
-	} {
-		m := new(session.Memory)
-		for i, id := range []string{"old", "new"} {
-			_, err := m.Create(t.Context(), session.New{ID: id, Created: time.Unix(int64(i), 0)})
-			require.NoError(t, err)
-		}
-		done, err := session.Prune(t.Context(), meddling{m, c.change}, session.Retention{MaxSessions: 1})
-		require.NoError(t, err, name)
-		require.Equal(t, c.says, fmt.Sprintf("%d removed, %d held", len(done.Removed), done.Held), name)
-	}
-}
-
 // meddling is a store whose sessions change before they are got.
 type meddling struct {
 	*session.Memory
@@ -493,46 +319,6 @@ func (m meddling) Get(ctx context.Context, id string) (session.Info, error) {
 		err = m.change(&i)
 	}
 	return i, err
-}
-
-// TestPruneCountsWhatItLeaves has a session that is too large, and stays because it has changed.
-func TestPruneCountsWhatItLeaves(t *testing.T) {
-	m := new(session.Memory)
-	for i, c := range []struct {
-		id   string
-		size int
-	}{{"old", 50}, {"changed", 300}, {"new", 100}} {
-		at := time.Unix(int64(i+1), 0)
-		_, err := m.Create(t.Context(), session.New{ID: c.id, Created: at})
-		require.NoError(t, err)
-		l, err := m.Acquire(t.Context(), c.id, session.Claim{})
-		require.NoError(t, err)
-		data := json.RawMessage(`"` + strings.Repeat("x", c.size-2) + `"`)
-		_, err = m.Append(t.Context(), l, 0, session.Batch{Entries: []session.Entry{{Kind: "view", Time: at, Data: data}}})
-		require.NoError(t, err)
-		require.NoError(t, m.Release(t.Context(), l))
-	}
-	changes := meddling{m, func(i *session.Info) error {
-		if i.ID == "changed" {
-			i.Head++
-		}
-		return nil
-	}}
-	done, err := session.Prune(t.Context(), changes, session.Retention{MaxBytes: 200})
-	require.NoError(t, err)
-	require.Len(t, done.Removed, 1)
-	require.Equal(t, "old", done.Removed[0].ID)
-}
-
-// TestImportTellsThatItCouldNotTidyUp has a store that fails twice.
-func TestImportTellsThatItCouldNotTidyUp(t *testing.T) {
-	bad := errors.New("cannot release")
-	s := unreleased{failing: &failing{Memory: new(session.Memory), at: 2}, err: bad}
-	lines := `{"v":1,"session":{"id":"a"}}` + "\n" + `{"v":1,"seq":1,"kind":"view"}` + "\n"
-	_, err := session.Import(t.Context(), s, strings.NewReader(lines), session.ImportOptions{})
-	require.ErrorIs(t, err, errStore)
-	require.ErrorIs(t, err, bad)
-	require.Equal(t, []string{"Create a", "Acquire a for import", "Append 1 entries to a"}, s.calls)
 }
 
 // unreleased is a store that releases nothing.
