@@ -185,9 +185,9 @@ func aguiBeside(id string, c *view.Content, n int) *aguiMessage {
 	switch {
 	case c.Data != "":
 		m.Content = map[string]any{"mediaType": c.MIMEType, "url": "data:" + c.MIMEType + ";base64," + c.Data}
-	case c.Kind == view.Link && c.MIMEType != "":
+	case c.Kind == view.Link && c.MIMEType != "" && c.URI != "":
 		m.Content = map[string]any{"mediaType": c.MIMEType, "url": c.URI}
-	case c.Kind == view.Link:
+	case c.Kind == view.Link && c.URI != "":
 		m.Activity, m.Content = "SOURCE", map[string]any{"url": c.URI, "title": c.Name}
 	default:
 		return nil

@@ -202,6 +202,17 @@ func (w *openaiItemWriter) closeText(status string) {
 	w.send("response.output_item.done", openaiObject{"output_index": i, "item": item})
 }
 
+// close ends the text that is being written and the calls that have no end.
+func (w *openaiItemWriter) close(status string) {
+	w.closeText(status)
+	for i, item := range w.output {
+		if item["status"] == "in_progress" {
+			item["status"] = "incomplete"
+			w.send("response.output_item.done", openaiObject{"output_index": i, "item": item})
+		}
+	}
+}
+
 func (w *openaiItemWriter) finish(reason string, u *toolset.Usage) {
 	status, details := "completed", any(nil)
 	switch reason {
@@ -211,7 +222,7 @@ func (w *openaiItemWriter) finish(reason string, u *toolset.Usage) {
 		status, details = "incomplete", openaiObject{"reason": reason}
 	}
 	w.stream()
-	w.closeText(status)
+	w.close(status)
 	o := w.response(status, u)
 	if o["incomplete_details"] = details; status == "completed" {
 		o["completed_at"] = time.Now().Unix()
@@ -224,7 +235,7 @@ func (w *openaiItemWriter) finish(reason string, u *toolset.Usage) {
 }
 
 func (w *openaiItemWriter) fail(e *openaiAPIError) {
-	w.closeText("incomplete")
+	w.close("incomplete")
 	o := w.response("failed", nil)
 	o["error"] = openaiObject{"code": "server_error", "message": e.message}
 	w.send("response.failed", openaiObject{"response": o})

@@ -81,8 +81,8 @@ type ConfigRule struct {
 	// Path. Empty is the session's directories themselves. A directory below them may be a cloned
 	// repository.
 	Dir string `json:"dir,omitempty"`
-	// Host matches a host that a call would reach. A leading "*." matches the host and all below
-	// it.
+	// Host matches a host that a call would reach: a name, or an address in any of its forms. A
+	// leading "*." matches the host and all below it.
 	Host string `json:"host,omitempty"`
 	// Sandbox is where a command runs: [SandboxInside] or [SandboxOutside]. Inside can be allowed,
 	// which covers every command in the session's sandbox; with the network, a rule must allow
@@ -152,7 +152,7 @@ func (c *Config) check() error {
 			checkPattern(p[1], where+"."+p[0], bad)
 		}
 		wild := r.Host != "*" && strings.Contains(strings.TrimPrefix(r.Host, "*."), "*")
-		if wild || strings.ContainsAny(r.Host, "/: ") {
+		if wild || strings.ContainsAny(r.Host, "/: ") && address(r.Host) == "" {
 			bad(where+".host", "%q is not a host; "+
 				"use a name such as example.com, or *.example.com", r.Host)
 		}

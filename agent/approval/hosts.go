@@ -57,14 +57,14 @@ func address(host string) string {
 // namesHost reports whether a word of a command with unknown effects may be a host.
 func (c *call) namesHost(pattern string) bool {
 	name, below := strings.CutPrefix(strings.ToLower(strings.TrimSuffix(pattern, ".")), "*.")
-	number := address(name) != ""
+	number := address(name)
 	for _, e := range c.programs {
 		if e.Kind != model.EffectUnknown {
 			continue
 		}
 		for _, w := range e.Argv {
 			w = strings.ToLower(w)
-			if number && address(w) == name {
+			if number != "" && slices.ContainsFunc(strings.FieldsFunc(w, notInAddress), func(s string) bool { return address(s) == number }) {
 				return true
 			}
 			for rest := w; ; {
@@ -85,6 +85,9 @@ func (c *call) namesHost(pattern string) bool {
 	}
 	return false
 }
+
+// notInAddress reports whether no form of an address has a character, in lower case.
+func notInAddress(r rune) bool { return !strings.ContainsRune("0123456789abcdefx.:", r) }
 
 // inHost reports whether a name of a host may have a character, in lower case.
 func inHost(b byte) bool {

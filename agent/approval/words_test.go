@@ -82,6 +82,8 @@ func TestMistakesInConfigurations(t *testing.T) {
 		{approval.ConfigRule{Decision: deny, Host: "http://a"}, `rules[0].host: "http://a" is not a host; use a name such as example.com, or *.example.com`},
 		{approval.ConfigRule{Decision: deny, Host: "a:80"}, `rules[0].host: "a:80" is not a host; use a name such as example.com, or *.example.com`},
 		{approval.ConfigRule{Decision: deny, Host: "a b"}, `rules[0].host: "a b" is not a host; use a name such as example.com, or *.example.com`},
+		{approval.ConfigRule{Decision: deny, Host: "[::1]:80"}, `rules[0].host: "[::1]:80" is not a host; use a name such as example.com, or *.example.com`},
+		{approval.ConfigRule{Decision: deny, Host: "::1"}, ""}, {approval.ConfigRule{Decision: deny, Host: "[2001:db8::1]"}, ""},
 		{approval.ConfigRule{Decision: deny, Host: "*"}, ""}, {approval.ConfigRule{Decision: deny, Host: "*.a"}, ""}, {approval.ConfigRule{Decision: allow, Command: "go", Dir: "d"}, ""},
 		{approval.ConfigRule{Decision: deny, Sandbox: "outside"}, ""}, {approval.ConfigRule{Decision: allow, Sandbox: "inside"}, ""}, {approval.ConfigRule{Decision: deny, Server: "s", Tool: "t"}, ""},
 		{approval.ConfigRule{Decision: deny, Path: "**"}, ""}, {approval.ConfigRule{Decision: deny, Path: "a/**/b"}, ""}, {approval.ConfigRule{Decision: deny, Path: "~a"}, `rules[0].path: "~a" never matches: ~ has no meaning here; write the whole path`},
@@ -277,6 +279,7 @@ func TestHostsInTheirForms(t *testing.T) {
 	}{
 		{"10.0.0.1", "10.0.0.1", deny}, {"10.0.0.1", "10.1", deny}, {"10.0.0.1", "0xa000001", deny}, {"10.0.0.1", "167772161", deny}, {"10.0.0.1", "012.0.0.1", deny}, {"10.0.0.1", "10.0.1", deny},
 		{"10.0.0.1", "10.0.0.2", allow}, {"10.0.0.1", "10.2", allow}, {"10.0.0.1", "::ffff:10.0.0.1", deny}, {"10.0.0.1", "[::ffff:10.0.0.1]", deny}, {"10.0.0.1", "10.0.0.0.1", allow}, {"10.0.0.1", "256.0.0.1", allow},
+		{"::1", "::1", deny}, {"::1", "[::1]", deny}, {"[0:0::1]", "::1", deny}, {"::1", "0:0:0:0:0:0:0:1", deny}, {"::1", "::2", allow}, {"::ffff:10.0.0.1", "10.1", deny},
 		{"a.example", "a.example.", deny}, {"A.example", "a.EXAMPLE", deny}, {"a.example", "b.a.example", allow}, {"*.a.example", "b.a.example", deny}, {"*.a.example", "a.example", deny}, {"*.a.example", "ba.example", allow},
 		{"*", "a.example", deny}, {"a.example", "*", ask}, {"a.example", "%61.example", ask}, {"a.example", "{a,b}.example", ask}, {"a.example", "á.example", ask}, {"a.example", `a\.example`, ask},
 	} {
@@ -298,7 +301,8 @@ func TestWordsMayBeHosts(t *testing.T) {
 	}{
 		{"a.example", "a.example", ask}, {"a.example", "https://a.example/x", ask}, {"a.example", "x@a.example:22", ask}, {"a.example", "A.EXAMPLE", ask}, {"a.example", "a.example.", ask}, {"a.example", "a.example.com", allow},
 		{"a.example", "ba.example", allow}, {"a.example", "b.a.example", allow}, {"*.a.example", "b.a.example", ask}, {"*.a.example", "ba.example", allow}, {"a.example", "-ha.example", ask}, {"a.example", "a.examples", allow}, {"a.example", "a.example-x", allow},
-		{"a.example", "ba.example a.example", ask}, {"a.example", "a.example.x,a.example", ask}, {"10.0.0.1", "10.1", ask}, {"10.0.0.1", "10.2", allow}, {"a.example", "=a.example.?", ask},
+		{"a.example", "ba.example a.example", ask}, {"a.example", "a.example.x,a.example", ask}, {"10.0.0.1", "10.1", ask}, {"10.0.0.1", "10.2", allow},
+		{"10.0.0.1", "--to=0xa000001", ask}, {"::1", "http://[0:0::1]:80/x", ask}, {"0:0::1", "x://[::1]", ask}, {"::1", "http://[::2]/", allow}, {"::1", "a::b", allow}, {"a.example", "=a.example.?", ask},
 	} {
 		r := toolset.ApprovalRequest{Approval: toolset.Approval{Effects: []toolset.Effect{{Kind: model.EffectUnknown, Argv: []string{"prog", c.word}}}}}
 		require.Equal(t, c.want, decided(t, `{"mode":"auto","rules":[{"decision":"deny","host":"`+c.rule+`"}]}`, r).Verdict, "%q against %s", c.word, c.rule)

@@ -128,8 +128,10 @@ func tryAgain(err error) string {
 		wait = api.RetryAfter
 	}
 	switch minutes := (wait + time.Minute - 1) / time.Minute; {
+	case wait <= time.Second:
+		return "Try again in a second."
 	case wait < time.Minute:
-		return fmt.Sprintf("Try again in %d seconds.", max(1, (wait+time.Second-1)/time.Second))
+		return fmt.Sprintf("Try again in %d seconds.", (wait+time.Second-1)/time.Second)
 	case minutes == 1:
 		return "Try again in a minute."
 	case minutes <= 120:

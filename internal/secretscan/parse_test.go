@@ -45,6 +45,9 @@ func TestRulesOfFilesAreRead(t *testing.T) {
 		"[allowlist]\ncolour = \"b\"":            `rules: line 2: "colour" is not known`,
 		"[allowlist]\nregexes = [\n'''('''\n]":   "rules: line 4: error parsing regexp: missing closing ): `(`",
 		"[[rules]]\n[[rules.allowlists]]\na = 1": `rules: line 3: "a" is not known`,
+		"[[rules.allowlists]]":                   "rules: line 1 is not understood: [[rules.allowlists]]",
+		"[allowlist]\nregexes = [":               "rules: the list of the last line has no end",
+		"[allowlist]\nregexes = [\n\"a\",\n":     "rules: the list of the last line has no end",
 	} {
 		_, _, err := parse(text)
 		require.EqualError(t, err, want, text)

@@ -4,6 +4,7 @@ package secretscan
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -54,12 +55,6 @@ var rules = sync.OnceValues(func() ([]*rule, []allowlist) {
 func parse(text string) (all []*rule, global []allowlist, err error) {
 	var now *rule
 	into := &global
-	list := func() *allowlist {
-		if len(*into) == 0 {
-			*into = append(*into, allowlist{})
-		}
-		return &(*into)[len(*into)-1]
-	}
 	lines, inList := strings.Split(text, "\n"), false
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
@@ -67,13 +62,15 @@ func parse(text string) (all []*rule, global []allowlist, err error) {
 		case line == "" || line[0] == '#':
 			continue
 		case line == "[allowlist]":
-			into, inList = &global, true
+			if into, inList = &global, true; len(global) == 0 {
+				global = append(global, allowlist{})
+			}
 			continue
 		case line == "[[rules]]":
 			now = &rule{}
 			all, inList = append(all, now), false
 			continue
-		case line == "[[rules.allowlists]]":
+		case line == "[[rules.allowlists]]" && now != nil:
 			now.allow = append(now.allow, allowlist{})
 			into, inList = &now.allow, true
 			continue
@@ -85,7 +82,7 @@ func parse(text string) (all []*rule, global []allowlist, err error) {
 		var values []string
 		switch {
 		case value == "[":
-			for i++; strings.TrimSpace(lines[i]) != "]"; i++ {
+			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "]"; i++ {
 				item := strings.TrimSuffix(strings.TrimSpace(lines[i]), ",")
 				values = append(values, unquoted(item))
 			}
@@ -96,9 +93,12 @@ func parse(text string) (all []*rule, global []allowlist, err error) {
 		default:
 			values = []string{unquoted(value)}
 		}
-		if inList {
-			err = list().set(name, values)
-		} else if now != nil {
+		switch {
+		case i == len(lines):
+			return nil, nil, errors.New("rules: the list of the last line has no end")
+		case inList:
+			err = (*into)[len(*into)-1].set(name, values)
+		case now != nil:
 			err = now.set(name, values)
 		}
 		if err != nil {
