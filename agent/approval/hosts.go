@@ -58,13 +58,14 @@ func address(host string) string {
 func (c *call) namesHost(pattern string) bool {
 	name, below := strings.CutPrefix(strings.ToLower(strings.TrimSuffix(pattern, ".")), "*.")
 	number := address(name)
+	same := func(s string) bool { return number != "" && address(s) == number }
 	for _, e := range c.programs {
 		if e.Kind != model.EffectUnknown {
 			continue
 		}
 		for _, w := range e.Argv {
 			w = strings.ToLower(w)
-			if number != "" && slices.ContainsFunc(strings.FieldsFunc(w, notInAddress), func(s string) bool { return address(s) == number }) {
+			if slices.ContainsFunc(strings.FieldsFunc(w, notInAddress), same) {
 				return true
 			}
 			for rest := w; ; {

@@ -300,9 +300,9 @@ func directory(program, dir string, scratch bool, told io.Writer) (string, error
 	}
 	switch info, err := os.Stat(dir); {
 	case err != nil:
-		return "", fmt.Errorf("-dir: %w", err)
+		return "", app.Usage("-dir: %w", err)
 	case !info.IsDir():
-		return "", fmt.Errorf("-dir: %s is not a directory", dir)
+		return "", app.Usage("-dir: %s is not a directory", dir)
 	case !scratch:
 		return dir, nil
 	}

@@ -156,7 +156,7 @@ func TestMistakesOfTheCommand(t *testing.T) {
 	defer cancel()
 	none := filepath.Join(t.TempDir(), "none")
 	code, said := run(ctx, io.Discard, web.Options{}, nil, "-dir", none)
-	require.Equal(t, 1, code)
+	require.Equal(t, 2, code)
 	require.True(t, strings.HasPrefix(said, "order-desk: -dir: "), said)
 	code, _ = run(ctx, io.Discard, web.Options{}, nil, "x")
 	require.Equal(t, 2, code)

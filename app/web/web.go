@@ -85,7 +85,7 @@ func (s *surface) run(ctx context.Context, e *app.Env) error {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("-dir: %w", err)
+		return app.Usage("-dir: %w", err)
 	}
 	h, err := e.Open(ctx)
 	if err != nil {
