@@ -150,7 +150,7 @@ func (t *tester) testSwitched(ctx context.Context, m *mutant, number int) (verdi
 	}
 	for _, dir := range own { // what tests share, only the first of them reaches
 		s := t.suites[dir]
-		if s.took > enough {
+		if names, _ := s.reaching(number); len(names) > 2 || s.took > enough {
 			continue
 		}
 		v, err := t.run(ctx, s.bin, strconv.Itoa(number), timeout(s.took), s.all()...)
