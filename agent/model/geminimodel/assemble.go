@@ -96,7 +96,7 @@ func (a *assembler) add(w *wireResponse) error {
 
 func (a *assembler) part(p *wirePart) error {
 	switch {
-	case len(a.parts) > maxParts:
+	case len(a.parts) >= maxParts:
 		return errResponseTooLong
 	case p.isOpaque():
 		return a.opaque(p.raw)
