@@ -61,9 +61,6 @@ type wireDelta struct {
 
 // start starts a block.
 func (a *assembly) start(index int, raw json.RawMessage) error {
-	if err := a.reserve(len(raw)); err != nil {
-		return err
-	}
 	if a.repeated && slices.ContainsFunc(a.blocks, func(b *block) bool { return b.index == index }) {
 		return errSecondMessage
 	}
@@ -78,6 +75,9 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 		return fmt.Errorf("a content block has no valid type: %w", err)
 	}
 	a.blocks = append(a.blocks, b)
+	if err := a.reserve(len(raw)); err != nil {
+		return err
+	}
 	if b.isOpaque() {
 		return nil
 	}

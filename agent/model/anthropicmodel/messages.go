@@ -236,7 +236,7 @@ func (c *conversation) textBlock(text string, following []model.Part) anthropic.
 
 // appendOpaque appends a block as the provider wrote it.
 func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anthropic.ContentBlockParamUnion {
-	if json.Unmarshal(data, new(struct{})) != nil {
+	if !isObject(data) {
 		return blocks // not made by this package
 	}
 	return append(blocks, param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data)))

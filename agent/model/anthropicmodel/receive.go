@@ -82,7 +82,7 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 		}
 		return fmt.Errorf("the response is not a valid message: %w", err)
 	}
-	if w.Type == "error" || len(w.Error) > 0 {
+	if w.Type == "error" || len(w.Error) > 0 && string(w.Error) != "null" {
 		return m.reported(resp.StatusCode, resp.Header, data)
 	}
 	switch {
