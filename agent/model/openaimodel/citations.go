@@ -26,7 +26,7 @@ type wireSource struct {
 // citation makes a part from a source, which may be just a URL.
 func citation(provider string, raw json.RawMessage) model.Part {
 	p := model.Part{Kind: model.PartCitation, Provider: provider, Data: compacted(raw)}
-	if len(raw) > 0 && raw[0] == '"' {
+	if raw[0] == '"' {
 		p.URL, _ = unquote(raw)
 		return p
 	}

@@ -3,6 +3,8 @@
 package openaimodel
 
 import (
+	"io"
+
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
@@ -46,4 +48,29 @@ func ReadChunks(quick bool, chunks ...[]byte) *Stream {
 	s.state = *a
 	s.state.scratch, s.state.sink = scratch{}, nil
 	return s
+}
+
+// ReadWithin reads the events of a stream with room for so many bytes, in either protocol. It returns the message and how
+// many bytes were counted, or the index of the event that failed.
+func ReadWithin(responses bool, room int, events ...string) (msg *model.Message, counted int, err error) {
+	var c collector
+	var d *deltas
+	if responses {
+		items := &itemCollector{provider: "p"}
+		c, d = items, &items.deltas
+	} else {
+		a := newAssembler("p", nil, nil)
+		c, d = a, &a.deltas
+	}
+	d.size = maxResponse - room
+	for i, event := range events {
+		if err = c.event("", []byte(event)); err == io.EOF {
+			break
+		}
+		if err != nil && err != errKeepAlive {
+			return nil, i, err
+		}
+	}
+	msg, err = c.result()
+	return msg, d.size - maxResponse + room, err
 }

@@ -27,8 +27,7 @@ type itemCollector struct {
 	id, modelName string
 	usage         model.Usage
 	refused       bool
-	// ended reports that the response is complete. status tells how it ended.
-	ended  bool
+	// status tells how the response ended.
 	status string
 }
 
@@ -140,7 +139,7 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 			return err
 		}
 	}
-	c.ended, c.status = true, status
+	c.status = status
 	if reason := string(r.Incomplete.Reason); status == "incomplete" || reason != "" {
 		c.status = cmp.Or(reason, status)
 		if status == "incomplete" && adapter.OpenAIFinish(c.status, false, false) == model.FinishOther {
@@ -155,7 +154,8 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 	return nil
 }
 
-func (c *itemCollector) finished() bool { return c.ended }
+// finished reports false, because the event that completes a response is the last one.
+func (c *itemCollector) finished() bool { return false }
 
 // itemOf returns the item that an event belongs to, which is the last one at the event's index:
 // some servers count wrongly, but none interleaves two items.

@@ -70,9 +70,9 @@ const call = `{"choices":[{"delta":{"tool_calls":[{"index":12,"id":"c1","functio
 func agree(t *testing.T, chunk []byte) (quick bool) {
 	t.Helper()
 	for _, before := range [][][]byte{nil, {[]byte(first)}, {[]byte(first), []byte(call)}} {
-		want := openaimodel.ReadChunks(false, append(before, chunk)...)
 		got := openaimodel.ReadChunks(true, append(before, chunk)...)
 		if quick = got.Quick; quick {
+			want := openaimodel.ReadChunks(false, append(before, chunk)...)
 			got.Quick = false
 			require.Equal(t, want, got, "%q", chunk)
 		}
@@ -86,6 +86,57 @@ func TestFastPathEqualsSlowPath(t *testing.T) {
 	}
 	for _, chunk := range slowChunks {
 		require.False(t, agree(t, []byte(chunk)), chunk)
+	}
+}
+
+// Whatever is missing from a chunk, in place of something or too much in it, both agree.
+func TestFastPathEqualsSlowPathOfSpoiltChunks(t *testing.T) {
+	const every = `{"id":"1","object":"o","created":19,"model":"m","service_tier":null,"new":null,"choices":[{"index":0,"delta":{"role":"r","content":"a\\n","reasoning_content":"b","reasoning":null,` +
+		`"tool_calls":[{"index":90,"id":null,"type":"t","function":{"name":null,"arguments":"{"}}]},"logprobs":null}]}`
+	require.True(t, agree(t, []byte(every)))
+	quick := 0
+	spoilt := func(chunk string) {
+		if agree(t, []byte(chunk)) {
+			quick++
+		}
+	}
+	for i := range len(every) + 1 {
+		spoilt(every[:i])
+		for _, n := range []int{1, 2, 4} {
+			if i+n <= len(every) {
+				spoilt(every[:i] + every[i+n:])
+			}
+		}
+		for _, more := range []string{`"`, `{`, `}`, `]`, `,`, `:`, `0`, ` `, `\`, `z`, "\x1f", `null`} {
+			spoilt(every[:i] + more + every[i:])
+			if i < len(every) {
+				spoilt(every[:i] + more + every[i+1:])
+			}
+		}
+	}
+	require.Equal(t, 826, quick, "how many of them use the fast path")
+}
+
+// Each name and each number at a bound is read quickly if it can be.
+func TestBoundsOfTheFastPath(t *testing.T) {
+	chunk := func(members string) string { return `{` + members + `"choices":[{"delta":{"content":"a"}}]}` }
+	call := func(call string) string { return `{"choices":[{"delta":{"tool_calls":[{` + call + `}]}}]}` }
+	for text, want := range map[string]bool{
+		chunk(`"az_09":null,`): true, chunk(`"aZ":null,`): false, chunk("\"`\":null,"): false, chunk(`"{":null,`): false, chunk(`"/":null,`): false, chunk(`":":null,`): false, chunk(`"a-":null,`): false,
+		chunk(`"":null,`): true, chunk(`:null,`): false, chunk(`":null,`): false, chunk(`"created":1,`): true, chunk(`"created":9876543210,`): true, chunk(`"created":0,`): false,
+		chunk(`"created":,`): false, chunk(`"created":-1,`): false, chunk(`"created":1`): false, chunk(`"object":"a",`): true, chunk(`"object":"\\n",`): false, chunk(`"object":1,`): false,
+		chunk(`"service_tier":"a",`): true, chunk(`"system_fingerprint":"a",`): true, chunk(`"obfuscation":"a",`): true, chunk(`"provider":"a",`): true, chunk(`"other":"a",`): false,
+		chunk("\"object\":\"\x1f\","): false, chunk("\"object\":\" \","): true, chunk(`"id":"a","id":"a",`): false, chunk(`"model":"a","model":"b",`): false, chunk(`"id":"\\n",`): false,
+		chunk(`"object":nul,`): false, chunk(`"object":null,`): true, chunk(`"role":"a",`): false, chunk(`"created":null,"created":1,`): true,
+		call(`"index":0`): true, call(`"index":9`): true, call(`"index":10`): true, call(`"index":99`): true, call(`"index":100`): false, call(`"index":`): false, call(`"index": 7`): true, call(`"index":00`): false, call(`"index":"1"`): false,
+		call(`"type":"function"`): true, call(`"type":1`): false, call(`"id":"a"`): false, call(`"function":{"arguments":"{}"}`): true, call(`"function":{"arguments":"\""}`): true, call(`"function":{"name":"a"}`): false,
+		call(`"function":{"arguments":1}`): false, call(`"function":[]`): false, call(``): true, call(`"index":1,"index":2`): false, call(`"function":{},"function":{}`): false, call(`"function":{"arguments":"","arguments":""}`): false,
+		`{"choices":[{"index":0,"delta":{}}]}`: true, `{"choices":[{"index":1,"delta":{}}]}`: false, `{"choices":[{"delta":{},"index":0,"index":0}]}`: false, `{"choices":[{"delta":{"role":"a"}}]}`: true, `{"choices":[{"delta":{"type":"a"}}]}`: false,
+		`{"choices":[{"delta":{}},{"delta":{}}]}`: false, `{"choices":[{"delta":{"tool_calls":[{},{}]}}]}`: false, `{"choices":[{"delta":{}}],"choices":[]}`: false, `{"choices":[{"delta":{"reasoning":"a","reasoning":"b"}}]}`: false,
+		`{"choices":[{"delta":{"reasoning_content":"a","reasoning_content":"b"}}]}`: false, `{"choices":[{"delta":{"tool_calls":[],"tool_calls":[]}}]}`: false, `{"choices":[{"role":"a","delta":{}}]}`: false,
+		" \t\r\n{\"choices\":[{\"delta\":{}}]} \t\r\n": true, "\f{\"choices\":[{\"delta\":{}}]}": false, `{"choices":[{"delta":{"content":"a` + "\\": false,
+	} {
+		require.Equal(t, want, agree(t, []byte(text)), "%q", text)
 	}
 }
 
