@@ -145,7 +145,7 @@ func (e *Env) work(ctx context.Context, admin string) error {
 	if err != nil {
 		return err
 	}
-	if h.Store() == nil {
+	if _, memory := h.Store().(*sessions.Memory); memory && e.store == nil {
 		return Usage("worker: there is no store to serve: leave out -no-store")
 	}
 	if admin != "" {
