@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
+	"github.com/ponte-go/ponte/app/internal/linked"
 	"github.com/ponte-go/ponte/app/offline"
 )
 
@@ -37,18 +39,24 @@ var update = flag.Bool("update", false, "write the transcripts in testdata")
 // What differs each time.
 var (
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\d([ T])\d\d:\d\d(:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?`)
+	homes     = regexp.MustCompile(`\bHOME\b`)
+	sizes     = regexp.MustCompile(`"size":\d+`)
+	secrets   = regexp.MustCompile(`"[A-Za-z0-9+/=_-]{40,}"`)
+	keyNames  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d{6}\.\d{9}`)
+	ids       = regexp.MustCompile(`[0-9A-Z]{26}`)
 	durations = regexp.MustCompile(`after \d+(\.\d+)?[mµ]?s`)
 )
 
 // shell runs command lines of a program as a person would, one after the other, in a home of its own.
 type shell struct {
-	t    *testing.T
-	home string
+	t     *testing.T
+	home  string
+	title string // what programs it is about
 }
 
 // run returns what a command line writes: to the standard output after "> ", to the standard error after "! ".
 func (s *shell) run(line, in string) string {
-	command, err := chat.ParseCommand(strings.ReplaceAll(line, "HOME", s.home))
+	command, err := chat.ParseCommand(homes.ReplaceAllLiteralString(line, s.home))
 	require.NoError(s.t, err, line)
 	env := map[string]string{"XDG_STATE_HOME": filepath.Join(s.home, "state"), "DESK_KEYS": filepath.Join(s.home, "keys.json"), "OLLAMA_HOST": "127.0.0.1:9"}
 	for _, set := range command.Env {
@@ -88,6 +96,24 @@ func (s *shell) run(line, in string) string {
 					return converse(c.Context(), store, args[0], args[1], args[2])
 				}}
 			},
+			func(e *app.Env) *cobra.Command {
+				return &cobra.Command{Use: "write FILE", Hidden: true, RunE: func(_ *cobra.Command, args []string) error {
+					data, err := io.ReadAll(e.In)
+					_ = os.MkdirAll(filepath.Dir(args[0]), 0o700)
+					return errors.Join(err, os.WriteFile(args[0], data, 0o600))
+				}}
+			},
+			func(e *app.Env) *cobra.Command {
+				return &cobra.Command{Use: "read FILE", Hidden: true, RunE: func(_ *cobra.Command, args []string) error {
+					info, err := os.Stat(args[0])
+					if err != nil {
+						return err
+					}
+					data, err := os.ReadFile(args[0])
+					fmt.Fprintf(e.Out, "%v %s", info.Mode(), data)
+					return err
+				}}
+			},
 			func(*app.Env) *cobra.Command {
 				return &cobra.Command{Use: "fail", Hidden: true, RunE: func(_ *cobra.Command, args []string) error {
 					switch strings.Join(args, " ") {
@@ -108,11 +134,38 @@ func (s *shell) run(line, in string) string {
 			return []app.Check{{Name: "tea", Found: "there is\ntea"}}
 		}},
 	}
+	switch s.title {
+	case "a store of the program's own":
+		config.Store = func(context.Context, *app.Env) (session.Store, error) { return s.own() }
+	case "a model of the program's own":
+		config.Agent = agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("An answer."))}))
+		config.Demo = nil
+	case "a program without much":
+		config.Demo, config.Surfaces, config.Checks = nil, nil, []func(context.Context, *app.Env) []app.Check{func(context.Context, *app.Env) []app.Check {
+			return []app.Check{{Name: "te\na", Err: errors.New("no\n  tea\x1b"), Mend: "buy\nsome"}, {Name: "cup", Err: errors.New("no cup")}}
+		}}
+	case "another command that runs by default":
+		config.Default, config.Help = "stamp", "Stamps what it gets.\nThat is all."
+	}
 	code := app.Run(s.t.Context(), config, app.Process{
 		Args: command.Args, In: strings.NewReader(in), Out: &out, Err: &said, Getenv: func(name string) string { return env[name] },
 	})
 	return s.plain("> ", out.String()) + s.plain("! ", said.String()) + fmt.Sprintf("= %d\n", code)
 }
+
+// own opens the store that a program has, once in a home.
+func (s *shell) own() (session.Store, error) {
+	switch data, err := os.ReadFile(filepath.Join(s.home, "own")); {
+	case err == nil && strings.HasPrefix(string(data), "none"):
+		return nil, nil
+	case err == nil:
+		return nil, errors.New(strings.TrimSpace(string(data)))
+	}
+	return kept, nil
+}
+
+// kept is the store of programs that have one.
+var kept session.Store
 
 // converse makes a session with a turn.
 func converse(ctx context.Context, store session.Store, id, dir, prompt string) error {
@@ -140,6 +193,8 @@ func converse(ctx context.Context, store session.Store, id, dir, prompt string) 
 func (s *shell) plain(mark, written string) (all string) {
 	written = strings.NewReplacer(s.home, "HOME", runtime.Version(), "GO", runtime.GOOS+"/"+runtime.GOARCH, "SYSTEM").Replace(written)
 	written = durations.ReplaceAllString(times.ReplaceAllString(written, "TIME"), "after TIME")
+	written = sizes.ReplaceAllString(written, `"size":N`)
+	written = ids.ReplaceAllString(keyNames.ReplaceAllString(secrets.ReplaceAllString(written, `"SECRET"`), "KEY"), "ID")
 	for line := range strings.Lines(written) {
 		all += strings.TrimRight(mark+line, " \n") + "\n"
 	}
@@ -148,6 +203,7 @@ func (s *shell) plain(mark, written string) (all string) {
 
 // What command lines write, with which exit code. A line that begins with "$ " is one, "< " its input; "# " empties the home.
 func TestCommandLines(t *testing.T) {
+	t.Cleanup(func() { linked.Encryption = nil })
 	data, err := os.ReadFile("testdata/commandlines.txt")
 	require.NoError(t, err)
 	var s *shell
@@ -155,7 +211,11 @@ func TestCommandLines(t *testing.T) {
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
 		if title, ok := strings.CutPrefix(lines[i], "# "); ok {
-			s = &shell{t: t, home: t.TempDir()}
+			s = &shell{t: t, home: t.TempDir(), title: title}
+			linked.Encryption, kept = nil, new(session.Memory)
+			if strings.HasPrefix(title, "encrypted sessions") {
+				linked.Encryption = &linked.WithEncryption{Encrypted: session.Encrypted, Parse: session.ParseKeyring, Rotated: session.Keyring.Rotated}
+			}
 			t.Setenv("HOME", s.home)
 			t.Setenv("XDG_CONFIG_HOME", filepath.Join(s.home, "config"))
 			if b.Len() > 0 {

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,7 @@ func (f *sessionsFlags) own(
 ) error {
 	store, err := f.e.Store(ctx)
 	if err != nil || store == nil {
-		return errors.Join(err, errors.New("sessions: the program keeps none"))
+		return cmp.Or(err, errors.New("sessions: the program keeps none"))
 	}
 	return do(ctx, store, f.e.Out, f)
 }
