@@ -28,8 +28,10 @@ type desk struct {
 	p       *peer
 	session *workspace.Session
 	set     toolset.Toolset[*workspace.Session]
-	answers []string // for requests that contain one, the next one
-	told    strings.Builder
+	// approved is set if calls are approved before they are made.
+	approved bool
+	answers  []string // for requests that contain one, the next one
+	told     strings.Builder
 }
 
 // can is what servers of desks can do.
@@ -73,6 +75,7 @@ func (d *desk) call(tool, args string, answers ...string) string {
 	var host toolsettest.Host
 	fmt.Fprintf(&d.told, "\n# %s %s\n", tool, squeezed(args))
 	run := &toolset.RunContext[*workspace.Session]{Deps: d.session, Host: &host}
+	run.Call.Approved = d.approved
 	var res toolset.Result
 	var err error
 	seen, began := 0, time.Now()

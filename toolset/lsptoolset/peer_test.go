@@ -27,6 +27,9 @@ import (
 type peer struct {
 	// answer returns the members of the response to a request, nothing for no response.
 	answer func(method, params string) string
+	// told is called with notifications.
+	told func(method, params string)
+	conn net.Conn
 
 	mu    sync.Mutex
 	lines []string
@@ -47,13 +50,13 @@ func newPeer(t *testing.T, name string, answer func(method, params string) strin
 	here, there := net.Pipe()
 	l.conn = lsp.NewConn(here, l, lsp.Limits{})
 	t.Cleanup(l.conn.Close)
-	p := &peer{answer: answer}
-	go p.serve(there)
+	p := &peer{answer: answer, conn: there}
+	go p.serve()
 	return l, p
 }
 
-func (p *peer) serve(conn net.Conn) {
-	r := textproto.NewReader(bufio.NewReader(conn))
+func (p *peer) serve() {
+	r := textproto.NewReader(bufio.NewReader(p.conn))
 	for {
 		header, err := r.ReadMIMEHeader()
 		if err != nil {
@@ -74,14 +77,21 @@ func (p *peer) serve(conn net.Conn) {
 		p.mu.Lock()
 		p.lines = append(p.lines, m.Method+" "+params)
 		p.mu.Unlock()
+		if m.ID == nil && p.told != nil {
+			p.told(m.Method, params)
+		}
 		if m.ID == nil || p.answer == nil {
 			continue
 		}
 		if text := p.answer(m.Method, params); text != "" {
-			text = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, strings.ReplaceAll(text, "ROOT", "file:///project"))
-			fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(text), text)
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, text))
 		}
 	}
+}
+
+func (p *peer) send(text string) {
+	text = strings.ReplaceAll(text, "ROOT", "file:///project")
+	fmt.Fprintf(p.conn, "Content-Length: %d\r\n\r\n%s", len(text), text)
 }
 
 // heard returns what the server has heard since the last time.
@@ -175,8 +185,24 @@ func (d *disk) Open(ctx context.Context, path string, known bool) (*workspace.Do
 	return workspace.OpenDocument(ctx, d.Workspace, path, known)
 }
 
+func (d *disk) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
+	if err := d.use("write", path); err != nil {
+		return nil, err
+	}
+	return workspace.ApplyChange(ctx, d.Workspace, path, c)
+}
+
+func (d *disk) Remove(ctx context.Context, path string, v workspace.Version) error {
+	if err := d.use("remove", path); err != nil {
+		return err
+	}
+	return d.Workspace.Remove(ctx, path, v)
+}
+
 func (d *disk) Walk(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
-	_ = d.use("walk", dir)
+	if err := d.use("walk", dir); err != nil {
+		return func(yield func(workspace.Info, error) bool) { yield(workspace.Info{}, err) }
+	}
 	if d.walks != nil {
 		d.walks()
 	}
