@@ -76,14 +76,14 @@ func (g *guest) ready(ctx context.Context) (*link, error) {
 				return nil, context.Cause(ctx)
 			}
 		}
-		if g.attempt == nil {
+		a := g.attempt
+		if a == nil {
 			if err := g.refusal(); err != nil {
 				g.mu.Unlock()
 				return nil, err
 			}
-			g.begin()
+			a = g.begin()
 		}
-		a := g.attempt
 		g.mu.Unlock()
 		select {
 		case <-a.done:
@@ -122,7 +122,7 @@ func (g *guest) refusal() error {
 }
 
 // begin starts the server. g.mu is held.
-func (g *guest) begin() {
+func (g *guest) begin() *attempt {
 	a := &attempt{done: make(chan struct{})}
 	g.attempt = a
 	delay := time.Until(g.retryAt)
@@ -132,7 +132,7 @@ func (g *guest) begin() {
 	if pool.closed {
 		a.err, g.attempt = ErrClosed, nil
 		close(a.done)
-		return
+		return a
 	}
 	pool.work.Go(func() {
 		if delay > 0 {
@@ -169,6 +169,7 @@ func (g *guest) begin() {
 		pool.config.Logger.Info("lsptoolset: server started", "server", g.server.Name)
 		g.watch(l)
 	})
+	return a
 }
 
 // failed notes a failure. g.mu is held.
