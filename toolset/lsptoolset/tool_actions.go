@@ -214,13 +214,12 @@ func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {
 		if err != nil {
 			return nil, c.failed(ctx, err)
 		}
-		b, err := c.plan(
+		return c.plan(
 			ctx,
 			l,
 			title,
 			lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: edits}},
 		)
-		return b, err
 	}
 	if chosen.Edit == nil && chosen.Data != nil && l.resolves() {
 		if err := l.call(ctx, "codeAction/resolve", chosen, &chosen); err != nil {
@@ -237,8 +236,7 @@ func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {
 			return nil, err
 		}
 	}
-	b, err := c.plan(ctx, l, title, edits...)
-	return b, err
+	return c.plan(ctx, l, title, edits...)
 }
 
 // choose returns the action that a model means.

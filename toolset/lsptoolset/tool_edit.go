@@ -81,13 +81,12 @@ func (in editSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 	title := map[string]string{
 		"replace": "Replace ", "before": "Insert before ", "after": "Insert after ",
 	}[in.Where] + found[0].title()
-	b, err := c.plan(
+	return c.plan(
 		ctx,
 		l,
 		title,
 		lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: {edit}}},
 	)
-	return b, err
 }
 
 // edit returns the change of the text. A symbol is whole lines, with the comment directly above it,
