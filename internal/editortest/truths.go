@@ -176,7 +176,7 @@ func (c *cell) create() error {
 	c.created = c.recorder.Mark("create").ID
 	told, refused, err := outcome(c.call(workspace.ToolWriteFile, args{"path": "file", "content": c.kind.data}))
 	if err != nil || refused {
-		return fmt.Errorf("create the file: %s: %w", told, err)
+		return errors.Join(errors.New("create the file: "+told), err)
 	}
 	c.asked, c.before = nil, c.now()
 	if c.editor != nil && c.editor.Unsaved(c.path) {

@@ -139,7 +139,7 @@ func (c *cell) undoDeniedOf(what string) error {
 			return nil
 		}
 		if err != nil || refused {
-			return fmt.Errorf("%s: %w", told, err)
+			return errors.Join(errors.New(told), err)
 		}
 	}
 	changed := c.now()
