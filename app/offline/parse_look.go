@@ -263,10 +263,10 @@ func (p *parser) search(k *cursor) ([]step, string) {
 	if s.path != "." || end < 0 {
 		end = len(k.tokens)
 	}
-	k.at = min(from+1, end)
-	if k.tokens[from].kind != quoted {
-		k.at = end
+	if k.peek(0).kind == quoted {
+		end = min(from+1, end)
 	}
+	k.at = end
 	if describes(k.tokens[from:k.at]) {
 		return nil, "which text should I search for? Put it in quotes"
 	}
