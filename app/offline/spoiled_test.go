@@ -78,8 +78,8 @@ var spoils = []struct {
 	{"and", func(w []string, i int) []string { return append(append(w[:i:i], "and", w[i]), w[i+1:]...) }},
 }
 
-// refusal is how the model begins if it does nothing.
-const refusal = "I am the offline demo model, a few rules and no intelligence, and have done nothing: "
+// nothingDone is how the model begins if it does nothing.
+const nothingDone = "I am the offline demo model, a few rules and no intelligence, and have done nothing: "
 
 // TestSpoiledRequests has what is understood of requests in which a word is missing, repeated, quoted or out of its
 // place: all of it, or nothing.
@@ -105,7 +105,7 @@ func testSpoiledRequests(t *testing.T) {
 				fmt.Fprintf(&b, "  %s %s\n", p.Tool, p.Args)
 			case model.PartText:
 				for line := range strings.Lines(p.Text) {
-					b.WriteString("  = " + strings.TrimPrefix(strings.TrimRight(line, "\n"), refusal) + "\n")
+					b.WriteString("  = " + strings.TrimPrefix(strings.TrimRight(line, "\n"), nothingDone) + "\n")
 					break
 				}
 			}
