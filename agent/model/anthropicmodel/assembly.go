@@ -13,11 +13,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse limits the total size of one response, in bytes; maxBlocks limits its blocks.
-const (
-	maxResponse = 64 << 20
-	maxBlocks   = 10_000
-)
+// maxResponse limits the total size of one response, in bytes; tests lower it.
+var maxResponse = 64 << 20
+
+const maxBlocks = 10_000 // of one response
 
 var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d blocks", maxResponse>>20, maxBlocks)
 

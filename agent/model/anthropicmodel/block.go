@@ -277,10 +277,8 @@ func (b *block) appendParts(parts []model.Part, provider string) []model.Part {
 			return parts
 		}
 		parts = append(parts, model.Text(string(b.content)))
-		if len(b.citations) > 0 {
-			for _, raw := range b.citations {
-				parts = append(parts, citation(provider, raw))
-			}
+		for _, raw := range b.citations {
+			parts = append(parts, citation(provider, raw))
 		}
 		return parts
 	case "thinking":

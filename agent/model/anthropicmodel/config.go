@@ -81,7 +81,6 @@ func New(config Config) (*Model, error) {
 	base, err := parseBaseURL(config.BaseURL)
 	if err != nil {
 		errs = append(errs, err)
-		base = &url.URL{}
 	}
 	for name, key := range map[string]string{"APIKey": config.APIKey, "AuthToken": config.AuthToken} {
 		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

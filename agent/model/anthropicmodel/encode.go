@@ -40,7 +40,6 @@ func encode(params anthropic.MessageNewParams, stream bool) ([]byte, error) {
 func sizeOf(messages []anthropic.MessageParam) int {
 	n := 1024
 	for i := range messages {
-		n += 64
 		for j := range messages[i].Content {
 			n += 128
 			switch block := &messages[i].Content[j]; {

@@ -4,6 +4,7 @@ package anthropicmodel
 
 import (
 	"encoding/json"
+	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -22,6 +23,19 @@ func Streams(m *Model, req *model.Request) bool {
 func RequestBody(m *Model, req *model.Request) ([]byte, error) {
 	body, _, err := m.body(req, &model.Settings{}, true, "")
 	return body, err
+}
+
+// LimitResponses lowers the limit for the size of a response until the test ends.
+func LimitResponses(t testing.TB, size int) {
+	before := maxResponse
+	maxResponse = size
+	t.Cleanup(func() { maxResponse = before })
+}
+
+// SizeOf is the memory that is set aside for the messages of a request.
+func SizeOf(m *Model, req *model.Request) (int, error) {
+	params, err := m.params(req, &model.Settings{})
+	return sizeOf(params.Messages), err
 }
 
 // FitSchema exposes fitSchema.

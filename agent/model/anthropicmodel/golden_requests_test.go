@@ -130,7 +130,7 @@ func oddParts() []model.Part {
 		{Kind: model.PartToolReturn, CallID: "c", Tool: "f", Text: " ", Outcome: model.OutcomeSkipped}, {Kind: model.PartToolReturn, CallID: "c", Tool: "f", Outcome: model.OutcomeInterrupted},
 		model.Thinking("h"), {Kind: model.PartThinking, Text: "h", Provider: "anthropic"}, {Kind: model.PartThinking, Text: "<h>", Provider: "anthropic", Signature: []byte("sig")},
 		{Kind: model.PartThinking, Provider: "anthropic", Signature: []byte("sig")}, {Kind: model.PartThinking, Text: "h", Provider: "other", Signature: []byte("sig")},
-		model.ToolCall("c", "f", `{"a": 1}`), model.ToolCall("", "f", ""), model.ToolCall("c", "", "[1]"), model.ToolCall("a b", "ø", `{`), model.ToolCall(strings.Repeat("i", 65), strings.Repeat("n", 65), "null"),
+		model.ToolCall("c", "f", `{"a": 1}`), model.ToolCall("c", "f", `{ "a" : "<&>" }`), model.ToolCall("", "f", ""), model.ToolCall("c", "", "[1]"), model.ToolCall("a b", "ø", `{`), model.ToolCall(strings.Repeat("i", 65), strings.Repeat("n", 65), "null"),
 		model.ToolCall(strings.Repeat("i", 64), strings.Repeat("n", 64), "{}"),
 		{Kind: model.PartToolCall, CallID: "c", Tool: "f", Provider: "anthropic", Signature: []byte(`{"caller":{"type":"direct"},"b":1,"type":"x","name":"y"}`)},
 		{Kind: model.PartToolCall, CallID: "c", Tool: "f", Provider: "other", Signature: []byte(`{"caller":1}`)},

@@ -65,7 +65,7 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, dog *adapter.W
 }
 
 func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) error {
-	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
+	data, err := io.ReadAll(io.LimitReader(body, int64(maxResponse)+1))
 	if err != nil {
 		return adapter.BrokeOff(err)
 	}

@@ -103,7 +103,7 @@ func (m *Model) setThinking(params *anthropic.MessageNewParams, level string) (T
 			w.BudgetTokens = max(params.MaxTokens/2, minBudget)
 		}
 		if w.BudgetTokens >= params.MaxTokens {
-			return t, adapter.Unsupported(m.info, fmt.Sprintf("thinking %q with a MaxTokens of %d, which must be above %d",
+			return Thinking{}, adapter.Unsupported(m.info, fmt.Sprintf("thinking %q with a MaxTokens of %d, which must be above %d",
 				level, params.MaxTokens, minBudget))
 		}
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse limits the total size of one response, in bytes; maxParts limits its parts.
-const (
-	maxResponse = 128 << 20
-	maxParts    = 10_000
-)
+// maxResponse limits the total size of one response, in bytes; tests lower it.
+var maxResponse = 128 << 20
+
+const maxParts = 10_000 // of one response
 
 var (
 	errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d parts", maxResponse>>20, maxParts)

@@ -36,6 +36,7 @@ var answers = []struct {
 	{"a signature of thinking after text", []string{of(`{"text":"a"},{"text":"","thought":true,"thoughtSignature":"c2ln"},{"text":"b"}`, `,"finishReason":"STOP"`, "")}},
 	{"signed text", []string{of(`{"text":"a"},{"text":"b","thoughtSignature":"c2ln"},{"text":"c"}`, `,"finishReason":"STOP"`, "")}},
 	{"text that begins with a signature", []string{of(`{"text":"b","thoughtSignature":"c2ln"},{"text":"c"}`, `,"finishReason":"STOP"`, "")}},
+	{"signatures of one byte", []string{of(`{"text":"h","thought":true,"thoughtSignature":"cw=="},{"text":"b","thoughtSignature":"cw=="},{"functionCall":{"id":"c","name":"f"},"thoughtSignature":"cw=="},{"inlineData":{"data":""},"thoughtSignature":"cw=="},{"text":"","thoughtSignature":"cw=="},{"text":"","thought":true,"thoughtSignature":"cw=="}`, `,"finishReason":"STOP"`, "")}},
 	{"a signature of no text", []string{of(`{"text":"a"},{"text":"","thoughtSignature":"c2ln"},{"text":"c"}`, `,"finishReason":"STOP"`, "")}},
 	{"a signature without text", []string{of(`{"text":"a"},{"thoughtSignature":"c2ln"}`, `,"finishReason":"STOP"`, "")}},
 	{"empty text", []string{of(`{"text":""},{"text":"","thought":true},{"text":"a"},{"text":""},{"text":"b"}`, `,"finishReason":"STOP"`, "")}},

@@ -24,7 +24,7 @@ const tailTime = 5 * time.Second
 
 // receiveWhole reads an unstreamed response with status 200 into a.
 func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) error {
-	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
+	data, err := io.ReadAll(io.LimitReader(body, int64(maxResponse)+1))
 	switch {
 	case err != nil:
 		return adapter.BrokeOff(err)

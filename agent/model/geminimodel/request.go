@@ -79,7 +79,6 @@ func sizeHint(req *model.Request) int {
 		n += 128 + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
 	}
 	for _, msg := range req.Messages {
-		n += 32
 		for i := range msg.Parts {
 			p := &msg.Parts[i]
 			// Add one eighth for escapes. Base64 makes data a third longer.

@@ -49,9 +49,6 @@ func adaptNode(schema json.RawMessage, depth int) (json.RawMessage, error) {
 		return nil, fmt.Errorf("nested more than %d levels deep", maxSchemaDepth)
 	}
 	members, err := adapter.Members(schema)
-	if err != nil {
-		return nil, err
-	}
 	var kept []adapter.Member
 	var notes []string
 	isString := has(members, "type", `"string"`)
@@ -175,10 +172,7 @@ func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	for _, n := range notes[1:] {
 		note += ", " + n
 	}
-	members, err := adapter.Members(schema)
-	if err != nil {
-		return schema
-	}
+	members, _ := adapter.Members(schema)
 	for i := range members {
 		var text string
 		if members[i].Name == "description" && json.Unmarshal(members[i].Value, &text) == nil {

@@ -118,8 +118,7 @@ func (t carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, c.err
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: http.NoBody, Request: req,
+		StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req,
 	}, nil
 }
 
