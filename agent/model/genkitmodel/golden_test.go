@@ -151,7 +151,7 @@ func asks() []struct {
 			part("fake", model.PartMedia, func(p *model.Part) { p.MediaType, p.Data, p.Name = "image/png", []byte("png"), "cat" }),
 			model.Text("x"), part("fake", model.PartThinking, func(p *model.Part) { p.Text, p.Signature = "at the end", []byte("s") }),
 		), model.UserText("b"))},
-		{"arguments", said(model.Response(model.ToolCall("1", "f", ""), model.ToolCall("2", "f", "null"), model.ToolCall("3", "f", "[1]"), model.ToolCall("4", "f", `{"n":-1,"u":18446744073709551615,"f":1.5,"e":1e400,"s":["x",{"m":1}]}`)))},
+		{"arguments", said(model.Response(model.ToolCall("1", "f", ""), model.ToolCall("2", "f", "null"), model.ToolCall("3", "f", "[1]"), model.ToolCall("4", "f", `{"n":-1,"u":18446744073709551615,"f":1.5,"s":["x",{"m":1}]}`)))}, {"arguments that are too large", said(model.Response(model.ToolCall("1", "f", `{"e":1e400}`)))},
 		{"media", said(request(model.Media("image/JPG; q=1", []byte("jpg")), model.User("text"), part("", model.PartMedia, func(p *model.Part) { p.MediaType, p.URL = "image/png", "https://x.test/a.png" })))},
 		{"media of another kind", said(request(model.Media("video/mp4", []byte("x"))))},
 		{"media by URL", said(request(part("", model.PartMedia, func(p *model.Part) { p.MediaType, p.URL = "audio/wav", "https://x.test/a.wav" })))},

@@ -34,10 +34,8 @@ func (m *Model) translate(ctx context.Context, c *Call) (context.Context, error)
 	if err := adapter.CheckTools(c.Request); err != nil {
 		return nil, err
 	}
-	if c.Settings != nil {
-		if err := adapter.CheckNative(&m.info, c.Request, c.Settings); err != nil {
-			return nil, err
-		}
+	if err := adapter.CheckNative(&m.info, c.Request, c.Settings); err != nil {
+		return nil, err
 	}
 	if c.Request.Output != nil && !m.dialect.NativeOutput {
 		return nil, c.Unsupported("output bound to a JSON schema")

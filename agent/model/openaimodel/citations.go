@@ -31,9 +31,7 @@ func citation(provider string, raw json.RawMessage) model.Part {
 		return p
 	}
 	var w wireSource
-	if lenient(raw, &w) != nil {
-		return p
-	}
+	_ = lenient(raw, &w) // it was part of a document that is valid
 	if w.URLCitation != nil {
 		w = *w.URLCitation
 	}

@@ -21,8 +21,7 @@ func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
-	complete := false
-	defer func() { dog.Finish(complete) }()
+	defer dog.Finish(false) // the whole body is read
 
 	var extra map[string]string
 	if m.settings != nil {
@@ -45,7 +44,6 @@ func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 	case err != nil:
 		return nil, m.brokenResponse(resp, adapter.BrokeOff(err), true)
 	}
-	complete = true
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`

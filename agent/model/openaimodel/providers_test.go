@@ -122,6 +122,20 @@ func TestOptionsOverrideTheEnvironment(t *testing.T) {
 	require.Contains(t, e.Bodies[0], `"temperature":0.5`)
 }
 
+func TestRegionsOfBedrock(t *testing.T) {
+	for region, valid := range map[string]bool{
+		"a": true, "z": true, "0": true, "9": true, "-": true, "us-gov-west-1": true, "`": false, "{": false, "/": false, ":": false, "A": false, "a.b": false, "é": false,
+	} {
+		m, err := open(t, "bedrock:x", model.OpenOptions{}, "AWS_BEARER_TOKEN_BEDROCK", testKey, "AWS_REGION", region)
+		if valid {
+			require.NoError(t, err)
+			require.Equal(t, "bedrock x at https://bedrock-runtime."+region+".amazonaws.com/openai/v1", m.String())
+			continue
+		}
+		require.ErrorContains(t, err, "is not a region", region)
+	}
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -92,7 +92,17 @@ func sameButStreamed(t *testing.T, body, streamed []byte, asked string, s *model
 }
 
 func TestRequestsOfEverySetting(t *testing.T) {
-	providers := slices.Sorted(maps.Keys(maps.Collect(allProviders())))
+	nothing := openaimodel.ProfileFor("", "http://x.test")
+	nothing.Unsupported = []string{"temperature", "top_p", "stop", "seed", "parallel_tool_calls", "service_tier"}
+	nothing.NativeOutput, nothing.Thinking, nothing.Strict = false, nil, false
+	config := func(provider string) openaimodel.Config {
+		c := openaimodel.Config{Name: "m", BaseURL: "http://x.test", Provider: provider}
+		if provider == "nothing" {
+			c.Profile = &nothing
+		}
+		return c
+	}
+	providers := append(slices.Sorted(maps.Keys(maps.Collect(allProviders()))), "nothing")
 	var told strings.Builder
 	for _, r := range requests() {
 		fmt.Fprintf(&told, "== %s\n", r.name)
@@ -106,7 +116,7 @@ func TestRequestsOfEverySetting(t *testing.T) {
 			by[text] = append(by[text], name)
 		}
 		for _, provider := range providers {
-			m, err := openaimodel.New(openaimodel.Config{Name: "m", BaseURL: "http://x.test", Provider: provider})
+			m, err := openaimodel.New(config(provider))
 			require.NoError(t, err)
 			body, err := openaimodel.RequestBody(m, r.req, false)
 			add(provider, sent(body, err))
@@ -123,7 +133,7 @@ func TestRequestsOfEverySetting(t *testing.T) {
 		}
 		by, order = map[string][]string{}, nil
 		for _, provider := range providers {
-			m, err := openaimodel.NewResponses(openaimodel.Config{Name: "m", BaseURL: "http://x.test", Provider: provider})
+			m, err := openaimodel.NewResponses(config(provider))
 			require.NoError(t, err)
 			body, err := openaimodel.ResponsesBody(m, r.req, false)
 			add(provider, sent(body, err))
