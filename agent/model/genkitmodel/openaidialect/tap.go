@@ -160,7 +160,7 @@ func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 	case t.complete() != nil: // a form that only the plugin knows
 		return nil
 	}
-	if !t.wire.hasChoice {
+	if !t.wire.hasChoice || t.streamed() && t.wire.reported != nil { // the SDK does not see every error
 		return t.noChoice(nil)
 	}
 	t.wire.into(msg, t.call.Info.Provider)
@@ -195,7 +195,7 @@ func (t *tap) recover(err error) (*model.Message, error) {
 	return &model.Message{}, nil // finish fills it
 }
 
-// noChoice returns the error for a response with status 200 but without a choice.
+// noChoice returns the error for a response with status 200 but without a choice, or with an error.
 func (t *tap) noChoice(cause error) *model.APIError {
 	e := &model.APIError{Status: t.status, Err: cause, Message: "the response has no choice"}
 	if t.wire.reported != nil {
