@@ -92,7 +92,7 @@ var histories = []struct {
 	{"opaque data of its own, and of others", func(own string) []*model.Message {
 		var parts []model.Part
 		for _, data := range []string{
-			`[{"type":"t","text":"a"}]`, ` [ {"type":"u"} ] `, `[]`, `[ ]`, `[`, `[1`, `{}`, `"x"`, ``, `x`, ` {"type":"spaces"}`,
+			`[{"type":"t","text":"a"}]`, ` [ {"type":"u"} ] `, `[]`, `[ ]`, `[`, `[1`, `[7]`, `{}`, `"x"`, ``, `x`, ` {"type":"spaces"}`,
 			`{"type":"web_search_call","id":"ws"}`, `{"type":"reasoning","id":"rs"}`, `{"executed_tools":[]}`, `{"executed_tools":[`, `{"extra_content":{"n":1}}`, `{"extra_content":{"n":2}}`, `{"extra_content":{"n":3}`,
 		} {
 			parts = append(parts, part(own, model.PartOpaque, func(p *model.Part) { p.Data = []byte(data) }))

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -54,11 +53,6 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 		genkitmodel.ParallelToolCalls, genkitmodel.Thinking, genkitmodel.ServiceTier, genkitmodel.ExtraBody); err != nil {
 		return nil, err
 	}
-	for i := range c.Request.Tools {
-		if name := c.Request.Tools[i].Name; !toolName.MatchString(name) {
-			return nil, c.Unsupported(fmt.Sprintf("the name of tool %q (use up to 64 letters, digits, _ and -)", name))
-		}
-	}
 	config := &anthropic.MessageNewParams{
 		MaxTokens:   int64(s.MaxTokens),
 		ServiceTier: anthropic.MessageNewParamsServiceTier(s.ServiceTier),
@@ -97,9 +91,6 @@ func finish(resp *ai.ModelResponse, msg *model.Message) error {
 	}
 	return nil
 }
-
-// toolName matches the tool names that the plugin accepts.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // thinking sets the level and the token limit, which includes thinking.
 func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {
