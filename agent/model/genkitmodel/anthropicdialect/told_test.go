@@ -5,7 +5,6 @@ package anthropicdialect_test
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 	"testing"
 
@@ -144,11 +143,9 @@ func TestWhatReferencesAddIsBounded(t *testing.T) {
 		of   func(n int) map[string]any
 		want int // how many fit
 	}{
-		"a text":      {func(n int) map[string]any { return with(map[string]any{"description": strings.Repeat("x", n)}) }, 1<<20 - 2},
-		"two texts":   {func(n int) map[string]any { return with(map[string]any{"l": []any{"ab", strings.Repeat("x", n)}}) }, 1<<20 - 6},
-		"values":      {func(n int) map[string]any { return with(map[string]any{"l": make([]any, n)}) }, 1<<20 - 2},
-		"own text":    {func(n int) map[string]any { return map[string]any{"description": strings.Repeat("x", n)} }, 1<<21 - 1},
-		"own members": {func(n int) map[string]any { return map[string]any{"enum": make([]any, n)} }, 1<<21 - 1},
+		"a text":    {func(n int) map[string]any { return with(map[string]any{"description": strings.Repeat("x", n)}) }, 1<<20 - 2},
+		"two texts": {func(n int) map[string]any { return with(map[string]any{"l": []any{"ab", strings.Repeat("x", n)}}) }, 1<<20 - 6},
+		"values":    {func(n int) map[string]any { return with(map[string]any{"l": make([]any, n)}) }, 1<<20 - 2},
 		"a chain": {func(n int) map[string]any {
 			defs := map[string]any{"d0": map[string]any{"type": "string"}}
 			for i := 1; i < min(n, 100); i++ {
@@ -157,14 +154,15 @@ func TestWhatReferencesAddIsBounded(t *testing.T) {
 			return map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", min(n, 100)-1)}}, "$defs": defs}
 		}, 63},
 	} {
-		most := sort.Search(1<<21-2, func(n int) bool {
-			_, err := schemaOf(test.of(n + 1))
-			if err != nil {
-				require.EqualError(t, err, "too large after resolving references")
-			}
-			return err != nil
-		})
-		require.Equal(t, test.want, most, name)
+		_, err := schemaOf(test.of(test.want))
+		require.NoError(t, err, name)
+		out, err := schemaOf(test.of(test.want + 1))
+		require.EqualError(t, err, "too large after resolving references", name)
+		require.Nil(t, out)
+	}
+	for name, own := range map[string]any{"text": strings.Repeat("x", 1<<21), "members": make([]any, 1<<21)} {
+		_, err := schemaOf(map[string]any{"examples": own})
+		require.NoError(t, err, "own %s", name)
 	}
 }
 

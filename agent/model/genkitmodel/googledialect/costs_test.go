@@ -50,6 +50,12 @@ func decode(t testing.TB, text string) map[string]any {
 	return decoded.(map[string]any)
 }
 
+// price returns how many bytes less than 1 MiB of text are too many.
+func price(flatten func(pad string) error) int {
+	text := strings.Repeat("x", 1<<20+1)
+	return 2048 - sort.Search(2049, func(n int) bool { return flatten(text[:1<<20-2048+n]) != nil })
+}
+
 // Each schema has one form, and a price: how much less text there may be beside it.
 func TestFormsAndPricesOfSchemas(t *testing.T) {
 	var told strings.Builder
@@ -71,11 +77,10 @@ func TestFormsAndPricesOfSchemas(t *testing.T) {
 		if strings.Contains(text, "$ref") {
 			continue // it has one root
 		}
-		most := sort.Search(1<<21, func(n int) bool {
-			_, err := googledialect.Flatten(map[string]any{"type": "object", "properties": map[string]any{"a": decode(t, text), "pad": map[string]any{"type": "string", "description": strings.Repeat("x", n)}}})
-			return err != nil
-		})
-		fmt.Fprintf(&told, "  costs %d\n", 1<<20-most)
+		fmt.Fprintf(&told, "  costs %d\n", price(func(pad string) error {
+			_, err := googledialect.Flatten(map[string]any{"type": "object", "properties": map[string]any{"a": decode(t, text), "pad": map[string]any{"type": "string", "description": pad}}})
+			return err
+		}))
 	}
 	golden(t, "schemas.txt", told.String())
 }
@@ -90,13 +95,12 @@ func TestPricesOfReferences(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a","title":"t"},"pad":{"type":"string","description":""}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"integer"}}}`, 18},
 		{`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#/$defs/a"},{"required":["x"]}]},"pad":{"type":"string","description":""}},"$defs":{"a":{"type":"object","properties":{"x":{}},"required":["y"]}}}`, 26},
 	} {
-		most := sort.Search(1<<21, func(n int) bool {
+		require.Equal(t, test.want, price(func(pad string) error {
 			root := decode(t, test.root)
-			root["properties"].(map[string]any)["pad"].(map[string]any)["description"] = strings.Repeat("x", n)
+			root["properties"].(map[string]any)["pad"].(map[string]any)["description"] = pad
 			_, err := googledialect.Flatten(root)
-			return err != nil
-		})
-		require.Equal(t, test.want, 1<<20-most, test.root)
+			return err
+		}), test.root)
 	}
 }
 

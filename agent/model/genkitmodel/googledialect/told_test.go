@@ -167,4 +167,3 @@ func TestConfigs(t *testing.T) {
 	}
 	golden(t, "configs.txt", told.String())
 }
-
