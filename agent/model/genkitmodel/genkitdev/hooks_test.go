@@ -313,6 +313,31 @@ func TestTraceLeavesOutSecretsAndLargeMedia(t *testing.T) {
 	}
 }
 
+// Agents and models without names are shown by what they are.
+func TestNamesInTraces(t *testing.T) {
+	for want, c := range map[string]struct {
+		agent string
+		info  model.Info
+	}{
+		"agent agent, model model": {"", model.Info{}}, "agent a, model m": {"a", model.Info{Name: "m"}}, "agent a, model p/m": {"a", model.Info{Provider: "p", Name: "m"}}, "agent b, model model": {"b", model.Info{Provider: "p"}},
+	} {
+		script := modeltest.Script(modeltest.SayText("x"))
+		flow, _ := register(t, agent.Config[deps, string]{Name: c.agent, Hooks: []agent.Hooks[deps]{genkitdev.Hooks[deps]()}, Model: model.Func(c.info, script.Generate)}, genkitdev.Options[deps]{})
+		all, _ := traced(t, flow, `{"prompt":"x"}`)
+		var names []string
+		for _, kind := range []string{"agent", "model"} {
+			i := slices.IndexFunc(all, func(s tracetest.SpanStub) bool { return value(s, "metadata:subtype") == kind })
+			require.GreaterOrEqual(t, i, 0)
+			require.Equal(t, value(all[i], "name"), all[i].Name)
+			names = append(names, kind+" "+all[i].Name)
+			require.Empty(t, value(all[i], "isFailureSource"))
+			require.Equal(t, codes.Unset, all[i].Status.Code)
+			require.False(t, all[i].EndTime.IsZero())
+		}
+		require.Equal(t, want, strings.Join(names, ", "))
+	}
+}
+
 func TestRunsOutsideOfFlowsAreNotTraced(t *testing.T) {
 	a, err := agent.New(agent.Config[deps, string]{
 		Name: t.Name(), Hooks: []agent.Hooks[deps]{otelHooks(nil), genkitdev.Hooks[deps]()}, Model: acme(modeltest.SayText("x")),
