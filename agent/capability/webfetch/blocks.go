@@ -164,7 +164,7 @@ func rowsOf(n *node) (rows []*node, caption *node) {
 	for c := n.first; c != nil; c = c.next {
 		switch c.tag {
 		case atom.Tr:
-			if c.first != nil {
+			if len(cellsOf(c)) > 0 {
 				rows = append(rows, c)
 			}
 		case atom.Thead, atom.Tbody, atom.Tfoot:

@@ -50,6 +50,7 @@ func TestElementsBecomeMarkdown(t *testing.T) {
 		"tables in tables":       {"<table><tr><td>x<td><table><tr><td>a<td>b<tr><td>c<td>d</table></table>", "x\n\n| a | b |\n|---|---|\n| c | d |"},
 		"one column":             {"<table><tr><td>a<tr><td>b</table>", "a\nb"},
 		"cells without a table":  {"<td>a</td><tr>b", "ab"},
+		"rows without cells":     {"<table><tr>\n</tr><tr>x</tr><tr><td>a<td>b<tr> <tr><td>c<td>d</table>", "| a | b |\n|---|---|\n| c | d |"},
 		"rulers":                 {"a<hr>b", "a\n\n* * *\n\nb"},
 		"what is left out":       {"<nav>x</nav>a<script>if (a<b) x</script><style>x</style><svg><title>x</title><p>b</p><noscript>x</noscript><select><option>x</select><button>x</button>c<textarea><b>x</textarea><template>x</template>", "a\n\nb\n\nc"},
 		"drawings":               {"a<svg><style/><title/><g>x</g></svg>b<math><mi>c</mi></math>", "abc"},

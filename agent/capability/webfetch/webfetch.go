@@ -208,7 +208,8 @@ func refused(u *url.URL, err error) string {
 	}
 	switch {
 	case errors.Is(err, fetch.ErrHostNotAllowed):
-		return fmt.Sprintf("%s is not allowed by the configuration of %s. Do not try to reach it in another way.", u.Hostname(), ToolFetch)
+		_, host, _ := strings.Cut(why, fetch.ErrHostNotAllowed.Error()+": ") // after a redirect, not that of u
+		return fmt.Sprintf("%s is not allowed by the configuration of %s. Do not try to reach it in another way.", host, ToolFetch)
 	case errors.Is(err, fetch.ErrPrivateAddress):
 		return fmt.Sprintf("%s leads to an address that is not public, which %s does not connect to.", u, ToolFetch)
 	case errors.Is(err, os.ErrDeadlineExceeded):
