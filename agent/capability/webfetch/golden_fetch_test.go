@@ -182,7 +182,7 @@ func TestPartsMatchTheGoldenFile(t *testing.T) {
 func TestProblemsWithOptionsMatchTheGoldenFile(t *testing.T) {
 	var all strings.Builder
 	for _, o := range []webfetch.Options{
-		{}, {Allow: []string{"a.test", ".a.test", "1.2.3.4", "::1", "[::1]", "bücher.test", "A.test"}}, {Allow: []string{""}}, {Allow: []string{"."}}, {Allow: []string{"a/b"}}, {Allow: []string{"a:1"}}, {Allow: []string{"a@b"}}, {Allow: []string{"a b"}}, {Allow: []string{"*.a"}}, 
+		{}, {Allow: []string{"a.test", ".a.test", "1.2.3.4", "::1", "[::1]", "bücher.test", "A.test"}}, {Allow: []string{""}}, {Allow: []string{"."}}, {Allow: []string{"a/b"}}, {Allow: []string{"a:1"}}, {Allow: []string{"a@b"}}, {Allow: []string{"a b"}}, {Allow: []string{"*.a"}},
 		{Deny: []string{"https://a"}}, {Only: []string{"-a"}}, {AllowPrivate: []netip.Prefix{{}, netip.MustParsePrefix("10.0.0.0/8"), {}}}, {MaxBytes: -1}, {MaxBytes: 64<<20 + 1}, {MaxBytes: 64 << 20}, {PartBytes: -1}, {PartBytes: 1023}, {PartBytes: 1024}, {PartBytes: 1<<20 + 1}, {Timeout: -1}, {Header: http.Header{"A\n": {"x"}}},
 		{MaxBytes: -1, PartBytes: 1, Timeout: -1, Deny: []string{"*"}},
 	} {

@@ -33,9 +33,6 @@ type args struct {
 // New returns the capability. agent.New reports invalid options.
 func New[D any](o Options) agent.Capability[D] {
 	err := o.check()
-	if err != nil {
-		o = Options{}
-	}
 	o.Allow = ascii(o.Allow)
 	policy := o.policy()
 	set := toolset.PerRun(ToolFetch, func(_ context.Context, run *toolset.RunContext[D]) (toolset.Toolset[D], error) {
