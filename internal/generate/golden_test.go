@@ -5,11 +5,8 @@ package generate_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/internal/generate"
 )
@@ -64,11 +61,5 @@ func TestSeedsMakeWhatTheyMade(t *testing.T) {
 			fmt.Fprintf(&b, "\t%s\n", got)
 		}
 	}
-	const golden = "testdata/values.golden"
-	if os.Getenv("UPDATE") != "" {
-		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), b.String())
+	golden(t, "testdata/values.golden", b.String())
 }

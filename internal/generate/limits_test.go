@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package generate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/generate"
+)
+
+const (
+	tooBig = "the schema asks for too large a value, or recurs without end"
+	none   = "no value found that keeps the schema"
+)
+
+// nested puts a text into n others.
+func nested(n int, before, inner, after string) string {
+	return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
+}
+
+// What is at a limit has a value, and what is beyond has none.
+func TestLimitsOfValues(t *testing.T) {
+	list := func(item string, n int) string {
+		return fmt.Sprintf(`{"type":"array","minItems":%d,"items":%s}`, n, item)
+	}
+	except := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprint(i+1))
+		}
+		return `{"type":"integer","not":{"enum":[` + strings.Join(all, ",") + `]}}`
+	}
+	refs := func(n int) string {
+		all := []string{`"d0":{"type":"null"}`}
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i+1, i))
+		}
+		return fmt.Sprintf(`{"$ref":"#/$defs/d%d","$defs":{%s}}`, n-1, strings.Join(all, ","))
+	}
+	long := func(n int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, n) }
+	for name, c := range map[string]struct {
+		at, beyond, err string
+	}{
+		"steps":         {list(`{"type":"null"}`, 19_999), list(`{"type":"null"}`, 20_000), "[19999]: " + tooBig},
+		"depth":         {nested(200, `{"type":"array","minItems":1,"items":`, `{"type":"null"}`, "}"), nested(201, `{"type":"array","minItems":1,"items":`, `{"type":"null"}`, "}"), strings.Repeat("[0]: ", 201) + tooBig},
+		"depth, object": {nested(200, `{"required":["a"],"properties":{"a":`, `{"type":"null"}`, "}}"), nested(201, `{"required":["a"],"properties":{"a":`, `{"type":"null"}`, "}}"), strings.Repeat("a: ", 201) + tooBig},
+		"references":    {refs(64), refs(65), tooBig},
+		"alternatives":  {nested(64, `{"anyOf":[`, `{"type":"null"}`, "]}"), nested(65, `{"anyOf":[`, `{"type":"null"}`, "]}"), tooBig},
+		"one of":        {nested(16, `{"oneOf":[`, `{"type":"null"}`, "]}"), nested(65, `{"oneOf":[`, `{"type":"null"}`, "]}"), tooBig},
+		"all of":        {nested(64, `{"allOf":[`, `{"type":"null"}`, "]}"), nested(65, `{"allOf":[`, `{"type":"null"}`, "]}"), tooBig},
+		"not":           {nested(64, `{"not":`, `{"type":"string"}`, "}"), nested(65, `{"allOf":[`, `{"not":{"type":"null"}}`, "]}"), tooBig},
+		"string":        {long(1 << 20), long(1<<20 + 1), none + ": no string has a length from 1048577 to 1073741824"},
+		"output":        {list(long(1<<20-4), 2), list(long(1<<20-3), 2), "[1]: " + tooBig},
+		"tries":         {except(199), except(200), none},
+		"few tries":     {`{"oneOf":[{"type":"integer"},{"type":"integer","maximum":9}]}`, `{"oneOf":[{"type":"integer"},{"type":"integer","maximum":10},{"type":"integer","minimum":0}]}`, none},
+		"base64":        {`{"contentEncoding":"base64","minLength":268}`, `{"contentEncoding":"base64","minLength":269}`, none + `: no string of format "base64" with a length from 269 to 1073741824`},
+		"a format":      {`{"format":"email","minLength":212}`, `{"format":"email","minLength":213}`, none + `: no string of format "email" with a length from 213 to 1073741824`},
+		"names":         {`{"type":"object","minProperties":2,"propertyNames":{"not":{"enum":["a"]}}}`, `{"type":"object","minProperties":2,"propertyNames":{"enum":["a"]}}`, none + ": too few names for properties"},
+		"exponents":     {`{"minimum":1e400}`, `{"minimum":1e401}`, "the schema cannot be read: 1e401 is no number, or too large a one"},
+		"small ones":    {`{"maximum":1,"multipleOf":1e-300}`, `{"multipleOf":1e-401}`, "the schema cannot be read: 1e-401 is no number, or too large a one"},
+		"lengths":       {`{"type":"string","maxLength":0.0}`, `{"type":"string","maxLength":-0.1}`, "the schema cannot be read: -0.1 is no length"},
+		"multiples":     {`{"multipleOf":0.001,"type":"number"}`, `{"multipleOf":-1,"type":"number"}`, "the schema cannot be read: multipleOf is not above zero"},
+		"a repetition":  {`{"pattern":"^(a*)*$","minLength":40}`, `{"pattern":"^(((b*)*)*)*$","minLength":1000,"maxLength":1000}`, none + `: no short string found that matches ["^(((b*)*)*)*$"]`},
+	} {
+		_, err := generate.Value(json.RawMessage(c.at))
+		require.NoError(t, err, name)
+		got, err := generate.Value(json.RawMessage(c.beyond))
+		if c.err == "" {
+			require.Error(t, err, name)
+		} else {
+			require.EqualError(t, err, c.err, name)
+		}
+		require.Nil(t, got)
+	}
+}
+
+// Values that recur are varied up to a depth of five, and in their first two thousand steps, and plain beyond.
+func TestValuesBecomePlain(t *testing.T) {
+	for seed := range uint64(4) {
+		got, err := generate.Seeded(json.RawMessage(nested(8, `{"type":["array","null"],"minItems":1,"items":`, `{"type":"integer"}`, "}")), seed)
+		require.NoError(t, err)
+		if strings.HasPrefix(string(got), "[") {
+			require.NotContains(t, string(got), "[[[[[[[", "deeper ones are null")
+		}
+		got, err = generate.Seeded(json.RawMessage(`{"type":"array","minItems":2500,"items":{"type":["integer","null"]}}`), seed)
+		require.NoError(t, err)
+		var list []any
+		require.NoError(t, json.Unmarshal(got, &list))
+		for i, v := range list[2000:] {
+			require.Nil(t, v, "item %d", i+2000)
+		}
+		if seed == 0 {
+			require.NotNil(t, list[1998], "the last one before")
+			require.Nil(t, list[2000])
+		}
+	}
+	deep := nested(7, `{"type":"object","properties":{"a":`, `{}`, `}}`)
+	most := 0
+	for seed := range uint64(300) {
+		got, err := generate.Seeded(json.RawMessage(deep), seed)
+		require.NoError(t, err)
+		most = max(most, strings.Count(string(got), `"a"`))
+	}
+	require.Equal(t, 6, most, "optional properties of objects that are five deep")
+}
