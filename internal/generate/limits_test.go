@@ -54,6 +54,9 @@ func TestLimitsOfValues(t *testing.T) {
 		"one of":        {nested(16, `{"oneOf":[`, `{"type":"null"}`, "]}"), nested(65, `{"oneOf":[`, `{"type":"null"}`, "]}"), tooBig},
 		"all of":        {nested(64, `{"allOf":[`, `{"type":"null"}`, "]}"), nested(65, `{"allOf":[`, `{"type":"null"}`, "]}"), tooBig},
 		"not":           {nested(64, `{"not":`, `{"type":"string"}`, "}"), nested(65, `{"allOf":[`, `{"not":{"type":"null"}}`, "]}"), tooBig},
+		"not, at last":  {nested(63, `{"anyOf":[`, `{"type":"string","not":{"const":"a"}}`, "]}"), nested(64, `{"anyOf":[`, `{"type":"string","not":{"const":"a"}}`, "]}"), tooBig},
+		"one, at last":  {nested(63, `{"anyOf":[`, `{"oneOf":[{"type":"null"}]}`, "]}"), nested(64, `{"anyOf":[`, `{"oneOf":[{"type":"null"}]}`, "]}"), tooBig},
+		"all, at last":  {nested(63, `{"anyOf":[`, `{"allOf":[{"type":"null"}]}`, "]}"), nested(64, `{"anyOf":[`, `{"allOf":[{"type":"null"}]}`, "]}"), tooBig},
 		"string":        {long(1 << 20), long(1<<20 + 1), none + ": no string has a length from 1048577 to 1073741824"},
 		"output":        {list(long(1<<20-4), 2), list(long(1<<20-3), 2), "[1]: " + tooBig},
 		"tries":         {except(199), except(200), none},
@@ -107,4 +110,46 @@ func TestValuesBecomePlain(t *testing.T) {
 		most = max(most, strings.Count(string(got), `"a"`))
 	}
 	require.Equal(t, 6, most, "optional properties of objects that are five deep")
+}
+
+// Beyond a depth, alternatives that end a recursion come first, however they are ordered.
+func TestWhatEndsARecursion(t *testing.T) {
+	all := []struct {
+		schema, value string
+		weight        int
+	}{
+		{`null`, `"a"`, 0}, {`{"type":"null"}`, `null`, 0}, {`{"type":["object","null"]}`, `null`, 0}, {`{"type":"integer"}`, `1`, 1}, {`{"const":7}`, `7`, 1},
+		{`{"type":"object","required":["o"]}`, `{"o":"a"}`, 2}, {`{"type":"array"}`, `[]`, 2}, {`{"type":["string","array"]}`, `"a"`, 2},
+		{`{"$ref":"#/$defs/r"}`, `"r"`, 3}, {`{"allOf":[{"const":8}]}`, `8`, 3}, {`{"anyOf":[{"const":9}]}`, `9`, 3}, {`{"oneOf":[{"const":10}]}`, `10`, 3},
+	}
+	for _, first := range all {
+		for _, second := range all {
+			want := first.value
+			if second.weight < first.weight {
+				want = second.value
+			}
+			schema := nested(6, `{"type":"array","minItems":1,"items":`, `{"anyOf":[`+first.schema+","+second.schema+"]}", "}")
+			got, err := generate.Value(json.RawMessage(`{"$defs":{"r":{"const":"r"}},` + schema[1:]))
+			require.NoError(t, err)
+			require.Equal(t, nested(6, "[", want, "]"), string(got), schema)
+		}
+	}
+}
+
+// Repetitions that are tried make strings of these lengths.
+func TestHowOftenPatternsRepeat(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64} {
+		schema := fmt.Sprintf(`{"pattern":"^x(ab)*y$","minLength":%d,"maxLength":%d}`, 2*n+2, 2*n+2)
+		got, err := generate.Value(json.RawMessage(schema))
+		require.NoError(t, err, schema)
+		require.Equal(t, `"x`+strings.Repeat("ab", n)+`y"`, string(got))
+	}
+	for pattern, want := range map[string]string{"^b*$": strings.Repeat("b", 50), "^xb*$": "x" + strings.Repeat("b", 49), "^xb*y$": "x" + strings.Repeat("b", 48) + "y", "^(xb*y)?$": "x" + strings.Repeat("b", 48) + "y"} {
+		got, err := generate.Value(json.RawMessage(fmt.Sprintf(`{"pattern":%q,"minLength":50,"maxLength":50}`, pattern)))
+		require.NoError(t, err, pattern)
+		require.Equal(t, `"`+want+`"`, string(got))
+	}
+	got, err := generate.Value(json.RawMessage(`{"pattern":"^b*$","minLength":1,"maxLength":1}`))
+	require.NoError(t, err)
+	require.Equal(t, `"b"`, string(got))
 }

@@ -49,7 +49,6 @@ func (g *generator) object(n *node, depth int) error {
 // entries adds members with new names until there are n of them.
 func (g *generator) entries(n *node, wanted, depth int, written map[string]bool) error {
 	before := g.vary
-	defer func() { g.vary = before }()
 	for tries := 0; len(written) < wanted; tries++ {
 		if tries > wanted+maxTries {
 			return fmt.Errorf("%w: too few names for properties", errNoValue)

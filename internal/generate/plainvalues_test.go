@@ -68,6 +68,20 @@ func TestNumbersWithinBounds(t *testing.T) {
 			}
 		}
 	}
+	for _, least := range []string{"1", "2.5", "3"} { // the stricter one of two bounds counts
+		for _, above := range []string{"1", "2.5", "3"} {
+			for _, kind := range []string{"integer", "number"} {
+				for _, sign := range []string{"", "-"} {
+					lower, greater := []string{"minimum", "exclusiveMinimum"}, []string{"maximum", "exclusiveMaximum"}
+					if sign != "" {
+						lower, greater = greater, lower
+					}
+					b.WriteString(written(fmt.Sprintf(`{"type":%q,%q:%s%s,%q:%s%s}`, kind, lower[0], sign, least, lower[1], sign, above), 0, 3))
+					b.WriteString(written(fmt.Sprintf(`{"type":%q,%q:%s%s,%q:%s%s,%q:%s3.5}`, kind, lower[0], sign, least, lower[1], sign, above, greater[0], sign), 0, 3))
+				}
+			}
+		}
+	}
 	golden(t, "testdata/numbers.golden", b.String())
 }
 

@@ -185,13 +185,10 @@ func (n *number) UnmarshalJSON(data []byte) error {
 // exact reads a JSON number. It refuses exponents that would make the exact number very large in
 // memory.
 func exact(text string) (*big.Rat, bool) {
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -400 || e > 400 {
+	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
+		if e, err := strconv.Atoi(exponent); err != nil || e < -400 || e > 400 {
 			return nil, false
 		}
-	}
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return nil, false // Rat reads more than JSON has
 	}
 	return new(big.Rat).SetString(text)
 }

@@ -98,10 +98,10 @@ func (b *Buffer) after(at int) int {
 	return at
 }
 
-// Move moves the cursor by a cluster, to the left if n is negative.
-func (b *Buffer) Move(n int) bool {
+// Move moves the cursor by a cluster, forward or back.
+func (b *Buffer) Move(back bool) bool {
 	to := b.cursor
-	if n < 0 {
+	if back {
 		to = b.before(to)
 	} else {
 		to = b.after(to)
@@ -110,9 +110,9 @@ func (b *Buffer) Move(n int) bool {
 }
 
 // word returns the end of the word after the cursor, or the beginning of the one before it.
-func (b *Buffer) word(n int) int {
+func (b *Buffer) word(back bool) int {
 	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' }
-	if n > 0 {
+	if !back {
 		rest := b.text[b.cursor:]
 		i := strings.IndexFunc(rest, isWord)
 		if i < 0 {
@@ -128,8 +128,8 @@ func (b *Buffer) word(n int) int {
 	return len(strings.TrimRightFunc(head, isWord))
 }
 
-// MoveWord moves the cursor by a word.
-func (b *Buffer) MoveWord(n int) bool { return b.put(b.text, b.word(n)) }
+// MoveWord moves the cursor by a word, forward or back.
+func (b *Buffer) MoveWord(back bool) bool { return b.put(b.text, b.word(back)) }
 
 func (b *Buffer) lineStart() int { return strings.LastIndexByte(b.text[:b.cursor], '\n') + 1 }
 
@@ -148,13 +148,13 @@ func (b *Buffer) End() bool { return b.put(b.text, b.lineEnd()) }
 
 // Vertical moves the cursor a line up or down, if that line exists. Lines are lines of the text,
 // however they are wrapped.
-func (b *Buffer) Vertical(n int) bool {
+func (b *Buffer) Vertical(up bool) bool {
 	column := b.column
 	if column == 0 {
 		column = text.Width(b.text[b.lineStart():b.cursor]) + 1
 	}
 	var start int
-	if n < 0 {
+	if up {
 		if start = b.lineStart(); start == 0 {
 			return false
 		}
@@ -192,8 +192,8 @@ func (b *Buffer) Backspace() bool { return b.delete(b.before(b.cursor), b.cursor
 func (b *Buffer) Delete() bool { return b.delete(b.cursor, b.after(b.cursor), false) }
 
 // KillWord deletes the word before the cursor, or after it.
-func (b *Buffer) KillWord(n int) bool {
-	to := b.word(n)
+func (b *Buffer) KillWord(back bool) bool {
+	to := b.word(back)
 	return b.delete(min(to, b.cursor), max(to, b.cursor), true)
 }
 

@@ -20,17 +20,17 @@ func buffered(s string) *edit.Buffer {
 	head, tail, _ := strings.Cut(s, "|")
 	b.Insert(head + tail)
 	for b.Cursor() > len(head) {
-		b.Move(-1)
+		b.Move(true)
 	}
 	return &b
 }
 
 var moves = map[string]func(b *edit.Buffer) bool{
-	"left": func(b *edit.Buffer) bool { return b.Move(-1) }, "right": func(b *edit.Buffer) bool { return b.Move(1) },
-	"word left": func(b *edit.Buffer) bool { return b.MoveWord(-1) }, "word right": func(b *edit.Buffer) bool { return b.MoveWord(1) },
-	"up": func(b *edit.Buffer) bool { return b.Vertical(-1) }, "down": func(b *edit.Buffer) bool { return b.Vertical(1) },
+	"left": func(b *edit.Buffer) bool { return b.Move(true) }, "right": func(b *edit.Buffer) bool { return b.Move(false) },
+	"word left": func(b *edit.Buffer) bool { return b.MoveWord(true) }, "word right": func(b *edit.Buffer) bool { return b.MoveWord(false) },
+	"up": func(b *edit.Buffer) bool { return b.Vertical(true) }, "down": func(b *edit.Buffer) bool { return b.Vertical(false) },
 	"home": (*edit.Buffer).Home, "end": (*edit.Buffer).End, "backspace": (*edit.Buffer).Backspace, "delete": (*edit.Buffer).Delete,
-	"kill word": func(b *edit.Buffer) bool { return b.KillWord(-1) }, "kill next": func(b *edit.Buffer) bool { return b.KillWord(1) },
+	"kill word": func(b *edit.Buffer) bool { return b.KillWord(true) }, "kill next": func(b *edit.Buffer) bool { return b.KillWord(false) },
 	"kill space": (*edit.Buffer).KillSpace, "kill end": (*edit.Buffer).KillToEnd, "kill start": (*edit.Buffer).KillToStart, "yank": (*edit.Buffer).Yank, "undo": (*edit.Buffer).Undo,
 }
 
@@ -93,26 +93,26 @@ func TestYankAndUndo(t *testing.T) {
 // Going over short lines keeps the column, until the cursor moves otherwise.
 func TestColumnIsKept(t *testing.T) {
 	b := buffered("abcdef\nab\nabcd|ef\nabcdef")
-	b.Vertical(-1)
+	b.Vertical(true)
 	require.Equal(t, "abcdef\nab|\nabcdef\nabcdef", at(b))
-	b.Vertical(-1)
+	b.Vertical(true)
 	require.Equal(t, "abcd|ef\nab\nabcdef\nabcdef", at(b))
-	b.Vertical(1)
-	b.Vertical(1)
-	b.Vertical(1)
+	b.Vertical(false)
+	b.Vertical(false)
+	b.Vertical(false)
 	require.Equal(t, "abcdef\nab\nabcdef\nabcd|ef", at(b))
-	b.Vertical(-1)
-	b.Vertical(-1)
+	b.Vertical(true)
+	b.Vertical(true)
 	b.Home()
-	b.Vertical(1)
+	b.Vertical(false)
 	require.Equal(t, "abcdef\nab\n|abcdef\nabcdef", at(b))
-	b.Vertical(-1)
+	b.Vertical(true)
 	b.Insert("x")
-	b.Vertical(1)
+	b.Vertical(false)
 	require.Equal(t, "abcdef\nxab\na|bcdef\nabcdef", at(b))
-	b.Vertical(-1)
+	b.Vertical(true)
 	b.Undo()
-	b.Vertical(1)
+	b.Vertical(false)
 	require.Equal(t, "abcdef\nab\n|abcdef\nabcdef", at(b))
 }
 

@@ -25,34 +25,34 @@ func TestEditing(t *testing.T) {
 		after        string
 	}{
 		{"insert", "a|c", func(b *edit.Buffer) bool { return b.Insert("b\x1b\x07\n\t") }, "ab\n\t|c"},
-		{"left over an emoji", "a👩‍👩‍👧|", func(b *edit.Buffer) bool { return b.Move(-1) }, "a|👩‍👩‍👧"},
-		{"right over a combined letter", "|e\u0301x", func(b *edit.Buffer) bool { return b.Move(1) }, "e\u0301|x"},
-		{"left over a line break", "a\n|b", func(b *edit.Buffer) bool { return b.Move(-1) }, "a|\nb"},
+		{"left over an emoji", "a👩‍👩‍👧|", func(b *edit.Buffer) bool { return b.Move(true) }, "a|👩‍👩‍👧"},
+		{"right over a combined letter", "|e\u0301x", func(b *edit.Buffer) bool { return b.Move(false) }, "e\u0301|x"},
+		{"left over a line break", "a\n|b", func(b *edit.Buffer) bool { return b.Move(true) }, "a|\nb"},
 		{"backspace takes a whole emoji", "x👩‍👩‍👧|", (*edit.Buffer).Backspace, "x|"},
 		{"backspace joins lines", "a\n|b", (*edit.Buffer).Backspace, "a|b"},
 		{"delete", "|漢字", (*edit.Buffer).Delete, "|字"},
 		{"home", "a\nbc|d", (*edit.Buffer).Home, "a\n|bcd"},
 		{"end", "a\n|bcd\ne", (*edit.Buffer).End, "a\nbcd|\ne"},
-		{"word left", "go test ./...|", func(b *edit.Buffer) bool { return b.MoveWord(-1) }, "go |test ./..."},
-		{"word right", "go| test ./...", func(b *edit.Buffer) bool { return b.MoveWord(1) }, "go test| ./..."},
-		{"kill word", "go test|", func(b *edit.Buffer) bool { return b.KillWord(-1) }, "go |"},
-		{"kill next word", "|go test", func(b *edit.Buffer) bool { return b.KillWord(1) }, "| test"},
+		{"word left", "go test ./...|", func(b *edit.Buffer) bool { return b.MoveWord(true) }, "go |test ./..."},
+		{"word right", "go| test ./...", func(b *edit.Buffer) bool { return b.MoveWord(false) }, "go test| ./..."},
+		{"kill word", "go test|", func(b *edit.Buffer) bool { return b.KillWord(true) }, "go |"},
+		{"kill next word", "|go test", func(b *edit.Buffer) bool { return b.KillWord(false) }, "| test"},
 		{"kill to a space", "cat a/b.txt |x", (*edit.Buffer).KillSpace, "cat |x"},
 		{"kill to the end", "a|bc\nd", (*edit.Buffer).KillToEnd, "a|\nd"},
 		{"kill the line break", "a|\nd", (*edit.Buffer).KillToEnd, "a|d"},
 		{"kill to the start", "x\nab|c", (*edit.Buffer).KillToStart, "x\n|c"},
-		{"yank", "ab cd|", func(b *edit.Buffer) bool { b.KillWord(-1); b.Home(); return b.Yank() }, "cd|ab "},
+		{"yank", "ab cd|", func(b *edit.Buffer) bool { b.KillWord(true); b.Home(); return b.Yank() }, "cd|ab "},
 		{"undo", "ab|", func(b *edit.Buffer) bool { b.Insert("c"); b.Backspace(); b.Undo(); return b.Undo() }, "ab|"},
-		{"up keeps the column", "漢字x\nabcdef|", func(b *edit.Buffer) bool { b.Vertical(-1); return b.Vertical(1) }, "漢字x\nabcdef|"},
-		{"up into a wide character", "漢字\nabc|", func(b *edit.Buffer) bool { return b.Vertical(-1) }, "漢|字\nabc"},
-		{"down", "ab|c\n漢字", func(b *edit.Buffer) bool { return b.Vertical(1) }, "abc\n漢|字"},
+		{"up keeps the column", "漢字x\nabcdef|", func(b *edit.Buffer) bool { b.Vertical(true); return b.Vertical(false) }, "漢字x\nabcdef|"},
+		{"up into a wide character", "漢字\nabc|", func(b *edit.Buffer) bool { return b.Vertical(true) }, "漢|字\nabc"},
+		{"down", "ab|c\n漢字", func(b *edit.Buffer) bool { return b.Vertical(false) }, "abc\n漢|字"},
 	} {
 		var b edit.Buffer
 		head, tail, _ := strings.Cut(c.before, "|")
 		b.Insert(head)
 		b.Insert(tail)
 		for b.Cursor() > len(head) {
-			b.Move(-1)
+			b.Move(true)
 		}
 		require.Equal(t, c.before, at(&b), c.name)
 		require.True(t, c.do(&b), c.name)
@@ -60,9 +60,9 @@ func TestEditing(t *testing.T) {
 	}
 	var b edit.Buffer
 	for name, do := range map[string]func() bool{
-		"left": func() bool { return b.Move(-1) }, "right": func() bool { return b.Move(1) }, "up": func() bool { return b.Vertical(-1) },
-		"down": func() bool { return b.Vertical(1) }, "backspace": b.Backspace, "delete": b.Delete, "undo": b.Undo, "yank": b.Yank,
-		"kill": b.KillToEnd, "word": func() bool { return b.KillWord(-1) }, "home": b.Home, "end": b.End,
+		"left": func() bool { return b.Move(true) }, "right": func() bool { return b.Move(false) }, "up": func() bool { return b.Vertical(true) },
+		"down": func() bool { return b.Vertical(false) }, "backspace": b.Backspace, "delete": b.Delete, "undo": b.Undo, "yank": b.Yank,
+		"kill": b.KillToEnd, "word": func() bool { return b.KillWord(true) }, "home": b.Home, "end": b.End,
 	} {
 		require.False(t, do(), "%s changes nothing in an empty text", name)
 	}
@@ -74,9 +74,9 @@ func TestRandomEditing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var b edit.Buffer
 		moves := []func() bool{
-			func() bool { return b.Move(-1) }, func() bool { return b.Move(1) }, func() bool { return b.MoveWord(-1) }, func() bool { return b.MoveWord(1) },
-			func() bool { return b.Vertical(-1) }, func() bool { return b.Vertical(1) }, b.Home, b.End, b.Backspace, b.Delete, b.KillSpace, b.KillToEnd,
-			b.KillToStart, b.Yank, b.Undo, func() bool { return b.KillWord(1) },
+			func() bool { return b.Move(true) }, func() bool { return b.Move(false) }, func() bool { return b.MoveWord(true) }, func() bool { return b.MoveWord(false) },
+			func() bool { return b.Vertical(true) }, func() bool { return b.Vertical(false) }, b.Home, b.End, b.Backspace, b.Delete, b.KillSpace, b.KillToEnd,
+			b.KillToStart, b.Yank, b.Undo, func() bool { return b.KillWord(false) },
 		}
 		for range 100 {
 			if r.IntN(2) == 0 {

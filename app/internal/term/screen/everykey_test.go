@@ -26,9 +26,24 @@ var further = map[string]func(d *desk){
 		d.typed("one two_three, four")
 		d.read("\x1bb\x1bb")
 	},
-	"killed":       func(d *desk) { d.typed("one two\x17") },
-	"middle":       func(d *desk) { d.read("\x1b[200~first\nsecond line\nthird\x1b[201~\x1b[A\x1b[D\x1b[D\x1b[D") },
-	"many lines":   func(d *desk) { d.read("\x1b[200~" + numbered(12) + "\x1b[201~\x1b[A\x1b[A\x1b[A") },
+	"killed":      func(d *desk) { d.typed("one two\x17") },
+	"middle":      func(d *desk) { d.read("\x1b[200~first\nsecond line\nthird\x1b[201~\x1b[A\x1b[D\x1b[D\x1b[D") },
+	"many lines":  func(d *desk) { d.read("\x1b[200~" + numbered(12) + "\x1b[201~\x1b[A\x1b[A\x1b[A") },
+	"fourth line": func(d *desk) { d.read("\x1b[200~" + numbered(12) + "\x1b[201~" + strings.Repeat("\x1b[A", 8)) },
+	"popup that was closed": func(d *desk) {
+		d.SetFiles([]string{"a1", "a2"})
+		d.typed("@a")
+		d.read("\x1b[27u")
+	},
+	"two rows for the transcript": func(d *desk) { low(d, 5) },
+	"one row for the transcript":  func(d *desk) { low(d, 4) },
+	"low question": func(d *desk) {
+		d.resize(60, 6)
+		d.Begin(d.now)
+		d.Ask(d.now, 1, question("Run make", command(numbered(9))))
+		d.shown()
+		d.pass(time.Second)
+	},
 	"prefix":       func(d *desk) { d.typed("text"); d.read("\x18") },
 	"leaving":      func(d *desk) { d.read("\x03") },
 	"old history":  func(d *desk) { d.typed("abc\rxb\rabd\r"); d.done(); d.End(d.now, ""); d.typed("ab"); d.read("\x12") },
@@ -106,6 +121,16 @@ var further = map[string]func(d *desk){
 		d.shown()
 		d.pass(290 * time.Millisecond)
 	},
+}
+
+// low is a conversation on a screen of few rows.
+func low(d *desk, rows int) {
+	d.resize(60, rows)
+	for i := range 9 {
+		d.updates(acp.TextChunk(fmt.Sprintf("line %d\n\n", i)))
+	}
+	d.shown()
+	d.read("\x1b[<64;1;1M")
 }
 
 func numbered(n int) string {
@@ -244,7 +269,11 @@ func TestWhatLinesDo(t *testing.T) {
 		"commands of the agent": commands, "sessions": func(d *desk) { d.SetSessions([]screen.Session{{ID: "s1", Title: "One", When: "now"}, {ID: "s2"}}) },
 		"opening":  func(d *desk) { d.typed("/new\r") },
 		"settings": func(d *desk) { modes(d, "plan") },
-		"folded":   func(d *desk) { d.updates(acp.TextChunk(numbered(40))); d.shown(); d.read("\x1b[5~") },
+		"folded": func(d *desk) {
+			d.updates(acp.TextChunk(strings.ReplaceAll(numbered(40), "\n", "\n\n")))
+			d.shown()
+			d.read("\x1b[5~")
+		},
 	})
 	for _, name := range names {
 		fmt.Fprintf(&b, "=== %s\n", name)
@@ -364,7 +393,7 @@ func TestKeysOfOptions(t *testing.T) {
 	all := []acp.PermissionOption{
 		{OptionID: "o", Name: "Allow\nonce", Kind: acp.PermissionOptionKindAllowOnce}, {OptionID: "a", Name: "Always allow", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "n", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce}, {OptionID: "d", Name: "Never allow", Kind: acp.PermissionOptionKindRejectAlways},
-		{OptionID: "o2", Name: "Allow this, too", Kind: acp.PermissionOptionKindAllowOnce}, {OptionID: "x", Name: "Something else", Kind: "something_else_that_is_long"}, {OptionID: "s", Name: "Short", Kind: "sixteen_letters_"},
+		{OptionID: "o2", Name: "Allow this, too", Kind: acp.PermissionOptionKindAllowOnce}, {OptionID: "x", Name: "Something else", Kind: "something_else_that_is_long"}, {OptionID: "s", Name: "Short", Kind: "sixteen_letters_"}, {OptionID: "t", Name: "Long", Kind: "seventeen_letters"},
 	}
 	many := make([]acp.PermissionOption, 33)
 	for i := range many {

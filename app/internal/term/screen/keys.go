@@ -82,28 +82,27 @@ func (m *Model) edit(e input.Event) bool {
 		return m.enter()
 	case input.Backspace:
 		if e.Alt || e.Held {
-			changed = m.buffer.KillWord(-1)
+			changed = m.buffer.KillWord(true)
 		} else {
 			changed = m.buffer.Backspace()
 		}
 	case input.Delete:
 		changed = m.buffer.Delete()
 	case input.Left, input.Right:
-		n := map[input.Kind]int{input.Left: -1, input.Right: 1}[e.Kind]
 		if e.Alt || e.Held {
-			return m.buffer.MoveWord(n)
+			return m.buffer.MoveWord(e.Kind == input.Left)
 		}
-		return m.buffer.Move(n)
+		return m.buffer.Move(e.Kind == input.Left)
 	case input.Up:
 		if e.Shift || e.Alt || e.Held {
 			return m.scroll(-1)
 		}
-		return m.buffer.Vertical(-1) || m.recall(-1)
+		return m.buffer.Vertical(true) || m.recall(-1)
 	case input.Down:
 		if e.Shift || e.Alt || e.Held {
 			return m.scroll(1)
 		}
-		return m.buffer.Vertical(1) || m.recall(1)
+		return m.buffer.Vertical(false) || m.recall(1)
 	case input.Home:
 		return m.buffer.Home()
 	case input.End:
@@ -131,11 +130,11 @@ func (m *Model) edit(e input.Event) bool {
 func (m *Model) altKey(key string) bool {
 	switch key {
 	case "b":
-		return m.buffer.MoveWord(-1)
+		return m.buffer.MoveWord(true)
 	case "f":
-		return m.buffer.MoveWord(1)
+		return m.buffer.MoveWord(false)
 	case "d":
-		return m.buffer.KillWord(1)
+		return m.buffer.KillWord(false)
 	}
 	return false
 }
@@ -147,13 +146,13 @@ func (m *Model) ctrlKey(key string) bool {
 	case "e":
 		return m.buffer.End()
 	case "b":
-		return m.buffer.Move(-1)
+		return m.buffer.Move(true)
 	case "f":
-		return m.buffer.Move(1)
+		return m.buffer.Move(false)
 	case "p":
-		return m.buffer.Vertical(-1) || m.recall(-1)
+		return m.buffer.Vertical(true) || m.recall(-1)
 	case "n":
-		return m.buffer.Vertical(1) || m.recall(1)
+		return m.buffer.Vertical(false) || m.recall(1)
 	case "h":
 		return m.buffer.Backspace()
 	case "k":

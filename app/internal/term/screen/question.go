@@ -145,10 +145,10 @@ func (m *Model) questionKey(q *question, e input.Event) bool {
 		m.scrollQuestion(q, 1, false)
 		return true
 	case input.Home:
-		m.scrollQuestion(q, -1<<30, false)
+		m.scrollQuestion(q, -q.scroll, false)
 		return true
 	case input.End:
-		m.scrollQuestion(q, 1<<30, false)
+		m.scrollQuestion(q, len(m.panel(q).all), false)
 		return true
 	case input.Ctrl:
 		if e.Text == "c" || e.Text == "o" || e.Text == "z" {
