@@ -157,7 +157,7 @@ func tokens(s string) (all []string) {
 		}
 		return 0
 	}
-	start, last := 0, -1
+	var start, last int
 	for i, r := range s {
 		k := kind(r)
 		if i > 0 && (k != last || k == 0) {

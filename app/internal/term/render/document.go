@@ -195,7 +195,7 @@ func (d *Document) clamp(p Pos) Pos {
 		return d.End()
 	}
 	if n := len(d.items[p.item].blocks); p.block >= n {
-		p.block, p.line = max(n-1, 0), 1<<30
+		p.block, p.line = max(n-1, 0), math.MaxInt
 	}
 	if len(d.items[p.item].blocks) == 0 {
 		return Pos{item: p.item}
@@ -206,7 +206,6 @@ func (d *Document) clamp(p Pos) Pos {
 
 // From returns up to n lines from p on, and where the one after them is.
 func (d *Document) From(p Pos, n int) (lines []text.Line, next Pos) {
-	p = d.clamp(p)
 	for p.item < len(d.items) {
 		for p.block < len(d.items[p.item].blocks) {
 			all := d.lines(p.item, p.block)

@@ -72,7 +72,6 @@ func (d *Document) build(it *item) {
 			return func(d *Document) []text.Line { return Wrapped(text.Clean(piece), Dim, d.width) }
 		})
 	case e.Kind == view.Command && d.expanded:
-		it.set(0, nil)
 		it.pieces = Pieces{Code: true}
 		it.pieces.Set(e.Text())
 		all := []*block{{draw: func(d *Document) []text.Line { return d.commandLine(e) }}}

@@ -88,9 +88,6 @@ func closes(fence, line string) bool {
 }
 
 func (p *Pieces) cut(end int) {
-	if end == p.start {
-		return
-	}
 	p.done = append(p.done, p.open(p.text[p.start:end]))
 	if len(p.gaps) == 0 {
 		p.gaps = []bool{false}
