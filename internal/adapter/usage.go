@@ -19,7 +19,9 @@ type Tokens int64
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (t *Tokens) UnmarshalJSON(data []byte) error {
 	n, _ := strconv.ParseFloat(string(bytes.Trim(data, `"`)), 64)
-	*t = Tokens(min(max(n, 0), maxCount)) // not a number is 0
+	if *t = 0; n > 0 { // NaN is not
+		*t = Tokens(min(n, maxCount))
+	}
 	return nil
 }
 

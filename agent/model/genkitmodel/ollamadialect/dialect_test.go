@@ -35,10 +35,11 @@ func TestNewReportsMissingArguments(t *testing.T) {
 func TestNewUsesADefinedModel(t *testing.T) {
 	plugin := &ollama.Ollama{ServerAddress: "http://127.0.0.1:1"}
 	plugin.Init(t.Context())
-	plugin.DefineModel(kit(), ollama.ModelDefinition{Name: "mine", Type: "chat"}, &ai.ModelOptions{Supports: &ai.ModelSupports{}})
-	m, err := ollamadialect.New(kit(), plugin, ollamadialect.Config{Name: "mine", Provider: "lab", ContextWindow: 4096})
+	mine := fmt.Sprintf("mine%d", models.Add(1)) // Genkit keeps all models
+	plugin.DefineModel(kit(), ollama.ModelDefinition{Name: mine, Type: "chat"}, &ai.ModelOptions{Supports: &ai.ModelSupports{}})
+	m, err := ollamadialect.New(kit(), plugin, ollamadialect.Config{Name: mine, Provider: "lab", ContextWindow: 4096})
 	require.NoError(t, err)
-	require.Equal(t, model.Info{Provider: "lab", Name: "mine", NoForcedCalls: true, ContextWindow: 4096}, m.Info())
+	require.Equal(t, model.Info{Provider: "lab", Name: mine, NoForcedCalls: true, ContextWindow: 4096}, m.Info())
 	_, err = m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("hello")}, Tools: []model.ToolDef{{Name: "t"}}}, nil)
 	require.ErrorIs(t, err, model.ErrUnsupported, "it was defined without tools")
 }
