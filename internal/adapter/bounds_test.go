@@ -127,6 +127,13 @@ func TestRetriesKeepToTheirPolicy(t *testing.T) {
 	}
 }
 
+func TestRetriesDoNotTellHeaders(t *testing.T) {
+	failed := &model.APIError{Status: 400, Message: "bad key-0123456789"}
+	c := adapter.Call{Headers: map[string]string{"X-Key": "key-0123456789"}}
+	err := c.Try(t.Context(), t.Context(), func() error { return failed }, func() bool { return false })
+	require.EqualError(t, err, "model: HTTP 400 Bad Request: bad [redacted]")
+}
+
 func TestHowACallEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := &model.APIError{Provider: "p", Status: 503, Retryable: true}
@@ -328,6 +335,16 @@ func TestStrayObjectsAreEvents(t *testing.T) {
 	require.True(t, ev.AtEnd)
 }
 
+// An event is delivered as soon as it is complete, however short.
+func TestShortEventsAreNotWaitedFor(t *testing.T) {
+	for _, in := range []string{"{\n\n", "<\r\r", "data\n\n", "\ufeff{\n\n"} {
+		r := adapter.NewEventReader(io.MultiReader(strings.NewReader(in), iotest.ErrReader(errors.New("read too far"))), 1000)
+		r.Stray = true
+		_, err := r.Next()
+		require.NoError(t, err, "%q", in)
+	}
+}
+
 // A reader that gives nothing a hundred times gives nothing.
 func TestReadersThatGiveNothing(t *testing.T) {
 	for pauses, want := range map[int]error{99: io.EOF, 100: io.ErrNoProgress} {
@@ -346,6 +363,35 @@ func (p *pausing) Read(b []byte) (int, error) {
 	return 1, io.EOF
 }
 
+// The status, and what else a message is about, decide whether a conversation is too long.
+func TestWhatElseMayBeTooLong(t *testing.T) {
+	for status := range 600 {
+		e := &model.APIError{Status: status, Message: "prompt is too long"}
+		adapter.Classify(e)
+		want := status != 401 && status != 402 && status != 403 && status != 429
+		require.Equal(t, want, errors.Is(e.Err, model.ErrContextLength), status)
+		for _, silent := range []string{"", adapter.EmptyBody} {
+			for _, provider := range []string{"", "cerebras", "mistral", "openai"} {
+				e := &model.APIError{Status: status, Provider: provider, Message: silent}
+				adapter.Classify(e)
+				require.Equal(t, status == 413 || status == 400 && (provider == "cerebras" || provider == "mistral"), errors.Is(e.Err, model.ErrContextLength), "%d %s %q", status, provider, silent)
+			}
+		}
+	}
+	for message, want := range map[string]bool{
+		"too large": true, "an Image too large": false, "the file too large": false, "Audio too large": false, "a FILE": false,
+		"maximum context length is 100 tokens (50 in the messages, 100 for the completion)": false, "maximum context length is 100 tokens (50 in the messages, 99 for the completion)": true,
+		"maximum context length is 100 tokens (50 in the messages, 100 in the output)": false, "maximum context length is 100 tokens (50 in the messages, 99 in the output)": true,
+		"maximum context length is 100 tokens, and 100 output tokens with the prompt": false, "maximum context length is 100 tokens, and 99 output tokens with the prompt": true,
+		"tokens' is too large: 100. maximum context length is 100 for the prompt": false, "tokens' is too large: 99. maximum context length is 100 for the prompt": true, "maximum context length is 0 tokens, 5 output tokens and a prompt": true,
+		"maximum context length is 1 tokens, 1 output tokens and a prompt": false, "maximum context length is 123456789012345 tokens (123456789012 in the completion), prompt": false, "maximum context length is 123456789012345 tokens (123456789011 in the completion), prompt": true,
+	} {
+		e := &model.APIError{Status: 413, Message: message}
+		adapter.Classify(e)
+		require.Equal(t, want, errors.Is(e.Err, model.ErrContextLength), message)
+	}
+}
+
 // Every way to count tokens that providers have, and what it means.
 func TestCountsOfTokens(t *testing.T) {
 	var told strings.Builder
@@ -355,7 +401,7 @@ func TestCountsOfTokens(t *testing.T) {
 			for _, read := range []int64{0, 20, 130} {
 				for _, written := range []int64{0, 7, 140} {
 					for _, reasoning := range []int64{0, 9, 60} {
-						for _, total := range []int64{0, in + out, in + out + reasoning, in + out + read, in + out + written, in + out + read + written, in + out + read + reasoning, in + out + written + reasoning, in + out + read + written + reasoning, in + out + 3, in + out + reasoning + 3} {
+						for _, total := range []int64{0, in + out, in + out + reasoning, in + out + read, in + out + written, in + out + read + written, in + out + read + reasoning, in + out + written + reasoning, in + out + read + written + reasoning, in + out + 1, in + out + reasoning + 1} {
 							line := fmt.Sprintf("%d of %d %d cached %d %d reasoning %d", total, in, out, read, written, reasoning)
 							if seen[line] {
 								continue

@@ -35,8 +35,6 @@ func Reference(root map[string]any, ref string) (map[string]any, bool) {
 				return nil, false
 			}
 			at = within[n]
-		default:
-			return nil, false
 		}
 	}
 	schema, ok := at.(map[string]any)
