@@ -201,7 +201,7 @@ func readHistory(file string) ([]*model.Message, error) {
 	}
 	if again, err := encodeHistory(messages); err != nil || !bytes.Equal(again, text) {
 		return nil, fmt.Errorf(
-			"matrix: %s is not the same when it is read and written again: %w\n%s",
+			"matrix: %s is not the same when it is read and written again: %v\n%s",
 			filepath.Base(file), err, again,
 		)
 	}
