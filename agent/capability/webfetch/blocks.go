@@ -145,7 +145,6 @@ func (w *writer) row(n *node) (columns int) {
 	for _, cell := range cellsOf(n) {
 		w.space = true
 		w.children(cell)
-		w.space = false
 		w.put(" |")
 		columns++
 		if cell.attr == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html/atom"
 
 	"github.com/ponte-go/ponte/agent/capability/webfetch"
 )
@@ -295,4 +296,18 @@ func TestMediaAreBoundedExactly(t *testing.T) {
 			require.Contains(t, c.results[0].Text, "too large to be shown to you")
 		}
 	}
+}
+
+// TestPageHasAsManyNodesAsTheLimit checks that the last node that fits is read, and that one more ends the page.
+func TestPageHasAsManyNodesAsTheLimit(t *testing.T) {
+	for n, want := range map[int]bool{1<<20 - 1: false, 1 << 20: true} {
+		_, _, cut, err := webfetch.Markdown(t.Context(), strings.Repeat("<br>", n), somewhere)
+		require.NoError(t, err)
+		require.Equal(t, want, cut, n)
+	}
+}
+
+func TestSetsOfElementsAreJoined(t *testing.T) {
+	require.Equal(t, map[atom.Atom]bool{atom.A: true, atom.B: true, atom.I: true},
+		webfetch.Union(webfetch.SetOf(atom.A, atom.B), webfetch.SetOf(), webfetch.SetOf(atom.B, atom.I)))
 }

@@ -148,7 +148,7 @@ func TestFailuresMatchTheGoldenFile(t *testing.T) {
 	var all strings.Builder
 	for _, address := range []string{
 		s.url("page.test", "/fine"), s.url("page.test", "/here"), s.url("page.test", "/empty"), s.url("page.test", "/nocontent"), s.url("page.test", "/cut"), s.url("page.test", "/gzip"), s.url("page.test", "/teapot"), s.url("denied.test", "/"), s.url("elsewhere.test", "/"),
-		to("http://other.test/a"), to("https://page.test/x"), to("https://free.test/x"), to("https://denied.test/x"), to("https://elsewhere.test/"), to("ftp://page.test/"), to("http://user@page.test/"), to(""), to("http://other.test/" + strings.Repeat("x", 1982)), to("http://other.test/" + strings.Repeat("x", 1983)), to("http://page.test:1/"),
+		to("http://other.test/a"), to("https://page.test/x"), to("https://free.test/x"), to("https://denied.test/x"), to("https://elsewhere.test/"), to("ftp://page.test/"), to("http://user@page.test/"), to(""), to("http://other.test/" + strings.Repeat("x", 1982)), to("http://other.test/" + strings.Repeat("x", 1983)), to("http://page.test:1/"), to(strings.Repeat("f", 600) + "://x"),
 	} {
 		c := calls(address).run(t, o, toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) { return toolset.Allow(), nil }})
 		if address = strings.ReplaceAll(address, s.port, "PORT"); len(address) > 120 {

@@ -47,7 +47,7 @@ func converted(t *testing.T, page string) string {
 
 // surroundings are where an element may be.
 var surroundings = []string{
-	"%s", "<p>x %s y</p>z", "<ul><li>x%sy<li>z</ul>", "<ol start=9><li>x%sy<li>z</ol>", "<table><tr><td>x%sy<td>z<tr><td>u<td>v</table>w", "<table>x%sy<tr><td>u<td>v</table>w", "<table><tr>x%sy<td>u<td>v</table>w",
+	"%s", "<p>x %s y</p>z", "<ul><li>x%sy<li>z</ul>", "<ol start=9><li>x%sy<li>z</ol>", "<table><tr><td>x%sy<td>z<tr><td>u<td>v</table>w", "<table><tr><th>x%sy<td>z<tr><td>u<td>v</table>w", "<table>x%sy<tr><td>u<td>v</table>w", "<table><tr>x%sy<td>u<td>v</table>w",
 	"<b>x%sy</b>z", "<a href=/h>x%sy</a>z", "<h2>x%sy</h2>z", "<pre>x%sy</pre>z", "<code>x%sy</code>z", "<blockquote>x%sy</blockquote>z", "<dl><dt>x%sy<dd>x%sy<dt>z</dl>",
 	"<svg>x%sy</svg>z", "<math>x%sy</math>z", "<svg><foreignObject>x%sy</svg>z", "<button>x%sy</button>z", "<div hidden>x%sy</div>z", "<main>x%sy</main>z", "<table><caption>x%sy</caption><tr><td>u<td>v</table>w",
 }
@@ -96,7 +96,7 @@ func TestPairsOfElementsMatchTheGoldenFile(t *testing.T) {
 // TestPunctuationMatchesTheGoldenFile writes each character of ASCII that is no letter in many places.
 func TestPunctuationMatchesTheGoldenFile(t *testing.T) {
 	places := []string{
-		"C", "CC", "CCC", "CCCCCC", "CCCCCCC", "C C", "C x", "x C", "x C y", "xC", "Cx", "xCy", "xC y", "x Cy", "1C", "1C x", "123456789C x", "1234567890C", "12345678901C x", "]C", "[x]C y", "xCCy", "x CC y", "C/", "C!", "C?", "C9", "Cé", "éC", "C:x;", "\nC", "xC\ny",
+		"C", "CC", "CCC", "CCCCCC", "CCCCCCC", "C C", "C x", "x C", "x C y", "xC", "Cx", "xCy", "xC y", "x Cy", "1C", "1C x", "123456789C x", "1234567890C", "12345678901C x", "]C", "[x]C y", "[x] Cy", "x]<b>C</b>y", "x]<br>Cy", "x<span>Cy</span>", "x<span>C</span> y", "x <span>C</span> y", "xCCy", "x CC y", "C/", "C!", "C?", "C9", "Cé", "éC", "C:x;", "\nC", "xC\ny",
 		"<b>C</b>", "x<b>C</b>y", "<br>C x", "x<br>Cx", "<a href=/>C</a>", "<a href=/>xCy</a>C", "<img src=/ alt='xCy'>", "<code>C</code>", "<code>xC y</code>", "<pre>C</pre>", "<h1>C</h1>", "<ul><li>C x</ul>", "<table><tr><td>C<td>xCy</table>",
 	}
 	var told strings.Builder
@@ -137,7 +137,7 @@ func TestSnippetsMatchTheGoldenFile(t *testing.T) {
 		// Code.
 		"<code></code>a", "<code> </code>a", "a<code> b</code>c", "a<code>b </code>c", "a<code>\nb</code>c", "<code>`</code>", "<code>`a</code>", "<code>a`</code>", "<code>a`b</code>", "<code>a``b`c</code>", "<code>a<br>b</code>", "<code>a|b</code>", "<table><tr><td><code>a|b</code><td>c</table>",
 		"<pre></pre>a", "<pre>\n\n</pre>a", "<pre>\na</pre>", "<pre>\n\na\n\n</pre>", "<pre>a\r\nb\rc</pre>", "<pre>  a  </pre>", "<pre>```</pre>", "<pre>a\n````\nb</pre>", "<pre class=lang-a>b</pre>", "<pre class='x language-c++ lang-d'>b</pre>", "<pre class=language->b</pre>", "<pre class=lang-" + long(30) + ">b</pre>", "<pre class=lang-" + long(31) + ">b</pre>",
-		"<pre class='lang-a b'>c</pre>", "<pre class=lang-a/b>c</pre>", "<pre class=lang-Az09+#-_.>c</pre>", "<pre><code class=lang-a>b</code></pre>", "<pre>x<code class=lang-a>b</code></pre>", "<pre><b class=lang-a>b</b></pre>", "<pre class=x><code class=lang-a>b</code></pre>", "<pre class=lang-{>c</pre>", "<pre class=lang-`>c</pre>", "<pre class=lang-@>c</pre>", "<pre class=lang-[>c</pre>", "<pre class=lang-/>c</pre>", "<pre class=lang-:>c</pre>",
+		"<pre class='lang-a b'>c</pre>", "<pre class=lang-a/b>c</pre>", "<pre class=lang-Az09+#-_.>c</pre>", "<pre><code class=lang-a>b</code></pre>", "<pre>x<code class=lang-a>b</code></pre>", "<pre><b class=lang-a>b</b></pre>", "<pre class=x><code class=lang-a>b</code></pre>", "<pre class=lang-aZ>c</pre>", "<pre class=lang-0z9A>c</pre>", "<pre class=lang-{>c</pre>", "<pre class=lang-`>c</pre>", "<pre class=lang-@>c</pre>", "<pre class=lang-[>c</pre>", "<pre class=lang-/>c</pre>", "<pre class=lang-:>c</pre>",
 		"<pre><div>a</div>b<p>c</p>\n<div>d</div></pre>", "<pre><script>x</script>a</pre>", "<listing>a\n b</listing>", "<xmp><b>a</b></xmp>", "a<plaintext><b>c</b>", "<ul><li><pre>a\n\nb</pre></ul>", "<blockquote><pre>a\n\nb</pre></blockquote>", "<p>a<pre>b</pre>c", "<h1><pre>a\nb</pre></h1>",
 		// Lines and paragraphs.
 		"a<br>b", "a<br><br>b", "<br>a<br>", "<p>a<br></p>b", "a<hr>b", "<hr>a<hr><hr>b", "<ul><li><hr>a</ul>", "<b>a<hr>b</b>", "<p>a</p> <p>b</p>", "a<p></p>b", "a<div></div>b", "a<div><br></div>b", "<p> a  b\n\tc \f\r d </p>", "a<span> </span>b", "a <b> b </b> c", "<b>a</b> <b>b</b>", "<b>a<i>b</i></b>c", "<i>a<b>b<i>c</i></b></i>",

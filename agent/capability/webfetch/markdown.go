@@ -100,7 +100,6 @@ func (w *writer) breakLine(n int) {
 			m.written = false
 		}
 	}
-	w.space = false
 	if k := len(w.prefixes); k > 0 && !w.prefixes[k-1].used {
 		return // the item has just begun
 	}
@@ -110,7 +109,7 @@ func (w *writer) breakLine(n int) {
 // begin writes what stands before text: line breaks, prefixes, a blank, and markup.
 func (w *writer) begin() {
 	switch {
-	case w.lines > 0 || len(w.out) == 0 || w.unused():
+	case w.lines > 0 || len(w.out) == 0:
 		if len(w.out) > 0 {
 			w.put("\n")
 			if w.lines > 1 {
@@ -134,12 +133,6 @@ func (w *writer) begin() {
 			m.written, w.fresh, w.bracket = true, false, false
 		}
 	}
-}
-
-// unused reports whether the innermost item has no text yet.
-func (w *writer) unused() bool {
-	k := len(w.prefixes)
-	return k > 0 && !w.prefixes[k-1].used
 }
 
 // indent returns the prefixes of a line. If it is one with text, items have begun with it.

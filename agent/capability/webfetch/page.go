@@ -138,7 +138,6 @@ func utf8Prefix(data []byte) bool {
 // tidy returns text in which nothing is hidden, without long runs of blank lines.
 func tidy(text string) string {
 	var b strings.Builder
-	b.Grow(len(text))
 	blank := 0
 	for line := range strings.Lines(clean.Text(strings.ToValidUTF8(text, "\ufffd"))) {
 		line = strings.TrimRight(line, " \t\n")
@@ -166,7 +165,6 @@ func (p *page) part(from string, offset, size int) (*toolset.Result, error) {
 	shown, more := clean.Cut(p.text[offset:], size)
 	next := 0
 	var b strings.Builder
-	b.Grow(len(shown) + 512)
 	title := ""
 	if p.title != "" && offset == 0 {
 		title = "Title: " + p.title + "\n\n"

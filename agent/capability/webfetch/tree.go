@@ -303,8 +303,6 @@ func (b *builder) leaveForeign() {
 func (b *builder) endTag(tag atom.Atom, name []byte) {
 	stop := scope
 	switch tag {
-	case atom.Html, atom.Body, atom.Head:
-		return
 	case atom.Br:
 		b.void(tag, nil, false)
 		return

@@ -47,6 +47,12 @@ func (a *asked) run(t *testing.T, o websearch.Options, opts ...agent.RunOption) 
 	return err
 }
 
+func (a *asked) runWith(ctx context.Context, o websearch.Options) error {
+	bot := agent.Must(agent.New(agent.Config[struct{}, string]{Model: a, Capabilities: []agent.Capability[struct{}]{websearch.New[struct{}](o)}}))
+	_, err := bot.Run(ctx, struct{}{}, "go")
+	return err
+}
+
 func (a *asked) result(t *testing.T) model.Part {
 	t.Helper()
 	last := a.requests[len(a.requests)-1].Messages
