@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -299,8 +301,8 @@ func (e *Editor) SaveAll() error {
 	e.Lazy = false
 	e.mu.Unlock()
 	defer func() { e.Lazy = lazy }()
-	for path, text := range typed {
-		if err := e.Write(path, text); err != nil {
+	for _, path := range slices.Sorted(maps.Keys(typed)) {
+		if err := e.Write(path, typed[path]); err != nil {
 			return err
 		}
 	}

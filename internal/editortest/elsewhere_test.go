@@ -4,6 +4,7 @@ package editortest_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,10 @@ func (f *far) Open(ctx context.Context, path string, quick bool) (*workspace.Doc
 		err = f.open(d)
 	}
 	return d, err
+}
+
+func (f *far) Follow(ctx context.Context, path string) (string, error) {
+	return f.Workspace.(workspace.Follower).Follow(ctx, path)
 }
 
 func (f *far) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
@@ -187,11 +192,13 @@ var mischiefs = []struct {
 		f.open = func(d *workspace.Document) error { d.Doubtful, d.Blocked = false, ""; return nil }
 	}},
 	{"it says what is on disk", func(f *far, _ *workspacetest.Env) {
-		f.open = func(d *workspace.Document) error { d.Disk = d.Buffer; return nil }
+		f.open = func(d *workspace.Document) error { d.Disk = cmp.Or(d.Buffer, d.Disk); return nil }
 	}},
 	{"it says that the disk has another text", func(f *far, _ *workspacetest.Env) {
 		f.open = func(d *workspace.Document) error {
-			d.Disk, d.Unsaved = &workspace.Side{Exists: true, Data: []byte("other\n")}, true
+			if d.Buffer != nil {
+				d.Disk, d.Unsaved = &workspace.Side{Exists: true, Data: []byte("other\n")}, true
+			}
 			return nil
 		}
 	}},
@@ -233,10 +240,14 @@ var mischiefs = []struct {
 	})},
 	{"it refuses to write", changed(func(*far, string, workspace.Change) (*workspace.Document, error) { return nil, fs.ErrPermission })},
 	{"it says after a change that it is not saved", func(f *far, _ *workspacetest.Env) {
-		f.after = func(d *workspace.Document) { d.Unsaved, d.Disk = true, &workspace.Side{} }
+		f.after = func(d *workspace.Document) {
+			if d.Buffer != nil {
+				d.Unsaved, d.Disk = true, &workspace.Side{}
+			}
+		}
 	}},
 	{"it says after a change what is on disk", func(f *far, _ *workspacetest.Env) {
-		f.after = func(d *workspace.Document) { d.Disk = d.Buffer }
+		f.after = func(d *workspace.Document) { d.Disk = cmp.Or(d.Buffer, d.Disk) }
 	}},
 	{"it says after a change that the file is shorter", func(f *far, _ *workspacetest.Env) {
 		f.after = func(d *workspace.Document) {

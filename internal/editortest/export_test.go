@@ -49,3 +49,6 @@ func TruthIn(
 	}
 	panic("no kind " + name)
 }
+
+// Short cuts a long text in its middle, as errors do.
+func Short(s string) string { return short(s) }
