@@ -133,7 +133,8 @@ func (c *cell) agree(tool, told string, meta json.RawMessage, after []byte) erro
 
 // shownBefore returns the contents that the approved change was made from.
 func (c *cell) shownBefore(a *toolset.Approval) []byte {
-	if old := a.Preview[0].Diff.Old; old != nil && c.editor != nil && c.before != nil && strings.Contains(shownText(a), "not on disk") {
+	old := a.Preview[0].Diff.Old
+	if old != nil && c.editor != nil && c.before != nil && strings.Contains(shownText(a), "not on disk") {
 		return []byte(*old)
 	}
 	return c.before
