@@ -134,7 +134,8 @@ func (c *cell) agree(tool, told string, meta json.RawMessage, after []byte) erro
 // shownBefore returns the contents that the approved change was made from.
 func (c *cell) shownBefore(a *toolset.Approval) []byte {
 	old := a.Preview[0].Diff.Old
-	if old != nil && c.editor != nil && c.before != nil && strings.Contains(shownText(a), "not on disk") {
+	beside := strings.Contains(shownText(a), "not on disk")
+	if old != nil && c.editor != nil && c.before != nil && beside {
 		return []byte(*old)
 	}
 	return c.before
