@@ -5,6 +5,7 @@ package modelwrap
 import (
 	"net/http"
 	"net/netip"
+	"testing"
 
 	"github.com/ponte-go/ponte/internal/fetch"
 )
@@ -20,3 +21,15 @@ func CheckAddress(p FetchPolicy, ip netip.Addr) error {
 	guard := fetch.Policy{Hosts: p.Hosts, AllowPrivate: p.AllowPrivate}
 	return guard.CheckIP(ip)
 }
+
+// UsePrices replaces the data of ListPrices until the test ends.
+func UsePrices(t testing.TB, data string) error {
+	before := providers
+	t.Cleanup(func() { providers = before })
+	list, err := parse([]byte(data))
+	providers = func() []provider { return list }
+	return err
+}
+
+// EndedError is the error for a request whose context has ended.
+var EndedError = ended

@@ -82,9 +82,9 @@ func agreed(d download, wanted, from string, status int) (download, error) {
 	settled := cmp.Or(wanted, d.mediaType)
 	switch {
 	case topType(settled) != topType(d.mediaType) && d.mediaType != "application/octet-stream":
-		return d, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is %s, not %s", d.mediaType, wanted)}
+		return download{}, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is %s, not %s", d.mediaType, wanted)}
 	case sniffed == "text/html" && topType(settled) != "text":
-		return d, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is a page, not %s", settled)}
+		return download{}, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is a page, not %s", settled)}
 	case topType(settled) == "image" && topType(sniffed) == "image":
 		settled = sniffed
 	}
