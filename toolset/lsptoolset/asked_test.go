@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +51,7 @@ func TestSilentServersAreAsked(t *testing.T) {
 		"it has published of this":    {"", &published{version: 2}, [2]string{none, none}, nil, true, 0},
 		"another server":              {"other", clean, [2]string{none, none}, nil, false, time.Second},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			server := c.server
 			if server == "" {
 				server = "typescript-language-server"
@@ -90,7 +89,7 @@ func TestSilentServersAreAsked(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l, p := newPeer(t, "typescript-language-server", func(_, params string) string { return none })
 		one, two, three := doc("one.toy", 2), doc("two.toy", 2), doc("three.toy", 2)
 		l.problems[one.at.Path], l.problems[two.at.Path], l.problems[three.at.Path] = bad, clean, clean
@@ -104,7 +103,7 @@ func TestSilentServersAreAsked(t *testing.T) {
 // others that it has open, those first that were used last.
 func TestServersAreAskedForProblems(t *testing.T) {
 	const full, same = `"result":{"kind":"full","items":[{"message":"bad"}]}`, `"result":{"kind":"unchanged"}`
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		answer := func(params string) string { return full }
 		l, p := newPeer(t, "fake", func(_, params string) string { return answer(params) })
 		l.can.DiagnosticProvider = []byte("{}")

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -53,7 +52,7 @@ const failure = `"error":{"code":1,"message":"because"}`
 func TestCalls(t *testing.T) {
 	long := func(c string, n int) string { return strings.Repeat(c, n) }
 	var got string
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		d := newDesk(t, "gopls", Options{Budget: -1}, map[string]string{
 			"a.toy":     "def run\n  use run\n// about it\ndef one\n  body\n\n",
 			"sub/b.toy": "def two\n  run\n" + long("w", 200) + "\n" + long("w", 201) + "\n" + long("x", 301) + "\n",
@@ -183,7 +182,7 @@ func TestSearches(t *testing.T) {
 	const symbols, search = "documentSymbol", "workspace/symbol"
 	in := func(name string) string { return symbols + ` {"textDocument":{"uri":"ROOT/` + name + `"}}` }
 	for _, server := range []string{"gopls", "typescript-language-server", "fake"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			files := map[string]string{}
 			for i := range 12 {
 				files[fmt.Sprintf("f%02d.toy", i)] = "def T\n  run\n  run\n"

@@ -21,7 +21,7 @@ import (
 // A server has the present text of its documents: it is told of what has changed, and of nothing
 // else. Files whose version is known are not read again, unless an editor may have other text.
 func TestServersHaveThePresentText(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newDisk(t, map[string]string{"a.toy": "a\n", "b.toy": "b\n", "sub/c.toy": "c\n", "d.txt": "d\n"})
 		w.blind = true
 		l, p := newPeer(t, "fake", nil)
@@ -126,7 +126,7 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 			}, []string{"b.toy"}, lsp.ErrClosed, nil, "a.toy b.toy",
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newDisk(t, map[string]string{"a.toy": "a\n", "b.toy": "b\n", "c.toy": "c\n", "d.toy": "d\n", "bin.toy": "\x00\xff"})
 			w.blind = true
 			l, p := newPeer(t, "fake", nil)
@@ -152,7 +152,7 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 			require.Empty(t, l.syncing, "others may send documents again")
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newDisk(t, map[string]string{"a.toy": "a\n"})
 		l, _ := newPeer(t, "fake", nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -183,7 +183,7 @@ func TestDocumentsOfAConnectionThatHasEnded(t *testing.T) {
 		"another with changes":    {func(t *testing.T, w *disk) { w.put(t, "a.toy", "a2\n") }, nil},
 		"one that is gone":        {func(t *testing.T, w *disk) { w.put(t, "a.toy") }, nil},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newDisk(t, map[string]string{"a.toy": "a\n", "b.toy": "b\n"})
 			w.blind = true
 			l, _ := newPeer(t, "fake", nil)
@@ -209,7 +209,7 @@ func TestDocumentsOfAConnectionThatHasEnded(t *testing.T) {
 // Sixty-four documents are open, or as many as a call needs at once; those are closed that were not
 // used for longest.
 func TestDocumentsAreClosedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		files := map[string]string{}
 		var all []string
 		for i := range 70 {

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -106,7 +105,7 @@ func TestEditsOfCommandsAreBounded(t *testing.T) {
 
 // A server is busy from the beginning of its work to the end, for a minute at most.
 func TestServersAreBusyWhileTheyReportWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		report := func(token, kind string) bool {
 			before := l.event
@@ -223,7 +222,7 @@ func TestCallsWaitForProblems(t *testing.T) {
 		"a server that publishes just in time": {"gopls", []time.Duration{999 * ms}, 0, true, 999 * ms},
 		"a server that publishes too late":     {"fake", []time.Duration{800 * ms}, 0, false, 1000 * ms},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			l := newLink(t, Server{Name: c.server})
 			time.Sleep(time.Hour)
 			l.problems["/repo/a"] = &published{version: 1}
@@ -243,7 +242,7 @@ func TestCallsWaitForProblems(t *testing.T) {
 			time.Sleep(time.Hour)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "gopls"})
 		because := errors.New("because")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -270,7 +269,7 @@ func TestCallsAwaitTheProject(t *testing.T) {
 		"a server that works briefly":    {begin: 100 * ms, end: 200 * ms, done: true, after: 400 * ms},
 		"a server that works for long":   {begin: 100 * ms, end: 2000 * ms, done: false, after: 1000 * ms},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			l := newLink(t, Server{Name: "fake"})
 			l.stirred = time.Now()
 			time.Sleep(c.age)
@@ -286,7 +285,7 @@ func TestCallsAwaitTheProject(t *testing.T) {
 			time.Sleep(time.Hour)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		l.progress("1", "begin")
 		because := errors.New("because")
@@ -309,7 +308,7 @@ func TestServersLookAtNewFiles(t *testing.T) {
 		{"fake", 500 * time.Millisecond, 0},
 		{"gopls", 0, 0},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			l := newLink(t, Server{Name: c.server})
 			l.grown = time.Now()
 			time.Sleep(c.ago)
@@ -318,7 +317,7 @@ func TestServersLookAtNewFiles(t *testing.T) {
 			require.Equal(t, c.after, time.Since(began), "%+v", c)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		l.grown = time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -342,7 +341,7 @@ func TestServersLookAtNewFiles(t *testing.T) {
 // A server that failed is started again later each time, and given up after five failures in a row.
 // Calls wait up to three seconds for that.
 func TestServersAreStartedAgainLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		g, because := l.guest, errors.New("because")
 		require.NoError(t, g.refusal())
@@ -383,7 +382,7 @@ func TestServersAreStartedAgainLater(t *testing.T) {
 
 // A connection that has just ended is waited for until nothing of it is left.
 func TestCallsWaitForTheEndOfAConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		g := l.guest
 		g.link = l
@@ -417,7 +416,7 @@ func TestCallsWaitForTheEndOfAConnection(t *testing.T) {
 
 // A request is answered within its time. It is made again while the text changes.
 func TestRequestsEndInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		l := newLink(t, Server{Name: "fake"})
 		l.conn.Close()

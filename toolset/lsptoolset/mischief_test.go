@@ -9,7 +9,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +29,7 @@ func TestMischief(t *testing.T) {
 	after := map[string]string{"a.toy": "def walk\n", "moved/x.toy": "x\n", "moved/y.toy": "y\n", "new.toy": ""}
 	var told strings.Builder
 	try := func(n int, all, approved bool, because error) (uses int) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			d := newDesk(t, "gopls", Options{Budget: -1}, before)
 			_ = d.call("find_symbols", `{"path":"a.toy"}`)
 			d.w.uses()

@@ -216,3 +216,10 @@ func names(docs []*document) (all []string) {
 	}
 	return all
 }
+
+// bubble runs a part of a test in a bubble, as a subtest: a test of its own for those who note which
+// tests run.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Run("bubble", func(t *testing.T) { synctest.Test(t, f) })
+}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,7 +61,7 @@ func TestReports(t *testing.T) {
 	outline := []string{"documentSymbol", result(symbolIn("run", 12, 0, 1, 4, ""))}
 	for _, server := range []string{"gopls", "fake"} {
 		for _, delay := range []time.Duration{0, 300 * ms, 500 * ms, 1100 * ms, -1} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				d := newDesk(t, server, Options{Budget: 1000 * ms}, map[string]string{"a.toy": "def run\nold!\n"})
 				d.approved = true
 				now := time.Duration(0)
@@ -86,7 +85,7 @@ func TestReports(t *testing.T) {
 // Reports are of the files that an edit changes, thirty-two at most, and of those that the session
 // may read. Servers that do not run, or end, are named.
 func TestReportsAreOfChangedFiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		files := map[string]string{}
 		var edits []string
 		for i := range 33 {
@@ -116,7 +115,7 @@ func TestReportsAreOfChangedFiles(t *testing.T) {
 		}
 		require.Equal(t, want+"[12 more: see get_diagnostics.]\n[No diagnostics: the language server other is not running. get_diagnostics starts it.]", tail)
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		d := newDesk(t, "gopls", Options{Budget: time.Second}, map[string]string{"a.toy": "def run\n", "b.toy": "b!\n", "c.toy": "c\n"})
 		d.approved = true
 		delay := time.Duration(0)
@@ -152,7 +151,7 @@ func TestEndedCallsAskNothing(t *testing.T) {
 		"edit_symbol": `{"path":"a.toy","symbol":"run","where":"replace","text":"x"}`, "code_actions": `{"path":"a.toy","apply":"x"}`,
 	} {
 		for _, missing := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				d := newDesk(t, "gopls", Options{Budget: -1}, map[string]string{"a.toy": "def run\n"})
 				d.p.answer = func(method, params string) string { return "" } // it does not answer
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -176,7 +175,7 @@ func TestEndedCallsAskNothing(t *testing.T) {
 
 // A session without a workspace has no tools, and what its calls ask is left to the calls.
 func TestQuestionsAreLeftToCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		d := newDesk(t, "gopls", Options{}, map[string]string{"a.toy": "def run\n"})
 		run := &toolset.RunContext[*workspace.Session]{Deps: d.session}
 		in, err := d.set.Open(t.Context(), run)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +43,7 @@ func events(t *testing.T, lines []string) (all []string) {
 // second after the last time, or twenty times as long as it took.
 func TestServersAreToldOfFilesInTime(t *testing.T) {
 	const ms = time.Millisecond
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newDisk(t, map[string]string{"a.toy": "a\n", "b.toy": "b\n", "go.sum": "x\n", "c.txt": "c\n", ".clangd": "x\n"})
 		l, p := newPeer(t, "fake", nil)
 		v := l.guest.view
@@ -99,7 +98,7 @@ func TestServersAreToldOfFilesInTime(t *testing.T) {
 
 // A server is not told of changes of files whose text it has, unless they are new or gone.
 func TestServersAreNotToldOfTheirDocuments(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newDisk(t, map[string]string{"a.toy": "a\n", "b.toy": "b\n", "c.toy": "c\n"})
 		l, p := newPeer(t, "gopls", nil)
 		_, err := l.sync(t.Context(), w, "a.toy", "b.toy")
@@ -195,7 +194,7 @@ func TestLanguagesOfAProject(t *testing.T) {
 		"few, but it runs":     {map[string]int{".r": 1, ".a": 100}, "a r", ""},
 		"none, but it runs":    {map[string]int{".a": 100}, "a", ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			l, _ := newPeer(t, "r", nil)
 			v := l.guest.view
 			v.pool.config.Servers = []Server{

@@ -41,7 +41,7 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 	before := firstDelay
 	firstDelay = realDelay
 	defer func() { firstDelay = before }()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		logger, told := logged()
 		servers, err := New(Config{
 			Servers: []Server{{Name: "fake", Command: []string{"/none"}, Files: map[string]string{".toy": "toy"}, Install: "make fake"}}, Logger: logger,
@@ -120,7 +120,7 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 
 // A server is not started when all are being closed.
 func TestNoServerIsStartedAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newLink(t, Server{Name: "fake"})
 		g := l.guest
 		g.view.pool.closed = true

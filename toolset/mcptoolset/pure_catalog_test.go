@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -227,7 +226,7 @@ func TestOutputSchemasAreChecked(t *testing.T) {
 
 // Attempts to connect come later each time, up to 30 seconds.
 func TestDelaysBetweenAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := &Server{}
 		because := errors.New("because")
 		for i, want := range []time.Duration{500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000} {
@@ -240,7 +239,7 @@ func TestDelaysBetweenAttempts(t *testing.T) {
 
 // Lists are made again 20 times at once, and then every half second; a quiet while begins anew.
 func TestListingsArePaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l := &link{ctx: ctx}
 		took := func() time.Duration {
