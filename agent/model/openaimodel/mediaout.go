@@ -31,7 +31,7 @@ type wireImage struct {
 type imageURL string
 
 func (u *imageURL) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '{' {
+	if data[0] == '{' {
 		var object struct {
 			URL text `json:"url"`
 		}

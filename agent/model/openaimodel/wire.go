@@ -121,11 +121,9 @@ type arguments []byte
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
 	var t text
-	if err := t.UnmarshalJSON(data); err != nil {
-		return err
-	}
+	err := t.UnmarshalJSON(data)
 	*a = arguments(t)
-	return nil
+	return err
 }
 
 // rawValue is undecoded JSON. null and empty values are nil.
@@ -150,7 +148,7 @@ type content struct {
 }
 
 func (c *content) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || data[0] != '[' {
+	if data[0] != '[' {
 		var t text
 		err := t.UnmarshalJSON(data)
 		c.text = string(t)
@@ -161,9 +159,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		Thinking content  `json:"thinking"`
 		Image    imageURL `json:"image_url"`
 	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return err
-	}
+	_ = json.Unmarshal(data, &parts) // elements of another type add nothing
 	var written, thought strings.Builder
 	for i := range parts {
 		written.WriteString(string(parts[i].Text))
