@@ -345,6 +345,40 @@ func TestShortEventsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
+// A read that gives nothing is not the first byte.
+func TestEmptyReadsAreSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, dog := adapter.Watch(t.Context(), model.Timeouts{FirstByte: time.Second, Idle: time.Minute})
+		body := dog.Guard(&waiting{ctx: ctx})
+		began := time.Now()
+		n, err := body.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.Zero(t, n)
+		_, err = body.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.Equal(t, time.Second, time.Since(began))
+		require.EqualError(t, dog.Expired(ctx), "no response within 1s: i/o timeout")
+		dog.Finish(false)
+	})
+}
+
+// waiting gives nothing once, and then waits for the end of its context.
+type waiting struct {
+	ctx  context.Context
+	read bool
+}
+
+func (w *waiting) Read([]byte) (int, error) {
+	if !w.read {
+		w.read = true
+		return 0, nil
+	}
+	<-w.ctx.Done()
+	return 0, w.ctx.Err()
+}
+
+func (w *waiting) Close() error { return nil }
+
 // A reader that gives nothing a hundred times gives nothing.
 func TestReadersThatGiveNothing(t *testing.T) {
 	for pauses, want := range map[int]error{99: io.EOF, 100: io.ErrNoProgress} {
@@ -383,7 +417,8 @@ func TestWhatElseMayBeTooLong(t *testing.T) {
 		"maximum context length is 100 tokens (50 in the messages, 100 for the completion)": false, "maximum context length is 100 tokens (50 in the messages, 99 for the completion)": true,
 		"maximum context length is 100 tokens (50 in the messages, 100 in the output)": false, "maximum context length is 100 tokens (50 in the messages, 99 in the output)": true,
 		"maximum context length is 100 tokens, and 100 output tokens with the prompt": false, "maximum context length is 100 tokens, and 99 output tokens with the prompt": true,
-		"tokens' is too large: 100. maximum context length is 100 for the prompt": false, "tokens' is too large: 99. maximum context length is 100 for the prompt": true, "maximum context length is 0 tokens, 5 output tokens and a prompt": true,
+		"maximum context length is 100 tokens (50 in the messages, 900 in the completion)": false,
+		"tokens' is too large: 100. maximum context length is 100 for the prompt":          false, "tokens' is too large: 99. maximum context length is 100 for the prompt": true, "maximum context length is 0 tokens, 5 output tokens and a prompt": true,
 		"maximum context length is 1 tokens, 1 output tokens and a prompt": false, "maximum context length is 123456789012345 tokens (123456789012 in the completion), prompt": false, "maximum context length is 123456789012345 tokens (123456789011 in the completion), prompt": true,
 	} {
 		e := &model.APIError{Status: 413, Message: message}
@@ -398,9 +433,9 @@ func TestCountsOfTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for _, in := range []int64{0, 100} {
 		for _, out := range []int64{0, 50} {
-			for _, read := range []int64{0, 20, 130} {
-				for _, written := range []int64{0, 7, 140} {
-					for _, reasoning := range []int64{0, 9, 60} {
+			for _, read := range []int64{0, 20, 100, 130} {
+				for _, written := range []int64{0, 7, 100, 140} {
+					for _, reasoning := range []int64{0, 9, 50, 60} {
 						for _, total := range []int64{0, in + out, in + out + reasoning, in + out + read, in + out + written, in + out + read + written, in + out + read + reasoning, in + out + written + reasoning, in + out + read + written + reasoning, in + out + 1, in + out + reasoning + 1} {
 							line := fmt.Sprintf("%d of %d %d cached %d %d reasoning %d", total, in, out, read, written, reasoning)
 							if seen[line] {

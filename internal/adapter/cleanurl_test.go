@@ -26,6 +26,12 @@ func TestCleanTextHidesSecretsInURLs(t *testing.T) {
 		"https://h.test/users/me@example.org":              "https://example.org",
 		"https://?key=user@s3cret":                         "https://",
 		"https://h.test/a?user=me@s3cret":                  "https://h.test/a",
+		"https://@h.test/x":                                "https://h.test/x",
+		"https:///p?key=s3cret":                            "https:///p",
+		"https://user:s3cret@/x?key=s3cret":                "https:///x",
+		`https://h.test\a?key=s3cret`:                      `https://h.test\a`,
+		"x+y-z.1://h.test?s3cret,":                         "x+y-z.1://h.test,",
+		"https://h.test/a?b)]};:!":                         "https://h.test/a)]};:!",
 	} {
 		require.Equal(t, want, adapter.CleanText(text), text)
 	}

@@ -119,13 +119,30 @@ func TestConversationWithoutCallsNeedsNoMemoryForIDs(t *testing.T) {
 	}))
 }
 
+// An id of the greatest length stays, and one more is a hash of 32 letters and digits, or as many as the rule allows.
+func TestLengthsOfIDs(t *testing.T) {
+	for rule, most := range map[adapter.IDRule]int{{}: 40, {Max: 40}: 40, {Max: 64}: 64, {Max: 9}: 9, {Max: 9, Exact: true}: 9} {
+		fits, long := strings.Repeat("x", most), strings.Repeat("x", most+1)
+		w := adapter.WireIDs{Rule: rule, Provider: "p"}
+		require.Equal(t, []string{fits}, turn(t, &w, "", fits))
+		require.Regexp(t, "^[0-9A-Za-z]+$", turn(t, &w, "", long)[0])
+		require.Len(t, turn(t, &w, "", long)[0], min(32, most))
+		require.Equal(t, fits, w.Result(fits))
+		require.Len(t, w.Result(strings.Repeat("y", most+1)), min(32, most), "the result of no call")
+		own := adapter.WireIDs{Rule: rule, Provider: "p"}
+		require.Equal(t, rule == adapter.IDRule{}, turn(t, &own, "p", long)[0] == long, "the provider's own")
+	}
+	require.NotEqual(t, "12345678", turn(t, &adapter.WireIDs{Rule: adapter.IDRule{Max: 9, Exact: true}}, "", "12345678")[0])
+	require.NotEqual(t, "12345678_", turn(t, &adapter.WireIDs{Rule: adapter.IDRule{Max: 9, Exact: true}}, "", "12345678_")[0])
+}
+
 func TestToolNamesAreCheckedAlikeForAllProviders(t *testing.T) {
 	for _, name := range []string{"f", "read_file", "read-file", "2nd", strings.Repeat("n", 64)} {
 		require.NoError(t, adapter.CheckToolName(name))
 		require.Equal(t, name, adapter.ToolName(name))
 	}
 	for name, sent := range map[string]string{
-		"": "unknown", "web.search": "web_search", "a b!": "a_b_", "ørret": "_rret", strings.Repeat("n", 65): strings.Repeat("n", 64),
+		"": "unknown", "0.9-z_A": "0_9-z_A", "a\u0080": "a_", "a\x7f": "a_", "web.search": "web_search", "a b!": "a_b_", "ørret": "_rret", strings.Repeat("n", 65): strings.Repeat("n", 64),
 	} {
 		err := adapter.CheckToolName(name)
 		require.ErrorIs(t, err, model.ErrUnsupported, name)
