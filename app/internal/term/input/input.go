@@ -230,8 +230,8 @@ func escape(b []byte) (Event, int) {
 		return Event{}, 0
 	}
 	if e.Kind == Text { // the first character only
-		_, n = utf8.DecodeRuneInString(e.Text)
-		e.Text = e.Text[:n]
+		r, size := utf8.DecodeRune(b[1:])
+		e.Text, n = string(r), size
 	}
 	e.Alt = true
 	return e, n + 1
