@@ -88,10 +88,7 @@ func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Cont
 		if len(c.Request.Tools) > 0 {
 			return nil, c.Unsupported("output bound to a JSON schema together with tools")
 		}
-		decoded, err := genkitmodel.Decode(out.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("the output schema %q: %w", out.Name, err)
-		}
+		decoded, _ := genkitmodel.Decode(out.Schema) // which has been checked
 		object, ok := decoded.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("the output schema %q is not a JSON object", out.Name)
