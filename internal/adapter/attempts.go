@@ -29,10 +29,8 @@ func Backoff(attempt int, base, most, asked time.Duration) (time.Duration, bool)
 
 // Sleep waits for d or for ctx.
 func Sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -184,6 +184,9 @@ func TestSilenceIsBoundedExactly(t *testing.T) {
 		"keep-alives between":       {bounds, []step{{1, true}, {4 * time.Second, false}, {4 * time.Second, true}, {4 * time.Second, false}}, "the response broke off: nothing for 5s: i/o timeout", 17*time.Second + 1},
 		"no bound on keep-alives":   {model.Timeouts{FirstByte: time.Second, Idle: 5 * time.Second}, []step{{1, true}, {4 * time.Second, false}, {4 * time.Second, false}, {4 * time.Second, false}}, "the response broke off: nothing for 5s: i/o timeout", 17*time.Second + 1},
 		"a bound on events alone":   {model.Timeouts{Stall: 6 * time.Second}, []step{{time.Hour, true}, {4 * time.Second, false}}, "the response stalled: only keep-alives for 6s: i/o timeout", time.Hour + 6*time.Second},
+		"the shortest bounds":       {model.Timeouts{FirstByte: 1, Idle: 1, Stall: 2}, nil, "no response within 1ns: i/o timeout", 1},
+		"the shortest silence":      {model.Timeouts{Idle: 1}, []step{{time.Hour, true}}, "the response broke off: nothing for 1ns: i/o timeout", time.Hour + 1},
+		"the shortest stall":        {model.Timeouts{Stall: 1}, []step{{time.Hour, true}}, "the response stalled: only keep-alives for 1ns: i/o timeout", time.Hour + 1},
 		"no bounds":                 {model.Timeouts{}, []step{{time.Hour, true}, {time.Hour, false}}, "", 2 * time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {

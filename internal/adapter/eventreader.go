@@ -124,12 +124,9 @@ func (e *EventReader) field(line []byte) {
 	e.event.Data = append(e.event.Data, value...)
 }
 
-// eventName avoids an allocation for common names.
+// eventName returns the name of an event, which is empty for the usual one.
 func eventName(value []byte) string {
-	switch string(value) {
-	case "error":
-		return "error"
-	case "message", "":
+	if string(value) == "message" {
 		return ""
 	}
 	return string(value)

@@ -121,7 +121,7 @@ func TestConversationWithoutCallsNeedsNoMemoryForIDs(t *testing.T) {
 
 // An id of the greatest length stays, and one more is a hash of 32 letters and digits, or as many as the rule allows.
 func TestLengthsOfIDs(t *testing.T) {
-	for rule, most := range map[adapter.IDRule]int{{}: 40, {Max: 40}: 40, {Max: 64}: 64, {Max: 9}: 9, {Max: 9, Exact: true}: 9} {
+	for rule, most := range map[adapter.IDRule]int{{}: 40, {Max: 40}: 40, {Max: 64}: 64, {Max: 9}: 9, {Max: 1}: 1, {Max: 9, Exact: true}: 9} {
 		fits, long := strings.Repeat("x", most), strings.Repeat("x", most+1)
 		w := adapter.WireIDs{Rule: rule, Provider: "p"}
 		require.Equal(t, []string{fits}, turn(t, &w, "", fits))
