@@ -95,7 +95,7 @@ func (b *builder) readAttributes(z *html.Tokenizer, tag atom.Atom, more bool) (a
 				a.class = string(val)
 			}
 		case "start", "value", "colspan":
-			if n, err := strconv.Atoi(string(val)); err == nil && n >= 0 {
+			if n, err := strconv.Atoi(string(val)); err == nil && n > 0 {
 				a.number = min(n, 999_999)
 			}
 		}

@@ -31,13 +31,11 @@ const (
 	heading // of any level
 	scope   // ends the search for elements to close
 	list    // ends the search for items
-	cell
 )
 
 var classes = map[atom.Atom]class{
 	atom.P: paragraph, atom.A: anchor, atom.Button: button | scope, atom.Li: item, atom.Dt: term, atom.Dd: term,
 	atom.Table: table | rows | scope | list, atom.Thead: rows, atom.Tbody: rows, atom.Tfoot: rows, atom.Tr: row,
-	atom.Td: cell | scope | list, atom.Th: cell | scope | list, atom.Caption: cell | scope | list,
 	atom.H1: heading, atom.H2: heading, atom.H3: heading, atom.H4: heading, atom.H5: heading, atom.H6: heading,
 	atom.Ul: list, atom.Ol: list, atom.Menu: list, atom.Dir: list, atom.Dl: list,
 }

@@ -210,12 +210,12 @@ func (b *builder) startTag(z *html.Tokenizer, selfClosing bool) (raw atom.Atom) 
 	}
 	switch {
 	case tag == atom.Html || tag == atom.Body || tag == atom.Head:
-		return raw
+		return 0
 	case isVoid[tag] || selfClosing && b.top().foreign:
 		b.void(tag, attr, hidden)
-		return raw
+		return 0
 	case !b.closeImplied(tag):
-		return raw
+		return 0
 	}
 	if blockInCell[tag] {
 		b.markLayout()
@@ -269,7 +269,7 @@ func (b *builder) closeImplied(tag atom.Atom) bool {
 	case atom.A:
 		b.closeNearest(anchor, scope)
 	case atom.Button:
-		b.closeNearest(button, table|cell)
+		b.closeNearest(button, table)
 	case atom.Li:
 		b.closeNearest(item, list)
 	case atom.Dt, atom.Dd:
@@ -314,7 +314,7 @@ func (b *builder) endTag(tag atom.Atom, name []byte) {
 	case atom.Tr, atom.Td, atom.Th, atom.Thead, atom.Tbody, atom.Tfoot, atom.Caption:
 		stop = table
 	case atom.Button:
-		stop = table | cell
+		stop = table
 	}
 	if i := b.findTag(tag, name, stop); i > 0 {
 		b.pop(i)

@@ -316,3 +316,139 @@ func TestMediaOfMessagesDecidesWhatIsWanted(t *testing.T) {
 	require.ErrorIs(t, err, modelwrap.ErrMediaTooLarge)
 	require.ErrorContains(t, err, "the limit for all media of the request is 5 bytes")
 }
+
+func TestRateOfATokenEachNanosecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := modelwrap.RateLimit(named("one", func(context.Context, model.Sink) (*model.Message, error) {
+			msg := say("hi")
+			msg.Usage = model.Usage{InputTokens: 2e9, OutputTokens: 1e9}
+			return msg, nil
+		}), modelwrap.Rate{Tokens: 1e9, Per: time.Second})
+		begin := time.Now()
+		for i, want := range []time.Duration{0, 2*time.Second + 1, 5*time.Second + 1} {
+			_, err := m.Generate(t.Context(), ask("hi"), nil)
+			require.NoError(t, err)
+			require.Equal(t, want, time.Since(begin), i)
+		}
+	})
+}
+
+func TestErrorsCountTheAttempts(t *testing.T) {
+	for attempts, want := range map[int]string{1: "boom", 2: "modelwrap: after 2 attempts: boom", 3: "modelwrap: after 3 attempts: boom"} {
+		var waits []time.Duration
+		m := modelwrap.Retry(failing("one", errBoom), model.RetryPolicy{Attempts: attempts, Base: time.Nanosecond, On: func(error) bool { return true }, Observe: func(_ context.Context, err error, wait time.Duration) {
+			require.Equal(t, errBoom, err)
+			waits = append(waits, wait)
+		}})
+		_, err := m.Generate(t.Context(), ask("hi"), nil)
+		require.EqualError(t, err, want)
+		require.Len(t, waits, attempts-1)
+	}
+}
+
+// TestFallbackJoinsWhatItHolds records what is shown at last of a response that shows nothing but blanks and usage.
+func TestFallbackJoinsWhatItHolds(t *testing.T) {
+	text := func(part int, blanks string) model.Delta {
+		return model.Delta{Part: part, Kind: model.PartText, Text: blanks}
+	}
+	thought := model.Delta{Kind: model.PartThinking, Text: " "}
+	usage := func(n int64) model.Delta { return model.Delta{Usage: &model.Usage{InputTokens: n}} }
+	both := text(0, "\t")
+	both.Usage = &model.Usage{OutputTokens: 3}
+	for name, test := range map[string]struct{ sent, want []model.Delta }{
+		"one part":        {[]model.Delta{text(0, " "), text(0, "\n")}, []model.Delta{text(0, " \n")}},
+		"two parts":       {[]model.Delta{text(0, " "), text(1, "\n"), text(1, " ")}, []model.Delta{text(0, " "), text(1, "\n ")}},
+		"two kinds":       {[]model.Delta{text(0, " "), thought, thought}, []model.Delta{text(0, " "), {Kind: model.PartThinking, Text: "  "}}},
+		"usage":           {[]model.Delta{usage(1), usage(2), usage(3)}, []model.Delta{usage(3)}},
+		"usage and text":  {[]model.Delta{usage(1), text(0, " "), usage(2), usage(3)}, []model.Delta{usage(1), text(0, " "), usage(3)}},
+		"text with usage": {[]model.Delta{text(0, " "), both, both}, []model.Delta{text(0, " "), {Kind: model.PartText, Text: "\t\t", Usage: both.Usage}}},
+		"something else":  {[]model.Delta{usage(1), text(0, " "), text(0, "x"), text(0, " ")}, []model.Delta{usage(1), text(0, " "), text(0, "x"), text(0, " ")}},
+		"a call":          {[]model.Delta{text(0, " "), {Part: 1, Kind: model.PartToolCall, Tool: "f"}}, []model.Delta{text(0, " "), {Part: 1, Kind: model.PartToolCall, Tool: "f"}}},
+		"a whole part":    {[]model.Delta{text(0, " "), {Whole: &model.Part{Kind: model.PartOpaque}}}, []model.Delta{text(0, " "), {Whole: &model.Part{Kind: model.PartOpaque}}}},
+	} {
+		var got []model.Delta
+		m := modelwrap.Fallback([]model.Model{named("one", func(_ context.Context, sink model.Sink) (*model.Message, error) {
+			for _, d := range test.sent {
+				if err := sink(d); err != nil {
+					return nil, err
+				}
+			}
+			return say("hi"), nil
+		})}, modelwrap.FallbackPolicy{})
+		_, err := m.Generate(t.Context(), ask("hi"), func(d model.Delta) error { got = append(got, d); return nil })
+		require.NoError(t, err)
+		require.Equal(t, test.want, got, name)
+		for n := range test.want { // the sink fails at each of them
+			calls := 0
+			_, err = m.Generate(t.Context(), ask("hi"), func(model.Delta) error {
+				if calls++; calls > n {
+					return errBoom
+				}
+				return nil
+			})
+			require.Equal(t, errBoom, err, name)
+			require.Equal(t, n+1, calls, name)
+		}
+	}
+}
+
+func TestModelsThatFetchDoNotShowHeaders(t *testing.T) {
+	m := modelwrap.FetchMedia(saying("one", "hi"), modelwrap.FetchPolicy{Header: http.Header{"Authorization": {"secret"}}})
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		require.NotContains(t, fmt.Sprintf(verb, m), "secret")
+	}
+}
+
+// TestDefaultCoolDowns checks how long a breaker waits if the policy says nothing.
+func TestDefaultCoolDowns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := modelwrap.Break(failing("one", overloaded("one")), modelwrap.BreakPolicy{})
+		for range 4 {
+			_, _ = b.Generate(t.Context(), ask("hi"), nil)
+			require.Equal(t, modelwrap.BreakerClosed, b.Status().State)
+		}
+		for _, wait := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
+			_, _ = b.Generate(t.Context(), ask("hi"), nil)
+			require.Equal(t, modelwrap.BreakerOpen, b.Status().State)
+			require.Equal(t, time.Now().Add(wait), b.Status().Until)
+			time.Sleep(wait - 1)
+			_, err := b.Generate(t.Context(), ask("hi"), nil)
+			require.ErrorAs(t, err, new(*modelwrap.OpenError))
+			time.Sleep(1)
+			require.Equal(t, modelwrap.BreakerHalfOpen, b.Status().State)
+		}
+		locked := modelwrap.Break(failing("two", &model.APIError{Status: 401}), modelwrap.BreakPolicy{})
+		_, _ = locked.Generate(t.Context(), ask("hi"), nil)
+		require.Equal(t, time.Now().Add(10*time.Minute), locked.Status().Until)
+		long := modelwrap.Break(failing("three", overloaded("three")), modelwrap.BreakPolicy{Failures: 1, CoolDown: time.Hour})
+		for range 2 {
+			_, _ = long.Generate(t.Context(), ask("hi"), nil)
+			require.Equal(t, time.Now().Add(time.Hour), long.Status().Until)
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
+func TestMemoryHas1000EntriesByDefault(t *testing.T) {
+	store := modelwrap.NewMemory(modelwrap.MemoryLimits{})
+	for i := range 1001 {
+		require.Equal(t, i, store.Len())
+		store.Put(t.Context(), modelwrap.Key{byte(i), byte(i >> 8)}, say("hi"))
+	}
+	require.Equal(t, 1000, store.Len())
+}
+
+func TestDefaultSizeOfMedia(t *testing.T) {
+	inner := model.Func(model.Info{Provider: "test", Name: "one", Media: []string{"text"}}, func(_ context.Context, req *model.Request, _ model.Sink) (*model.Message, error) {
+		return say("ok"), nil
+	})
+	m := modelwrap.FetchMedia(inner, modelwrap.FetchPolicy{})
+	for size, want := range map[int]string{20 << 20: "", 20<<20 + 1: "modelwrap: cannot fetch data:: too large: limit 20971520 bytes"} {
+		req := &model.Request{Messages: []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{{Kind: model.PartMedia, URL: "data:text/plain," + strings.Repeat("x", size)}}}}}
+		if _, err := m.Generate(t.Context(), req, nil); want != "" {
+			require.EqualError(t, err, want)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
