@@ -203,21 +203,23 @@ func TestChangedRecordingsAreToldApart(t *testing.T) {
 		"ignoring": {Ignore: []replay.Aspect{replay.Instructions, replay.Tools, replay.Settings, replay.Results}},
 	} {
 		var said strings.Builder
-		synctest.Test(t, func(t *testing.T) {
-			r := shopRecording(t, o)
-			file := filepath.Join(t.TempDir(), "r.json")
-			require.NoError(t, r.Save(file))
-			for _, what := range slices.Sorted(keysOf(changes)) {
-				for n := range r.Turns {
-					changed, err := replay.Load(file)
-					require.NoError(t, err)
-					outcome := tried(func() error {
-						changes[what](changed, n)
-						return replay.Play(t.Context(), changed, n, newShop().agent(), none{}, o)
-					})
-					fmt.Fprintf(&said, "%s, turn %d: %s\n", what, n+1, outcome)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := shopRecording(t, o)
+				file := filepath.Join(t.TempDir(), "r.json")
+				require.NoError(t, r.Save(file))
+				for _, what := range slices.Sorted(keysOf(changes)) {
+					for n := range r.Turns {
+						changed, err := replay.Load(file)
+						require.NoError(t, err)
+						outcome := tried(func() error {
+							changes[what](changed, n)
+							return replay.Play(t.Context(), changed, n, newShop().agent(), none{}, o)
+						})
+						fmt.Fprintf(&said, "%s, turn %d: %s\n", what, n+1, outcome)
+					}
 				}
-			}
+			})
 		})
 		sameAsFile(t, "changed_"+name+".txt", said.String())
 	}
