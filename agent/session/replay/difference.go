@@ -70,8 +70,6 @@ func matches(recorded, now string) bool {
 		case now == "":
 		case last && len(now) > len(text) && strings.HasSuffix(now, text):
 			at = len(now) - len(text)
-		case !last && text == "":
-			at = 1
 		case !last:
 			if at = strings.Index(now[1:], text); at >= 0 {
 				at++

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,7 +60,7 @@ func TestSessionsPass(t *testing.T) {
 		seeds = append(seeds, seed)
 	}
 	for _, seed := range seeds {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			st := &store{Memory: new(session.Memory)}
 			d := newDice(seed)
 			talk(t, d, st, 4)
@@ -73,7 +72,7 @@ func TestSessionsPass(t *testing.T) {
 
 func TestKilledSessionsPass(t *testing.T) {
 	for seed := range uint64(*kills) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			st := &store{Memory: new(session.Memory)}
 			d := newDice(seed + 1000)
 			talk(t, d, st, 3)
