@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/command"
 )
 
 var update = flag.Bool("update", false, "write the decisions in testdata")
@@ -59,7 +60,7 @@ func gridCalls() (names []string, calls []toolset.ApprovalRequest) {
 	effect("a host below", "get", model.Effect{Kind: model.EffectHost, Host: "b.example.com"})
 	effect("any host", "get", model.Effect{Kind: model.EffectHost, Host: "*"})
 	effect("two hosts", "get", model.Effect{Kind: model.EffectHost, Host: "example.com"}, model.Effect{Kind: model.EffectHost, Host: "other"})
-	effect("an unknown host", "get", model.Effect{Kind: model.EffectHost, Host: "‹computed›.example.com"})
+	effect("an unknown host", "get", model.Effect{Kind: model.EffectHost, Host: command.Computed + ".example.com"})
 	effect("a read", "read_file", model.Effect{Kind: model.EffectRead, Path: "/repo/a.txt"})
 	effect("a read of a directory", "list", model.Effect{Kind: model.EffectRead, Path: "/repo/src/"})
 	effect("a read elsewhere", "read_file", model.Effect{Kind: model.EffectRead, Path: "/etc/passwd"})
@@ -68,8 +69,10 @@ func gridCalls() (names []string, calls []toolset.ApprovalRequest) {
 	effect("in a sandbox", "run_command", model.Effect{Kind: model.EffectSandbox})
 	effect("in a sandbox with the network", "run_command", model.Effect{Kind: model.EffectSandbox}, model.Effect{Kind: model.EffectHost, Host: "*"})
 	effect("out of a sandbox", "run_command", model.Effect{Kind: model.EffectOutside})
-	effect("of a server", "get", model.Effect{Kind: model.EffectServer, Server: "web"})
-	effect("of another server", "get", model.Effect{Kind: model.EffectServer, Server: "far"})
+	for _, source := range []string{"mcp:web", "mcp:far", "web"} {
+		add("of "+source, toolset.ApprovalRequest{Origin: toolset.Origin{Tool: "get"}, Approval: toolset.Approval{Source: source}})
+	}
+	effect("that calls a server", "get", model.Effect{Kind: model.EffectServer, Server: "web"})
 	return names, calls
 }
 
