@@ -271,12 +271,16 @@ func entriesOf(t *testing.T, s session.Store, after int64, whole bool) string {
 	return b.String()
 }
 
-// changes returns the lines that differ.
+// changes returns the lines that differ, of those that are gone the beginning.
 func changes(before, after string) string {
 	var b strings.Builder
 	for _, h := range linediff.Hunks(before, after, 0) {
 		for _, l := range h.Lines {
-			fmt.Fprintf(&b, "%c %s\n", l.Op, strings.TrimSuffix(l.Text, "\n"))
+			text := strings.TrimSuffix(l.Text, "\n")
+			if l.Op == linediff.Delete {
+				text = text[:min(len(text), 40)]
+			}
+			fmt.Fprintf(&b, "%c %s\n", l.Op, text)
 		}
 	}
 	return cmp.Or(b.String(), "the same\n")
