@@ -44,3 +44,20 @@ func Waiting(s *Store) int {
 	defer s.mu.Unlock()
 	return len(s.watchers)
 }
+
+// Translate gives an error its identity.
+func Translate(dir string, err error) error { return translate(dir, err) }
+
+// LongStrings returns the places of long strings.
+func LongStrings(data []byte) [][2]int { return longStrings(data) }
+
+// Defaults returns the options that a store has.
+func Defaults(s *Store) Options { return s.options }
+
+// Synchronous returns how the writer syncs: see SQLite's pragma.
+func Synchronous(s *Store) (how int, err error) {
+	err = s.submit("look", "", &op{ctx: context.Background(), alone: true, done: make(chan struct{}), do: func(q *queries) error {
+		return q.row("PRAGMA synchronous").Scan(&how)
+	}})
+	return how, err
+}
