@@ -153,6 +153,14 @@ func TestProfileForProviderOrAddress(t *testing.T) {
 	} {
 		require.Equal(t, want, openaimodel.ProfileFor("", address).Provider, address)
 	}
+	for address, want := range map[string]string{
+		"http://localhost:1234": "lmstudio", "http://host.docker.internal:1234": "lmstudio", "http://[::1]:1234": "lmstudio", "http://10.1.2.3:1234": "lmstudio", "http://192.168.1.1:1234": "lmstudio",
+		"http://8.8.8.8:1234": "", "http://box:1234": "", "http://localhost:1235": "", "http://8.8.8.8:11434": "ollama", "http://8.8.8.8:11435": "",
+		"https://openai.com": "openai", "https://xopenai.com": "", "https://openai.com.evil.test": "", "https://API.OPENAI.COM": "openai", "https://bedrock-runtime.amazonaws.com.evil.test": "", "https://bedrock-runtime-fips.us-east-1.amazonaws.com": "bedrock", "https://my-bedrock-runtime.amazonaws.com": "",
+		"http://ollama": "ollama", "http://OLLAMA.lan": "ollama", "http://llama_cpp": "llamacpp", "http://lm-studio.lan:80": "lmstudio", "http://v-l-l-m": "vllm", "http://my.vllm": "", "http://vllm2": "", "http://%zz": "",
+	} {
+		require.Equal(t, want, openaimodel.ProfileFor("", address).Provider, address)
+	}
 	require.Equal(t, "vllm", openaimodel.ProfileFor("vllm", "https://api.openai.com").Provider)
 
 	m := newModel(t, "http://127.0.0.1:11434", "", func(c *openaimodel.Config) { c.ContextWindow = 4096 })

@@ -176,7 +176,7 @@ func (s *chunkScanner) value(in place, key []byte) bool {
 		return true
 	}
 	c := &s.chunk
-	ok := true
+	var ok bool
 	switch m {
 	case memberID:
 		c.id, ok = s.plain()
