@@ -11,10 +11,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
+// maxNodes limits the tree; tests lower it. The rest of a page with more nodes is cut off.
+var maxNodes = 1 << 20
+
 // Limits of a tree. They bound memory, the depth of recursion, and the work for one tag.
 const (
-	// maxNodes limits the tree. The rest of a page with more nodes is cut off.
-	maxNodes = 1 << 20
 	// maxDepth limits the nesting. Deeper elements become part of the last element within the
 	// limit.
 	maxDepth = 200
