@@ -175,6 +175,15 @@ func TestPartsMatchTheGoldenFile(t *testing.T) {
 	o := s.options()
 	o.MaxBytes = 500
 	fmt.Fprintf(&all, "# cut off\n%s\n", told(s, fetched(t, o, s.url("page.test", "/"))))
+	// Cut off within a character: of valid UTF-8, of another character set, and of data that is neither.
+	for _, content := range []string{"abc\U0001F600", "abcdé", "abc\xe4\xf6\xfc", "\xff\xff\xff\xff\xff\xff"} {
+		s := pageSite(t, "text/plain", content+strings.Repeat("x", 100))
+		for cut := int64(3); cut <= 7; cut++ {
+			o := s.options()
+			o.MaxBytes = cut
+			fmt.Fprintf(&all, "# %q cut off at %d\n%s\n", content, cut, told(s, fetched(t, o, s.url("page.test", "/"))))
+		}
+	}
 	golden(t, "parts.txt", all.String())
 }
 

@@ -45,3 +45,23 @@ func TestNativeFetchIsAnOption(t *testing.T) {
 		require.Equal(t, []model.NativeTool{*test.want}, req.Settings.NativeTools, name)
 	}
 }
+
+// TestNativeFetchKeepsOtherSettings checks that the settings of a run stay, and that a native fetch of its own is not added to.
+func TestNativeFetchKeepsOtherSettings(t *testing.T) {
+	own := []model.NativeTool{{Kind: model.NativeWebFetch, MaxUses: 2}}
+	search := []model.NativeTool{{Kind: model.NativeWebSearch}}
+	for name, test := range map[string]struct{ given, want []model.NativeTool }{
+		"its own": {own, own}, "another": {search, append(search, model.NativeTool{Kind: model.NativeWebFetch})}, "none": {nil, []model.NativeTool{{Kind: model.NativeWebFetch}}},
+	} {
+		var req *model.Request
+		m := model.Func(model.Info{NativeFetch: true}, func(_ context.Context, r *model.Request, _ model.Sink) (*model.Message, error) {
+			req = r
+			return model.Response(model.Text("done")), nil
+		})
+		a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: m, Capabilities: []agent.Capability[struct{}]{webfetch.New[struct{}](webfetch.Options{Native: true})}}))
+		_, err := a.Run(t.Context(), struct{}{}, "go", agent.WithSettings(model.Settings{MaxTokens: 9, NativeTools: test.given}))
+		require.NoError(t, err, name)
+		require.Equal(t, 9, req.Settings.MaxTokens, name)
+		require.Equal(t, test.want, req.Settings.NativeTools, name)
+	}
+}
