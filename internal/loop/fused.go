@@ -37,7 +37,7 @@ func (r *run) fused(ctx context.Context) (*model.Message, error) {
 	if last := r.last(); last == r.own {
 		last.Instructions = r.offer.Instructions
 	}
-	r.ahead = done.Response != nil
+	r.ahead = done.Response != nil && done.Response.HasToolCalls()
 	return r.received(done)
 }
 
