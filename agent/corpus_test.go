@@ -209,4 +209,3 @@ func (s *scene) playNow(t *testing.T, way int) (w *setting, results, brief strin
 	}
 	return w, full.String(), short.String()
 }
-

@@ -158,6 +158,7 @@ func (w *setting) toolsOf(answers []string, inner bool) []*toolset.Tool[deps] {
 		toolset.Func("never", "", w.act, toolset.Retries(0)),
 		toolset.Func("seq", "", w.act, toolset.Sequential()),
 		toolset.Func("asks", "", w.act, approve, toolset.OfKind(toolset.KindDelete, "Asks first")),
+		toolset.Func("idem", "", w.act, approve, toolset.Idempotent()),
 		toolset.Func("seqasks", "", w.act, approve, toolset.Sequential()),
 		toolset.Func("checks", "", w.act, check),
 		toolset.Func("both", "", w.act, check, approve),
