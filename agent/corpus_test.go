@@ -163,6 +163,7 @@ func (s *scene) playNow(t *testing.T, way int) (w *setting, results, brief strin
 	for i, line := range s.runs {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w.cancel = cancel
+		ctx = agent.WithRefusals(ctx, func(_ context.Context, r agent.Refusal) { w.say("refusal %s", plainJSON(r)) })
 		w.say("run %s", line)
 		prompt, opts := s.options(t, w, i, line, history)
 		var res *agent.Result[string]

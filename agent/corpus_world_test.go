@@ -268,6 +268,8 @@ func (s *scene) options(t *testing.T, w *setting, n int, line string, history []
 			history = agent.MarkAllowed(history, readResults(value))
 		case "keep": // so many messages
 			history = history[:atoi(t, value)]
+		case "policies":
+			opts = append(opts, agent.WithPolicies(w.policy("option", value)))
 		case "limits":
 			opts = append(opts, agent.WithLimits(readLimits(t, value)))
 		case "instructions":
