@@ -147,7 +147,7 @@ const (
 // Limits bound what a run may use. A run that would exceed a limit ends with a [*LimitError]. Zero means no limit, except for
 // Requests, where it means [DefaultRequestLimit]; in [WithLimits] it keeps the agent's limit. [Unlimited] means no limit. Other negative
 // numbers are errors. If there is a limit on Cost, costs must be known: a request to a model without a price is refused with a
-// [*PriceError], and a response without usage counts as much as was reserved for it (see [toolset.Meter.Generate]).
+// [*PriceError], and a response without usage counts as what was reserved for it.
 type Limits = toolset.Limits
 
 // bounds are the limits for the meter of a run.
