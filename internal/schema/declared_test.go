@@ -46,7 +46,7 @@ validate unique unique=A unique,min=3 dive dive,min=2 dive,required dive,dive di
 validate email url uuid ipv4 hostname alpha alphanum numeric number hexadecimal e164 alpha,numeric alpha,number datetime=2006-01-02 datetime=15h startswith=a endswith=c contains=b startswith=a,endswith=c contains=0x2C ipv4|ipv6 min=2|alpha boolean port json lowercase nothing nothing|alpha = , -
 validate eqfield=G nefield=G gtfield=G ltfield=G gtfield=H eqfield=None fieldcontains=G required_with=G required_without=G required_if=G|1 required_if=G required_without=G|H excluded_with=G excluded_if=H|a required_with required_with=None unique=G eqcsfield=G
 validate oneof=1|2 oneof=a|b oneof=a|a oneof= oneof=01|2 oneof='a|b'|c omitempty,oneof=1|2 required,oneof=a|b oneof=a|b,oneof=b|c oneof=a|b,oneof=c oneof=abc,len=2 oneof=1.5|2
-jsonschema required nullable minLength=2 maxLength=2 minimum=1 maximum=2 minimum=1.5 exclusiveMinimum=1 exclusiveMaximum=2 multipleOf=2 multipleOf=0 multipleOf=0.5 minItems=2 maxItems=1 uniqueItems=true uniqueItems=false pattern=^a format=email enum=1,enum=2 enum=a enum=a,enum=a default=1 default=a default=true example=1 title=T description=D readOnly=true readOnly=yes type=string type=integer type=number unknown=1 words minLength=-1 minLength=x minimum=x nullable,default=1 minimum=2,maximum=1 minLength=3,maxLength=2 minItems=3,maxItems=2 multipleOf=5,minimum=1,maximum=4 multipleOf=5,minimum=1,maximum=5 multipleOf=3,minimum=-5,maximum=-4 minimum=2,maximum=2 exclusiveMinimum=2,maximum=2 exclusiveMinimum=1,exclusiveMaximum=2 minimum=200 required,default=1 oneof_type=string;integer
+jsonschema required nullable minLength=2 maxLength=2 minimum=1 maximum=2 minimum=1.5 exclusiveMinimum=1 exclusiveMaximum=2 multipleOf=2 multipleOf=0 multipleOf=0.5 minItems=2 maxItems=1 uniqueItems=true uniqueItems=false pattern=^a format=email enum=1,enum=2 enum=a enum=a,enum=a default=1 default=a default=true example=1 title=T description=D readOnly=true readOnly=yes type=string type=integer type=number unknown=1 words minLength=-1 minLength=x minimum=x nullable,default=1 minimum=2,maximum=1 minLength=3,maxLength=2 minItems=3,maxItems=2 multipleOf=5,minimum=1,maximum=4 multipleOf=5,minimum=1 multipleOf=5,maximum=4 multipleOf=5,minimum=-4,maximum=-1 multipleOf=5,minimum=6,maximum=9 multipleOf=5,minimum=0,maximum=0 multipleOf=5,minimum=1,maximum=5 multipleOf=3,minimum=-5,maximum=-4 minimum=2,maximum=2 exclusiveMinimum=2,maximum=2 exclusiveMinimum=1,exclusiveMaximum=2 minimum=200 required,default=1 oneof_type=string;integer
 enum 1,2 a,b 1,1 true ,a a\,b,c 1h,2h
 default 1 a true a,b 0 [] {} null 1h 300 "a" 1.5
 description D
@@ -60,8 +60,14 @@ enums a
 yaml a
 `
 
+// combinedTags are tags that have to do with each other.
+var combinedTags = []string{
+	`json:"f,string" validate:"min=2"`, `json:"f,string" default:"1"`, `json:"f,string" enum:"1,2"`, `json:"f,string" validate:"required,oneof=1 2"`, `json:"f,string,omitempty" validate:"omitempty,max=2"`, `json:"f,omitempty" validate:"min=2"`, `json:"f,omitempty" validate:"required_with=G,min=2"`, `json:"f,omitempty" validate:"gtfield=G"`, `json:"f,omitempty" validate:"required"`, `json:"f,omitempty" validate:"dive,min=2"`, `json:"f,omitzero" validate:"unique,min=2"`, `json:"f,omitempty" default:"1" validate:"min=2"`, `json:"f,omitempty" default:"1" validate:"max=2"`, `json:"f" default:"2" validate:"min=2"`, `json:"f" default:"ab" validate:"alpha,len=2"`, `json:"f" default:"a,b" validate:"dive,alpha"`, `json:"f" default:"1,2" validate:"dive,min=2"`,
+	`json:"f" enum:"1,2" validate:"min=2"`, `json:"f" enum:"1,2" validate:"min=3"`, `json:"f" enum:"a,b" validate:"len=2"`, `json:"f" enum:"a,b" validate:"oneof=b c"`, `json:"f" default:"a" enum:"a,b"`, `json:"f" default:"c" enum:"a,b"`, `json:"f" enum:"1h,2h" validate:"min=90m"`, `json:"f,omitempty" jsonschema:"nullable" validate:"min=2"`, `json:"f" jsonschema:"nullable" validate:"required"`, `json:"f" jsonschema:"nullable,minimum=2" validate:"eqfield=G"`, `json:"f" description:"D" jsonschema:"description=E"`, `json:"f" description:"D" jsonschema_description:"E"`, `json:"f" desc:"D" description:"E"`, `json:"f" jsonschema:"maxLength=2" validate:"min=3"`, `json:"f" jsonschema:"minimum=2" validate:"max=1"`, `json:"f" jsonschema:"enum=1" enum:"1"`, `json:"f" jsonschema:"default=1" default:"1"`, `json:"f" jsonschema:"uniqueItems=true,enum=a,enum=b,minItems=3"`, `json:"f" jsonschema:"uniqueItems=true,enum=1,enum=2,minItems=2"`, `json:"f" bad`, `json:"f" bad:x`, `json:"f"  validate:"min=2"`,
+}
+
 // documentsOf are what is decoded into a field.
-var documentsOf = strings.Fields(`null true false 0 1 -1 2 3 4 5 1.0 1.5 2e0 1e2 300 "" "a" "b" "ab" "abc" "aa,b" "a@b.c" "12" "1" "true" "1h" "2024-01-02T03:04:05Z" "2024-01-02" "YWI=" "10.0.0.1" [] [""] ["a"] ["a","a"] ["ab","cd"] ["a","b","c"] [1] [1,2] [1,1] [5,6,7] {} {"a":1} {"ab":2} {"a":"b"} {"a":1,"b":2,"c":3} {"a":"","b":1} [{"a":"x"}] [{"a":"x"},{"a":"x","b":1}]`)
+var documentsOf = strings.Fields(`null true false 0 1 -1 2 3 4 5 1.0 1.5 2e0 1e2 300 "" "a" "b" "ab" "abc" "aa,b" "a@b.c" "12" "1" "true" "1h" "2024-01-02T03:04:05Z" "2024-01-02" "YWI=" "10.0.0.1" [] [""] ["a"] ["a","a"] ["ab","cd"] ["a","b","c"] [1] [1,2] [1,1] [5,6,7] [0,0.0] [1e1,10] {} {"a":1} {"ab":2} {"a":"b"} {"a":1,"b":2,"c":3} {"a":"","b":1} [{"a":"x"}] [{"a":"x"},{"a":"x","b":1}]`)
 
 // Every tag means for every type what is recorded: the schema, and for which documents the outcome
 // is another one than without the tag: what is decoded, or the path and the rule of the first
@@ -86,6 +92,13 @@ func TestDeclarationsMeanWhatIsRecorded(t *testing.T) {
 				text, outcomes := declare(typ, tag)
 				fmt.Fprintf(&b, "%v: %s%s\n", typ, text, listed(outcomes, plain[typ]))
 			}
+		}
+	}
+	for _, tag := range combinedTags {
+		fmt.Fprintf(&b, "\n# %s\n", tag)
+		for _, typ := range declaredTypes {
+			text, outcomes := declare(typ, tag)
+			fmt.Fprintf(&b, "%v: %s%s\n", typ, text, listed(outcomes, plain[typ]))
 		}
 	}
 	golden(t, "declared.txt", b.String())
