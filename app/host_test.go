@@ -344,6 +344,22 @@ func TestWhatSurfacesSet(t *testing.T) {
 	require.Equal(t, m, e.Model(), "it is chosen once")
 }
 
+// Without a home there is no configuration, which is no mistake.
+func TestWithoutAHomeThereIsNoConfiguration(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
+		t.Setenv(name, "")
+	}
+	e := filled(t, Config[any, string]{Name: "desk", Agent: silentAgent(), Demo: demo})
+	require.NoError(t, e.ReadConfig())
+	require.Equal(t, &config.User{}, e.Config)
+	require.NoError(t, e.Problem())
+	_, err := newEnv(Process{Getenv: env()}, "desk").StateDir()
+	if err != nil {
+		require.ErrorContains(t, err, "no directory for sessions: ")
+		require.ErrorContains(t, err, ": use -store DIR")
+	}
+}
+
 // The log is written to the standard error, or to a file that is made with its first line.
 func TestTheLog(t *testing.T) {
 	var said strings.Builder
@@ -363,6 +379,10 @@ func TestTheLog(t *testing.T) {
 	require.NoError(t, err)
 	e.log.close()
 	e.log.close()
+	_, err = e.log.Write([]byte("four\n"))
+	require.NoError(t, err, "it is opened again")
+	e.log.close()
+	require.NoError(t, os.WriteFile(name, []byte("two\nthree\n"), 0o600))
 	require.Equal(t, "one\n", said.String())
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -55,3 +55,19 @@ func TestAddressesAreNotIDs(t *testing.T) {
 		require.EqualError(t, err, verb+": this is not the id of a session; the address of a database belongs after -store")
 	}
 }
+
+// A session that somebody works in is listed with their name.
+func TestSessionsThatAreHeldAreListed(t *testing.T) {
+	store := new(sessions.Memory)
+	info, err := store.Create(t.Context(), sessions.New{ID: "s", Title: "Tea\x1b", Dir: "/repo"})
+	require.NoError(t, err)
+	when := info.Updated.Local().Format("2006-01-02 15:04")
+	var out strings.Builder
+	require.NoError(t, listSessions(t.Context(), store, &out, &sessionsFlags{}))
+	require.Equal(t, "s  "+when+"  /repo  Tea⟨ESC⟩\n", out.String())
+	_, err = store.Acquire(t.Context(), "s", sessions.Claim{Holder: "ann\x1b"})
+	require.NoError(t, err)
+	out.Reset()
+	require.NoError(t, listSessions(t.Context(), store, &out, &sessionsFlags{}))
+	require.Equal(t, "s  "+when+"  /repo  Tea⟨ESC⟩  in use by ann⟨ESC⟩\n", out.String())
+}

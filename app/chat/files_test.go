@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -354,28 +355,48 @@ func TestTheLineThatChoosesALogin(t *testing.T) {
 	require.Equal(t, errQuit, err)
 }
 
+// notepad is an output that can be read while it is written.
+type notepad struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (n *notepad) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.b.Write(p)
+}
+
+// take returns what was written since the last time.
+func (n *notepad) take() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := n.b.String()
+	n.b.Reset()
+	return text
+}
+
 // What takes a while is shown after a third of a second, each tenth of one, and is taken away.
 func TestWhatIsShownWhileTheAgentStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		stop := waiting(&b, "Starting it")
+		var n notepad
+		stop := waiting(&n, "Starting it")
 		time.Sleep(299 * time.Millisecond)
 		synctest.Wait()
-		require.Empty(t, b.String())
+		require.Empty(t, n.take())
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		require.Equal(t, "\r\x1b[?7l\x1b[K⠹ 0s Starting it\x1b[?7h", b.String())
-		b.Reset()
+		require.Equal(t, "\r\x1b[?7l\x1b[K⠹ 0s Starting it\x1b[?7h", n.take())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, 10, strings.Count(b.String(), "Starting it"))
-		require.True(t, strings.HasSuffix(b.String(), "\r\x1b[?7l\x1b[K⠹ 1s Starting it\x1b[?7h"), b.String())
+		shown := n.take()
+		require.Equal(t, 10, strings.Count(shown, "Starting it"))
+		require.True(t, strings.HasSuffix(shown, "\r\x1b[?7l\x1b[K⠹ 1s Starting it\x1b[?7h"), shown)
 		for _, sign := range "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" {
-			require.Contains(t, b.String(), string(sign))
+			require.Contains(t, shown, string(sign))
 		}
-		b.Reset()
 		stop()
-		require.Equal(t, "\r\x1b[K", b.String())
+		require.Equal(t, "\r\x1b[K", n.take())
 	})
 }
 
