@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/googledialect"
 )
@@ -102,6 +103,29 @@ func TestPricesOfReferences(t *testing.T) {
 			return err
 		}), test.root)
 	}
+}
+
+// A tool without arguments has an empty schema, and every other tool the form of its own.
+func TestSchemasOfTools(t *testing.T) {
+	schema := googledialect.Dialect(geminimodel.GeminiAPI, "m").Schema
+	for text, want := range map[string]string{
+		`{"type":"object"}`: `{}`, `{"type":"object","properties":{},"description":"d"}`: `{}`, `{"properties":{"a":{"type":"string"}}}`: `{"properties":{"a":{"type":"string"}},"type":"object"}`, `{"type":"string"}`: `{"type":"string"}`, `{}`: `{"type":"string"}`,
+	} {
+		out, err := schema(nil, decode(t, text))
+		require.NoError(t, err)
+		require.JSONEq(t, want, jsonOf(t, out), text)
+	}
+	out, err := schema(nil, decode(t, `{"type":"object","$ref":"#/none"}`))
+	require.EqualError(t, err, `the reference "#/none" leads to no schema in this document`)
+	require.Nil(t, out)
+}
+
+func TestListsOfTheSDK(t *testing.T) {
+	a, b := map[string]any{"a": 1}, map[string]any{"b": 2}
+	require.Equal(t, []map[string]any{a, b}, googledialect.Objects([]map[string]any{a, b}))
+	require.Equal(t, []map[string]any{a, b}, googledialect.Objects([]any{a, 5, b, nil}))
+	require.Nil(t, googledialect.Objects("text"))
+	require.Nil(t, googledialect.Objects(nil))
 }
 
 func TestDepthOfSchemas(t *testing.T) {

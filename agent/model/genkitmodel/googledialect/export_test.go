@@ -4,3 +4,6 @@ package googledialect
 
 // Flatten exposes the rewriting of schemas.
 var Flatten = flatten
+
+// Objects exposes the reading of the SDK's lists.
+var Objects = objects
