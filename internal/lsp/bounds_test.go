@@ -12,7 +12,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -70,7 +69,7 @@ func TestMessagesAreReadOrEndTheConnection(t *testing.T) {
 
 // The bounds of what is sent hold for ten seconds. By default they are 50,000 messages of 64 MiB.
 func TestBoundsBeginAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		conn := lsp.NewConn(here, &handler{make(chan string, 100)}, lsp.Limits{Messages: 3})
 		defer conn.Close()
@@ -114,7 +113,7 @@ func TestStrayAnswersAreBounded(t *testing.T) {
 
 // Answers have results, errors, or neither. A call that has its answer is not told that it has ended.
 func TestAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		conn := lsp.NewConn(here, &handler{}, lsp.Limits{})
 		defer conn.Close()
@@ -186,7 +185,7 @@ func TestAnswers(t *testing.T) {
 // A server that does not read what it is sent loses its connection, and callers wait no longer than
 // their contexts.
 func TestServersThatDoNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		conn := lsp.NewConn(here, &handler{}, lsp.Limits{})
 		defer conn.Close()
@@ -203,7 +202,7 @@ func TestServersThatDoNotRead(t *testing.T) {
 		<-conn.Done()
 		require.ErrorContains(t, conn.Err(), "it does not read what it is sent")
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		conn := lsp.NewConn(here, &handler{}, lsp.Limits{})
 		defer conn.Close()
