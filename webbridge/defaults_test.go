@@ -128,7 +128,7 @@ func TestTimesOfClientsAreBounded(t *testing.T) {
 		{webbridge.Limits{BodyTime: time.Second, WriteTime: time.Minute}, []time.Duration{time.Second, -1}, []time.Duration{time.Minute}},
 		{webbridge.Limits{BodyTime: -1, WriteTime: -1}, []time.Duration{-1}, nil},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			h := newHandler(t, options{Options: webbridge.Options{Limits: c.l}})
 			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 			h.ServeHTTP(w, request(t.Context(), "POST", "/api/sessions", "{}"))
@@ -320,7 +320,7 @@ func TestPromptsAreBoundedByDefault(t *testing.T) {
 // TestSpendingCountsForADay uses up what a window has, and gets it again in the next one.
 func TestSpendingCountsForADay(t *testing.T) {
 	for window, l := range map[time.Duration]webbridge.Limits{24 * time.Hour: {UserTokens: 10}, time.Hour: {UserTokens: 10, Window: time.Hour}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			h := newHandler(t, options{Options: webbridge.Options{Limits: l, Linger: 48 * time.Hour}, model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 				m := model.Response(model.Text("cheap"))
 				m.Usage = model.Usage{InputTokens: 4, OutputTokens: 1}

@@ -209,7 +209,7 @@ func TestServeLeavesOtherDirectoriesAlone(t *testing.T) {
 // with one of the program's.
 func TestStreamsEndWithWords(t *testing.T) {
 	for _, own := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			h := newHandler(t, options{})
 			closeHost := func() {}
 			if !own {
@@ -274,7 +274,7 @@ func TestNothingStaysInUse(t *testing.T) {
 		{"POST", "/api/agui/one/stop", ""},
 		{"POST", "/v1/chat/completions", chatOf("x")}, {"POST", "/v1/responses", `{"model":"agent","stream":true,"input":"x"}`}, {"POST", "/v1/responses", `{"model":"bad","input":"x"}`},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			store := durable{new(session.Memory)}
 			_, err := store.Create(t.Context(), session.New{ID: "one"})
 			require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestClientThatHasLeftIsToldNoEnd(t *testing.T) {
 		{"POST", "/api/agui", `{"threadId":"one","runId":"r"}`, "RUN_STARTED"},
 		{"POST", "/v1/chat/completions", `{"model":"agent","stream":true,"messages":[{"role":"user","content":"x"}]}`, ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			g := newGate()
 			h := newHandler(t, options{model: g.model(), Options: webbridge.Options{
 				Protocols: []webbridge.Protocol{webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}), webbridge.OpenAI(webbridge.OpenAIOptions{})},

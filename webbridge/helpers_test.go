@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -316,3 +317,10 @@ func answering(q *view.Entity, a object) object {
 
 // durable is a store in memory that hosts take for one that lasts.
 type durable struct{ session.Store }
+
+// bubble runs a part of a test in a bubble, as a subtest: a test of its own for those who note which
+// tests run.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Run("bubble", func(t *testing.T) { synctest.Test(t, f) })
+}

@@ -80,6 +80,9 @@ func turnsOf() map[string]func(t *replay.Turn) []*model.Message {
 		"two calls, the last returned": func(*replay.Turn) []*model.Message {
 			return []*model.Message{calls("look", "look"), results(model.ToolReturn("c1", "look", "seen"))}
 		},
+		"three calls, the second returned": func(*replay.Turn) []*model.Message {
+			return []*model.Message{calls("look", "look", "look"), results(model.ToolReturn("c1", "look", "seen"))}
+		},
 		"a call that was interrupted": func(*replay.Turn) []*model.Message {
 			return []*model.Message{calls("look"), {Kind: model.KindRequest, Interrupted: true, Parts: []model.Part{outcome(look, model.OutcomeInterrupted)}}}
 		},
@@ -185,13 +188,13 @@ func TestTurnsAreToldApart(t *testing.T) {
 						turn.Messages = append(turn.Messages, i)
 					}
 					play := func() string {
-						return tried(func() error { return replay.Play(t.Context(), r, 0, clerk(), none{}, replay.PlayOptions{}) })
+						return anyOf(tried(func() error { return replay.Play(t.Context(), r, 0, clerk(), none{}, replay.PlayOptions{}) }))
 					}
 					played := play()
 					fmt.Fprintf(&said, "  %s: %s\n", reason, played)
-					filled := tried(func() error {
+					filled := anyOf(tried(func() error {
 						return replay.Fill(t.Context(), r, 0, clerk(), none{}, replay.PlayOptions{})
-					})
+					}))
 					if filled == played && filled != "the same" {
 						return
 					}
@@ -213,3 +216,6 @@ func TestTurnsAreToldApart(t *testing.T) {
 	}
 	sameAsFile(t, "turns.txt", said.String())
 }
+
+// anyOf is what is said of a call. Several run at the same time, and any may be the first.
+func anyOf(text string) string { return strings.ReplaceAll(text, "call c2 of look", "call c0 of look") }
