@@ -3,6 +3,8 @@
 package model_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +34,15 @@ type (
 	}
 	wrapsDeep struct{ wrapsForeign }
 	function  func() string
+	answering func(id string) string // a model that is a function
 )
+
+func (f answering) Identity() string { return f("a function") }
+func (answering) Info() model.Info   { return model.Info{} }
+
+func (answering) Generate(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+	return nil, nil
+}
 
 func (m telling) Identity() string           { return m.id }
 func (m *tellingByPointer) Identity() string { return "pointer" }
@@ -54,6 +64,7 @@ func TestIdentityIsTheModelsOwn(t *testing.T) {
 	require.Equal(t, "model_test.telling inner", costed.Identity())
 	for want, m := range map[string]model.Model{
 		"model_test.telling inner": inner, "*model_test.telling inner": &inner, "*model_test.tellingByPointer pointer": &tellingByPointer{plain}, "model_test.wrapsOwn inner": wrapsOwn{inner}, "model_test.wrapsOwnPointer pointer": wrapsOwnPointer{&tellingByPointer{plain}},
+		"model_test.answering a function":            answering(strings.TrimSpace),
 		"*modelwrap.Costed model_test.telling inner": costed, "model_test.wrapsAndTells other": wrapsAndTells{costed}, "model_test.holdsForeign inner": holdsForeign{inner, costed},
 	} {
 		require.Equal(t, want, model.Identity(m))

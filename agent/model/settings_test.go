@@ -97,3 +97,28 @@ func TestSettingsArePrintedWithoutValues(t *testing.T) {
 		require.Equal(t, `{"max_tokens":9,"extra_headers":{"X-Key":"[hidden]"},"extra_body":{"user":"[hidden]"}}`, fmt.Sprintf(verb, s))
 	}
 }
+
+// TestMergeTakesEachFieldOfItsOwn merges settings with one field each.
+func TestMergeTakesEachFieldOfItsOwn(t *testing.T) {
+	base := model.Settings{MaxTokens: 1, ServiceTier: "a", Thinking: "low", NativeTools: []model.NativeTool{{Kind: "a"}}, CompactAt: 1}
+	for name, set := range map[string]func(*model.Settings){
+		"MaxTokens":         func(s *model.Settings) { s.MaxTokens = 2 },
+		"Temperature":       func(s *model.Settings) { s.Temperature = new(0.0) },
+		"TopP":              func(s *model.Settings) { s.TopP = new(0.0) },
+		"Stop":              func(s *model.Settings) { s.Stop = []string{"b"} },
+		"Seed":              func(s *model.Settings) { s.Seed = new(int64(0)) },
+		"ParallelToolCalls": func(s *model.Settings) { s.ParallelToolCalls = new(false) },
+		"Thinking":          func(s *model.Settings) { s.Thinking = "high" },
+		"ServiceTier":       func(s *model.Settings) { s.ServiceTier = "b" },
+		"NativeTools":       func(s *model.Settings) { s.NativeTools = []model.NativeTool{} },
+		"CompactAt":         func(s *model.Settings) { s.CompactAt = 2 },
+		"ExtraHeaders":      func(s *model.Settings) { s.ExtraHeaders = map[string]string{"a": "b"} },
+		"ExtraBody":         func(s *model.Settings) { s.ExtraBody = map[string]json.RawMessage{"a": json.RawMessage("1")} },
+	} {
+		var over model.Settings
+		set(&over)
+		want := base
+		set(&want)
+		require.Equal(t, &want, base.Merge(&over), name)
+	}
+}
