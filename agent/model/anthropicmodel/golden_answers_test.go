@@ -169,6 +169,7 @@ func TestPausedTurnsMatchTheGoldenFile(t *testing.T) {
 	good := answer{Body: whole(`{"type":"text","text":"done"},`+call, `"usage":{"input_tokens":1,"output_tokens":2}`)}
 	var told story
 	for name, answers := range sorted(map[string][]answer{
+		"in a container that the end of a stream names": {{Body: begin() + strings.Join(say("a"), "") + event(`{"type":"message_delta","delta":{"stop_reason":"pause_turn","container":{"id":"k"}}}`) + event(`{"type":"message_stop"}`)}, good},
 		"once":              {pause(`{"type":"server_tool_use","id":"s"}`, ""), good},
 		"with a container":  {pause(`{"type":"text","text":"a"}`, `,"container":{"id":"k"}`), good},
 		"with a call":       {pause(call, ""), good},

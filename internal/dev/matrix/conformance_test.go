@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
-var _ = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestModel is run by TestConformanceComparesResultsAndHistories, in a process of its own, because it may fail.
 func TestModel(t *testing.T) {
@@ -148,7 +149,7 @@ func TestConformanceComparesResultsAndHistories(t *testing.T) {
 
 	text := strings.ReplaceAll(told.String(), dir, "DIR")
 	const file = "testdata/conformance.txt"
-	if updating() {
+	if *update || os.Getenv("PONTE_UPDATE") == "1" {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	want, err := os.ReadFile(file)
@@ -168,6 +169,18 @@ func TestFilesThatCannotBeWrittenAreNamed(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, "matrix: ", name)
 	}
+	for _, write := range []func(file string) error{
+		func(file string) error { return check(file, nil, true) },
+		func(file string) error { return writeHistory(file, []*model.Message{model.UserText("x")}) },
+	} {
+		file := filepath.Join(t.TempDir(), "new", "m.json")
+		require.NoError(t, write(file))
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		if runtime.GOOS != "windows" {
+			require.Zero(t, info.Mode().Perm()&0o111, "it is no program")
+		}
+	}
 	_, err := load("[")
 	require.ErrorContains(t, err, "matrix: ")
 	dir := t.TempDir()
@@ -180,4 +193,9 @@ func TestTheTableEscapesWhatIsMarkup(t *testing.T) {
 	columns := []column{{"a|b<c>*d_e", []modeltest.Result{{Rule: "x_y|z", Case: "c", Outcome: "odd"}, {Rule: "x_y|z", Case: "d", Outcome: modeltest.OutcomePassed, Reason: "*r*"}}}}
 	require.Equal(t, "| Rule | a\\|b&lt;c>\\*d\\_e |\n|---|:-:|\n| x\\_y\\|z: c | failed |\n| … d | ✓ (1) |\n\n1. \\*r\\*\n", render(columns))
 	require.Equal(t, "| Rule |\n|---|\n", render(nil))
+	passed := func(name, reason string) modeltest.Result {
+		return modeltest.Result{Rule: "R", Case: name, Outcome: modeltest.OutcomePassed, Reason: reason}
+	}
+	columns = []column{{"m", []modeltest.Result{passed("a", "first"), passed("b", ""), passed("c", ""), passed("d", "last")}}}
+	require.Equal(t, "| Rule | m |\n|---|:-:|\n| R | ✓ |\n| … a | ✓ (1) |\n| … d | ✓ (2) |\n\n1. first\n2. last\n", render(columns))
 }
