@@ -97,11 +97,8 @@ func cutHead(s string) string {
 		return s[:i+1]
 	}
 	for i := 1; i <= min(utf8.UTFMax, len(s)); i++ {
-		if utf8.RuneStart(s[len(s)-i]) {
-			if !utf8.FullRuneInString(s[len(s)-i:]) {
-				return s[:len(s)-i]
-			}
-			break
+		if utf8.RuneStart(s[len(s)-i]) && !utf8.FullRuneInString(s[len(s)-i:]) {
+			return s[:len(s)-i]
 		}
 	}
 	return s

@@ -99,7 +99,7 @@ func ChangedLines(before, after []byte) string {
 	line := 1
 	for from < len(after) {
 		n := lineLength(after[from:])
-		if n > len(before)-from || !bytes.Equal(after[from:from+n], before[from:min(from+n, len(before))]) {
+		if !bytes.HasPrefix(before[from:], after[from:from+n]) {
 			break
 		}
 		from += n
