@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,13 @@ func TestWireOfScenarios(t *testing.T) {
 		{"text", modeltest.Scenario{Answer: answer(model.FinishStop, text)}},
 		{"thought and call", modeltest.Scenario{Answer: answer(model.FinishToolCalls, thought, text, call, nameless)}},
 		{"media and code", modeltest.Scenario{Answer: answer(model.FinishLength, media, code)}},
+		{"sources", modeltest.Scenario{Answer: answer(model.FinishStop, model.Text("one two"),
+			model.Part{Kind: model.PartCitation, URL: "https://a.test/?b&c", Name: "A \"b\"", Data: []byte(`{"type":"url_citation","start_index":0,"end_index":3}`)},
+			model.Part{Kind: model.PartCitation, URL: "https://c.test/", Name: "C", Data: []byte(`{"type":"url_citation","start_index":4,"end_index":7}`)})}},
+		{"a source of no passage", modeltest.Scenario{Answer: answer(model.FinishStop, model.Text("one"), model.Part{Kind: model.PartCitation, URL: "https://a.test/", Data: []byte(`{}`)})}},
+		{"signed text and call", modeltest.Scenario{Answer: answer(model.FinishToolCalls, model.Part{Kind: model.PartText, Text: "t", Signature: []byte("s")},
+			model.Part{Kind: model.PartToolCall, CallID: "c", Tool: "act", Args: model.RawArgs("{}"), Signature: []byte("s")})}},
+		{"cut off in thinking", modeltest.Scenario{Answer: answer(model.FinishStop, thought), Fault: modeltest.FaultTruncated}},
 		{"filtered", modeltest.Scenario{Answer: answer(model.FinishContentFilter, text)}},
 		{"other", modeltest.Scenario{Answer: answer(model.FinishOther, text)}},
 		{"unheard of", modeltest.Scenario{Answer: answer(model.FinishStop, text), Fault: modeltest.FaultFinish}},
@@ -91,4 +99,18 @@ func TestImpossibleScenarios(t *testing.T) {
 		require.Equal(t, want, fakegemini.Impossible(s))
 	}
 	require.Empty(t, fakegemini.Impossible(modeltest.Scenario{}))
+}
+
+// TestSilentAnswersWaitForTheirEnd checks that what has been said is sent at once, and that nothing ends before the client leaves.
+func TestSilentAnswersWaitForTheirEnd(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			w, begin := httptest.NewRecorder(), time.Now()
+			fakegemini.Wire{}.Play(w, httptest.NewRequestWithContext(ctx, "POST", "/", nil), modeltest.Scenario{Answer: answer(model.FinishStop, model.Text("x")), Silent: silent}, true)
+			require.Equal(t, silent, w.Flushed)
+			require.Equal(t, silent, time.Since(begin) == time.Hour)
+		})
+	}
 }
