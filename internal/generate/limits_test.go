@@ -153,3 +153,23 @@ func TestHowOftenPatternsRepeat(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `"b"`, string(got))
 }
+
+// The bound of references and alternatives begins anew with each item, member and name, and what an alternative has written
+// is taken back when it has no value.
+func TestAlternativesOfPartsOfAValue(t *testing.T) {
+	deep := nested(64, `{"anyOf":[`, `{"const":"x"}`, "]}")
+	for schema, want := range map[string]string{
+		`{"type":"array","minItems":1,"maxItems":1,"items":` + deep + `}`:                                             `["x"]`,
+		`{"required":["a"],"properties":{"a":` + deep + `}}`:                                                          `{"a":"x"}`,
+		`{"type":"object","minProperties":1,"propertyNames":` + nested(63, `{"anyOf":[`, `{"const":"x"}`, "]}") + `}`: `{"x":"a"}`,
+		`{"anyOf":[{"required":["a","b"],"properties":{"a":{},"b":false}},{"type":"null"}]}`:                          `null`,
+		`{"anyOf":[{"type":"array","minItems":2,"prefixItems":[{},false]},{"type":"null"}]}`:                          `null`,
+		`{"pattern":"^(aa|bb|cc|dddd)$","minLength":4}`:                                                                  `"dddd"`,
+	} {
+		got, err := generate.Value(json.RawMessage(schema))
+		require.NoError(t, err, schema)
+		require.Equal(t, want, string(got), schema)
+	}
+	_, err := generate.Value(json.RawMessage(`{"pattern":"^(aa|bb|cc|dd|eeee)$","minLength":4}`))
+	require.ErrorContains(t, err, "no string found that matches", "four alternatives are tried")
+}
