@@ -164,7 +164,7 @@ func TestAlternativesOfPartsOfAValue(t *testing.T) {
 		`{"type":"object","minProperties":1,"propertyNames":` + nested(63, `{"anyOf":[`, `{"const":"x"}`, "]}") + `}`: `{"x":"a"}`,
 		`{"anyOf":[{"required":["a","b"],"properties":{"a":{},"b":false}},{"type":"null"}]}`:                          `null`,
 		`{"anyOf":[{"type":"array","minItems":2,"prefixItems":[{},false]},{"type":"null"}]}`:                          `null`,
-		`{"pattern":"^(aa|bb|cc|dddd)$","minLength":4}`:                                                                  `"dddd"`,
+		`{"pattern":"^(aa|bb|cc|dddd)$","minLength":4}`:                                                               `"dddd"`,
 	} {
 		got, err := generate.Value(json.RawMessage(schema))
 		require.NoError(t, err, schema)
