@@ -142,6 +142,10 @@ func TestCalls(t *testing.T) {
 		d.call("code_actions", `{"path":"a.toy","line":1}`, actions, failure)
 		d.call("code_actions", `{"path":"a.toy","line":1,"apply":"x"}`, actions, failure)
 		d.call("code_actions", `{"path":"a.toy","apply":"Twin [x]"}`, actions, listed)
+		twin := result(action(long("t", 300), "", ""), action(long("u", 301), "", ""))
+		d.call("code_actions", `{"path":"a.toy","apply":"`+long("T", 300)+`"}`, actions, twin)
+		d.call("code_actions", `{"path":"a.toy","apply":"`+long("U", 297)+`…"}`, actions, twin)
+		d.call("code_actions", `{"path":"a.toy","apply":"`+long("t", 300)+` [x]"}`, actions, twin)
 		command := func(name string) string {
 			return result(action("Do", "refactor", `,"command":{"title":"`+long("t", 301)+`","command":"`+name+`","arguments":[1]}`))
 		}

@@ -66,6 +66,7 @@ func TestMischief(t *testing.T) {
 		try(n+1, false, true, because)
 		try(n+1, true, true, because)
 		try(n+1, false, true, denied)
+		try(n+1, false, true, workspace.ErrLost) // which ends the run
 	}
 	told.WriteString("\nWith a question:\n")
 	for n := range try(0, false, false, nil) {
