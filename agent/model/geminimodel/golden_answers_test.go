@@ -103,6 +103,7 @@ var answers = []struct {
 	{"sources of every kind and none", []string{of(`{"text":"a"}`, `,"finishReason":"STOP","groundingMetadata":{"groundingChunks":[{"retrievedContext":{"uri":"u","title":"t","text":"x"}},{"maps":{"uri":"m"}},{"web":7},7,{"image":{}},{"maps":{"uri":"2"},"web":{"uri":"1"}}]},"citationMetadata":{"citations":[{"uri":"q"},7]}`, "")}},
 	{"an error within", []string{of(`{"text":"a"}`, "", ""), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"busy"}}`}},
 	{"an error at once", []string{`{"error":{"code":500,"message":"broken"}}`}},
+	{"an error of a number", []string{`{"error":7}`}},
 	{"an error of null", []string{of(`{"text":"a"}`, `,"finishReason":"STOP"`, `,"error":null`)}},
 	{"an error beside a candidate", []string{of(`{"text":"a"}`, `,"finishReason":"STOP"`, `,"error":{"message":"no"}`)}},
 	{"an error in an array", []string{`[` + of(`{"text":"a"}`, "", "") + `,{"error":{"status":"UNAVAILABLE"}}]`}},
