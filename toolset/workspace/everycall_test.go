@@ -164,7 +164,7 @@ func newRecorder(t *testing.T) *recorder {
 	require.NoError(t, err)
 	d := w.Disk()
 	for _, f := range [][2]string{
-		{"a.txt", "one\ntwo\nthree\n"}, {"b/c.go", "package c\n\nfunc C() {\n\treturn\n}\n"}, {"b/d.go", "package d"}, {"crlf.txt", "one\r\ntwo\r\n"}, {"bom.txt", "\ufeffone\n"}, {"latin.txt", "caf\xe9 cr\xe8me\nna\xefve\n"}, {"utf16.txt", "\xff\xfeh\x00i\x00\n\x00y\x00o\x00\n\x00"}, {"image.png", "\x89PNG\r\n\x1a\n"}, {"zero.bin", "a\x00b"}, {"odd.txt", "\xff\xff\xff"}, {"empty.txt", ""}, {"long.txt", lines}, {"wide.txt", strings.Repeat("w", 8100) + "\nend\n"},
+		{"a.txt", "one\ntwo\nthree\n"}, {"b/c.go", "package c\n\nfunc C() {\n\treturn\n}\n"}, {"b/d.go", "package d"}, {"crlf.txt", "one\r\ntwo\r\n"}, {"bom.txt", "\ufeffone\n"}, {"latin.txt", "caf\xe9 cr\xe8me\nna\xefve\n"}, {"utf16.txt", "\xff\xfeh\x00i\x00\n\x00y\x00o\x00\n\x00"}, {"image.png", "\x89PNG\r\n\x1a\n"}, {"zero.bin", "a\x00b"}, {"odd.txt", "\xff\xff\xff"}, {"empty.txt", ""}, {"/more/gap.txt", "\n" + strings.Repeat("w", 300)}, {"long.txt", lines}, {"wide.txt", strings.Repeat("w", 8100) + "\nend\n"},
 		{".gitignore", "*.log\nignored/\n!keep.log\n"}, {"x.log", "two\n"}, {"keep.log", "two\n"}, {"ignored/z.txt", "two\n"}, {"sub/.ignore", "only.txt\n"}, {"sub/only.txt", "two\n"}, {"sub/deep/f.txt", "zero\ntwo\n"}, {"node_modules/m.txt", "two\n"}, {"a b\n.txt", "two\n"}, {"/more/m.txt", "two more\n"}, {"/etc/secret", "two\n"},
 	} {
 		name := f[0]
@@ -196,6 +196,8 @@ var recordedScripts = []string{
 	`run_command {"command":"hello"}`, `run_command {"command":"fail"}`, `run_command {"command":"quiet"}`, `run_command {"command":"raw"}`, `run_command {"command":"wide"}`, `run_command {"command":"tool","args":["-x","a","b"]}`, `run_command {"command":"tool -x","args":["a","b"]}`, `run_command {"command":"tool | x","args":["a"]}`, `run_command {"command":"none"}`, `run_command {"command":"none","args":["x"]}`, `run_command {"command":"hello","cwd":"b"}`, `run_command {"command":"hello","cwd":"dirlink"}`, `run_command {"command":"hello","cwd":"none"}`, `run_command {"command":"hello","cwd":"a.txt"}`, `run_command {"command":"hello","cwd":"/etc"}`, `run_command {"command":" "}`, `run_command {"command":"hello","env":{"B":"2","A":"1"}}`, `run_command {"command":"hello","env":{"":"2"}}`, `run_command {"command":"rm b/c.go link"}`, `run_command {"command":"hello","timeout_seconds":5}`,
 	"run_command {\"command\":\"long\"}\nget_terminal_output {\"terminal_id\":\"terminal-1\"}\nget_terminal_output {\"terminal_id\":\"terminal-1\",\"from\":100}\nget_terminal_output {\"terminal_id\":\"terminal-1\",\"from\":300}\nget_terminal_output {\"terminal_id\":\"terminal-1\",\"from\":999}\nrelease_terminal {\"terminal_id\":\"terminal-1\"}\nget_terminal_output {\"terminal_id\":\"terminal-1\"}",
 	"run_command {\"command\":\"hello\",\"background\":true}\nwait_for_terminal_exit {\"terminal_id\":\"terminal-1\"}\nkill_terminal {\"terminal_id\":\"terminal-1\"}\nrun_command {\"command\":\"quiet\",\"background\":true}\nkill_terminal {\"terminal_id\":\"terminal-3\"}\nrelease_terminal {\"terminal_id\":\"terminal-2\"}\nrelease_terminal {\"terminal_id\":\"terminal-2\"}",
+	"run_command {\"command\":\"fail\",\"background\":true}\nget_terminal_output {\"terminal_id\":\"terminal-1\",\"from\":4}",
+	`read_file {"path":"/more/gap.txt"}`, `read_file {"path":"/more/gap.txt","line":2}`,
 	"kill_terminal {\"terminal_id\":\"x\"}", "wait_for_terminal_exit {\"terminal_id\":\"x\",\"timeout_seconds\":1}", "get_terminal_output {\"terminal_id\":\"x\",\"from\":1}",
 }
 
