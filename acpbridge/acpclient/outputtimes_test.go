@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +33,21 @@ type timed struct {
 	calls []string
 }
 
+// timedMu guards what timed commands note, and how they are broken.
+var timedMu sync.Mutex
+
+func (p *timed) breaks(err error) {
+	timedMu.Lock()
+	defer timedMu.Unlock()
+	p.broken = err
+}
+
+func (p *timed) noted() []string {
+	timedMu.Lock()
+	defer timedMu.Unlock()
+	return slices.Clone(p.calls)
+}
+
 type written struct {
 	at   time.Duration
 	text string
@@ -43,6 +60,8 @@ func (p *timed) note(format string, args ...any) {
 func (p *timed) Ref() string { return "timed" }
 
 func (p *timed) Output(_ context.Context, from int64, limit int) (workspace.Chunk, error) {
+	timedMu.Lock()
+	defer timedMu.Unlock()
 	p.note("output %d %d", from, limit)
 	if p.broken != nil {
 		return workspace.Chunk{}, p.broken
@@ -72,8 +91,11 @@ func (p *timed) Output(_ context.Context, from int64, limit int) (workspace.Chun
 }
 
 func (p *timed) Wait(ctx context.Context) (workspace.Exit, error) {
-	if p.broken != nil {
-		return workspace.Exit{}, p.broken
+	timedMu.Lock()
+	broken := p.broken
+	timedMu.Unlock()
+	if broken != nil {
+		return workspace.Exit{}, broken
 	}
 	var over <-chan time.Time
 	if p.exit > 0 {
@@ -87,9 +109,16 @@ func (p *timed) Wait(ctx context.Context) (workspace.Exit, error) {
 	}
 }
 
-func (p *timed) Kill(context.Context) error { p.note("kill"); return p.broken }
+func (p *timed) Kill(context.Context) error {
+	timedMu.Lock()
+	defer timedMu.Unlock()
+	p.note("kill")
+	return p.broken
+}
 
 func (p *timed) Close(ctx context.Context) error {
+	timedMu.Lock()
+	defer timedMu.Unlock()
 	deadline, _ := ctx.Deadline()
 	p.note("close within %v", time.Until(deadline))
 	return nil
@@ -240,8 +269,8 @@ func TestOutputsAreShownAtTheirTimes(t *testing.T) {
 						t.Errorf("%s: %q instead of %q", name, got, want)
 					}
 				}
-				if c.calls != nil && strings.Join(c.calls, "\n") != strings.Join(c.p.calls, "\n") {
-					t.Errorf("%s: %s", name, strings.Join(c.p.calls, "\n"))
+				if c.calls != nil && strings.Join(c.calls, "\n") != strings.Join(c.p.noted(), "\n") {
+					t.Errorf("%s: %s", name, strings.Join(c.p.noted(), "\n"))
 				}
 			})
 		})
@@ -266,11 +295,11 @@ func TestTerminalsOfAgents(t *testing.T) {
 			}
 			do("terminal/output")
 			do("terminal/kill")
-			p.broken = errors.New("gone\naway")
+			p.breaks(errors.New("gone\naway"))
 			do("terminal/output")
 			do("terminal/wait_for_exit")
 			do("terminal/kill")
-			p.broken = nil
+			p.breaks(nil)
 			do("terminal/wait_for_exit")
 			do("terminal/output")
 			do("terminal/release")
@@ -287,9 +316,9 @@ func TestTerminalsOfAgents(t *testing.T) {
 			`{"output":"größe\n","truncated":false,"exitStatus":{"exitCode":2,` + created + `}}`, `{}`,
 			`-32002 there is no terminal "ID"`, `-32002 there is no terminal "ID"`, `-32002 there is no terminal "ID"`, `-32002 there is no terminal "ID"`,
 		}, got)
-		require.Equal(t, "1m0s close within 5s", p.calls[len(p.calls)-1])
-		require.Contains(t, p.calls, "0s kill")
-		require.Contains(t, p.calls, "0s output 0 0")
+		require.Equal(t, "1m0s close within 5s", p.noted()[len(p.noted())-1])
+		require.Contains(t, p.noted(), "0s kill")
+		require.Contains(t, p.noted(), "0s output 0 0")
 	})
 }
 
@@ -316,7 +345,7 @@ func TestLimitsOfTerminals(t *testing.T) {
 			})
 			turn, err := s.Say(t.Context(), "go")
 			require.NoError(t, err)
-			require.Equal(t, []string{"0s " + want}, p.calls)
+			require.Equal(t, []string{"0s " + want}, p.noted())
 			text := map[int64]string{0: "", 1: "", 3: "€"}
 			shown, short := text[limit]
 			if !short {
