@@ -118,7 +118,9 @@ func tellingTests(ctx context.Context) (map[string][]byte, error) {
 	}
 	changed := bytes.Replace(src, []byte("\trunning sync.Map "), []byte("\trunning ponteRunning "), 1)
 	// A bubble has the name of its test, which goes on running after it.
-	changed = bytes.ReplaceAll(changed, []byte("\trunning.Delete(t.name)\n"), []byte("\tif !t.isSynctest {\n\trunning.Delete(t.name)\n}\n"))
+	ends := []byte("\trunning.Delete(t.name)\n")
+	unless := slices.Concat([]byte("\tif !t.isSynctest {\n"), ends, []byte("}\n"))
+	changed = bytes.ReplaceAll(changed, ends, unless)
 	if bytes.Equal(changed, src) {
 		return nil, fmt.Errorf("the package in %s has no variable running", dir)
 	}
