@@ -184,7 +184,7 @@ var promised = map[string]func(v visitor){
 		v.asked(hello, "-dir", v.dir)
 		require.NotEmpty(v, v.does("sessions", "list", "-store", v.store(), "-dir", v.dir))
 		_, _, code := v.tries("", "chat", "-dir", filepath.Join(v.dir, "none"), "hi")
-		require.Equal(v, 1, code)
+		require.Equal(v, 2, code)
 	},
 	"chat -scratch": func(v visitor) {
 		v.file("a.txt", "")
@@ -287,7 +287,7 @@ var promised = map[string]func(v visitor){
 	},
 	"web -dir": func(v visitor) {
 		_, stderr, code := v.tries("", "web", "-open=false", "-dir", filepath.Join(v.dir, "none"))
-		require.Equal(v, 1, code)
+		require.Equal(v, 2, code)
 		require.Contains(v, stderr, "-dir: ")
 		dir, err := filepath.EvalSymlinks(v.dir)
 		require.NoError(v, err)

@@ -107,7 +107,7 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"-model", "offline", "--no-store=true", "chat", "--agents"}, 0, "claude-acp, claude-code, ", ""},
 		{[]string{"-model=offline", "sessions", "-no-store", "list", "-jsn"}, 2, "", "unknown flag -jsn; did you mean -json?"},
 		{[]string{"-model", "offline", "read a.txt", "chat", "-agents"}, 2, "", "unknown flag -agents"},
-		{[]string{"chat", "-dir", "/no/such/dir", "hi"}, 1, "", `ideagent: -dir: `},
+		{[]string{"chat", "-dir", "/no/such/dir", "hi"}, 2, "", `ideagent: -dir: `},
 		{[]string{"acp", "-model", "offline", "read a.txt"}, 2, "", `use: ideagent chat "read a.txt"`},
 	} {
 		stdout, stderr, code := ideagent(t, c.args...)
