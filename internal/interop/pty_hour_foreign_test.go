@@ -145,10 +145,7 @@ func (w *worker) interactWithAny() (asked int) {
 	case 9:
 		w.types("/keys\r")
 	case 10:
-		w.types("\x1a")
-		w.waitForText("Stopped")
-		w.types("fg\r")
-		w.waitFor("the client's screen", func(screen string) bool { return strings.Contains(screen, "› ") })
+		w.stopAndGoOn()
 	}
 	w.right()
 	return asked

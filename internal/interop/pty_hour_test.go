@@ -94,10 +94,7 @@ func (w *worker) interact() {
 	case 9:
 		w.types("/keys\r")
 	case 10:
-		w.types("\x1a")
-		w.waitForText("Stopped")
-		w.types("fg\r")
-		w.waitFor("the client's screen", func(screen string) bool { return strings.Contains(screen, "› ") })
+		w.stopAndGoOn()
 	case 11:
 		w.types("/new\r")
 		w.waitFor("a new conversation", func(screen string) bool {
@@ -110,6 +107,16 @@ func (w *worker) interact() {
 	}
 	w.types("\x1b[1;1R") // a report that nobody has asked for changes nothing
 	w.right()
+}
+
+// stopAndGoOn stops the client and goes on with it.
+func (w *worker) stopAndGoOn() {
+	w.t.Helper()
+	w.types("\x1a")
+	// The screen behind the client's may have an earlier stop. What is typed before the shell reads is lost.
+	w.waitFor("the shell's prompt", func(screen string) bool { return strings.HasSuffix(strings.TrimSpace(screen), "shell>") })
+	w.types("fg\r")
+	w.waitFor("the client's screen", func(screen string) bool { return strings.Contains(screen, "› ") })
 }
 
 // Three hundred things that people do, on terminals of many sizes, with stops and a kill: no cell is
