@@ -13,8 +13,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge"
@@ -198,5 +200,31 @@ func TestLongWebSocketMessagesArriveWhole(t *testing.T) {
 			require.Equal(t, line+"\n", string(got))
 		}
 		require.NoError(t, rw.Close())
+	}
+}
+
+// TestClosedWebSocketsMakeRoom: by default there are 16 at the same time, and each that ends makes room for another one.
+func TestClosedWebSocketsMakeRoom(t *testing.T) {
+	url := server(t, nil)
+	var open []io.Closer
+	for range 16 {
+		one, err := acphttp.DialWebSocket(t.Context(), url, socketToken)
+		require.NoError(t, err)
+		open = append(open, one)
+	}
+	for range 3 {
+		_, err := acphttp.DialWebSocket(t.Context(), url, socketToken)
+		require.ErrorContains(t, err, "503")
+		require.NoError(t, open[0].Close())
+		open = open[1:]
+		require.EventuallyWithT(t, func(t *assert.CollectT) {
+			one, err := acphttp.DialWebSocket(context.Background(), url, socketToken)
+			if assert.NoError(t, err) {
+				open = append(open, one)
+			}
+		}, time.Minute, time.Millisecond)
+	}
+	for _, one := range open {
+		require.NoError(t, one.Close())
 	}
 }
