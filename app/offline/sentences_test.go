@@ -117,7 +117,6 @@ var understood = map[string][]string{
 	"can you run my tests?":                  joined(listed, runs("go test ./...")),
 	"execute the unit tests":                 joined(listed, runs("go test ./...")),
 	"go test ./...":                          runs("go test ./..."),
-	"`go test ./...`":                        nil, // see below
 	"go vet":                                 runs("go vet"),
 	"go test -run TestX ./a":                 runs("go test -run TestX ./a"),
 	"git status":                             runs("git status"),
@@ -213,7 +212,6 @@ var understood = map[string][]string{
 }
 
 func TestUnderstoodSentences(t *testing.T) {
-	delete(understood, "`go test ./...`")
 	require.Greater(t, len(understood), 90)
 	for sentence, want := range understood {
 		calls, said, _ := carryOut(t, sentence)
