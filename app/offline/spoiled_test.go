@@ -52,7 +52,7 @@ var sound = []string{
 	"redo that",
 	"1. read a.txt 2. list src; then search x, and run ls.",
 	"hello! could you please kindly read \"my file.txt\"?",
-	"read [a b](file:///work/a%20b.txt) and [c](<file:///work/c d.txt>)",
+	"read [a b](file:///project/a%20b.txt) and [c](<file:///project/c d.txt>)",
 }
 
 // spoils are what becomes of a request when something is done to the word at i.
