@@ -25,7 +25,8 @@ type pendingCall struct {
 // [Unmarshal] does; nil drops it. params is encoded as by [Marshal]; nil sends {}. A
 // [json.RawMessage] passes through both ways.
 //
-// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request.
+// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request, unless the answer has
+// arrived by then.
 // Every error is a [CallError].
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
 	p, err := messageOf(params)
@@ -136,7 +137,12 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 		if c.unregister(id) {
 			c.sendCancel(id)
 		}
-		return nil, context.Cause(ctx)
+		select {
+		case a := <-call.done: // both: a connection may end with an answer
+			return a.result, a.err
+		default:
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 

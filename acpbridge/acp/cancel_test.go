@@ -251,3 +251,43 @@ func TestATurnCanBeCancelledWhileThePeerDoesNotRead(t *testing.T) {
 		}
 	})
 }
+
+// endsWithAnswer is a context that ends when the answer to a request has arrived, before the caller looks for either.
+type endsWithAnswer struct {
+	context.Context
+	sent    atomic.Bool
+	arrived chan struct{}
+}
+
+func (c *endsWithAnswer) Done() <-chan struct{} {
+	if c.sent.Load() {
+		<-c.arrived
+		return c.arrived
+	}
+	return nil
+}
+
+func (c *endsWithAnswer) Err() error {
+	if c.sent.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAnswerThatHasArrivedIsNotLostWithItsContext: the context of an agent's client ends behind its connection, which may
+// end right behind an answer.
+func TestAnswerThatHasArrivedIsNotLostWithItsContext(t *testing.T) {
+	for range 40 {
+		ctx := &endsWithAnswer{Context: t.Context(), arrived: make(chan struct{})}
+		c := pipes(t, &fakeAgent{}, nil, &acp.ConnOptions{Trace: func(e acp.Event) {
+			switch {
+			case e.Direction == acp.Sent && e.Method == acp.MethodNewSession:
+				ctx.sent.Store(true)
+			case e.Direction == acp.Received && ctx.sent.Load():
+				close(ctx.arrived)
+			}
+		}})
+		_, err := c.NewSession(ctx, &acp.NewSessionRequest{Cwd: "/repo"})
+		require.NoError(t, err)
+	}
+}
