@@ -25,9 +25,8 @@ type pendingCall struct {
 // [Unmarshal] does; nil drops it. params is encoded as by [Marshal]; nil sends {}. A
 // [json.RawMessage] passes through both ways.
 //
-// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request, unless the answer has
-// arrived by then.
-// Every error is a [CallError].
+// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request,
+// unless the answer has arrived by then. Every error is a [CallError].
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
 	p, err := messageOf(params)
 	if err != nil {
