@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,13 +69,49 @@ func (t *teletype) waitAfter(test *testing.T, mark int, text string) {
 	require.Eventually(test, func() bool { return strings.Contains(t.String()[mark:], text) }, time.Minute, 2*time.Millisecond, "waiting for %q", text)
 }
 
-// leaves ends the conversation when no turn runs: the screen says that something may be typed, after it has said last that the agent works.
+// drawn matches what the painter sends for a row, and for an empty screen.
+var drawn = regexp.MustCompile("\x1b\\[2J|\x1b\\[(\\d+);1H\x1b\\[2K((?:[^\x1b]|\x1b\\[[0-9;]*m)*)")
+
+// now returns what the screen shows after the last whole frame.
+func (t *teletype) now() string {
+	sent := t.String()
+	sent = sent[:strings.LastIndex(sent, "\x1b[?2026l")+1]
+	rows := make([]string, 200)
+	for _, m := range drawn.FindAllStringSubmatch(sent, -1) {
+		if row, err := strconv.Atoi(m[1]); err == nil {
+			rows[row] = sgr.ReplaceAllString(m[2], "")
+		} else {
+			clear(rows)
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+// waitNow waits until the screen shows each of texts as often as it is given.
+func (t *teletype) waitNow(test *testing.T, texts ...string) {
+	test.Helper()
+	often := map[string]int{}
+	for _, text := range texts {
+		often[text]++
+	}
+	require.Eventually(test, func() bool {
+		shown := t.now()
+		for text, n := range often {
+			if strings.Count(shown, text) != n {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 10*time.Millisecond, "waiting for %q", texts)
+}
+
+// idle is shown when nothing has been typed and no turn runs.
+const idle = "What should be done? /help"
+
+// leaves ends the conversation when no turn runs.
 func (t *teletype) leaves(test *testing.T, wait func() int) {
 	test.Helper()
-	require.Eventually(test, func() bool {
-		shown := t.String()
-		return strings.LastIndex(shown, "/help") > strings.LastIndexAny(shown, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	}, time.Minute, 2*time.Millisecond, "waiting for the end of the turn")
+	t.waitNow(test, idle)
 	t.types("\x04")
 	require.Equal(test, chat.ExitOK, wait())
 }
