@@ -28,7 +28,7 @@ func (n *node) find(value any, path string) whereabouts {
 		return absent
 	case []any:
 		inner, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
-		if i, err := strconv.Atoi(inner); err == nil && path[0] == '[' && i < len(v) {
+		if i, err := strconv.Atoi(inner); err == nil && path[0] == '[' && uint(i) < uint(len(v)) {
 			return n.values().items.find(v[i], rest)
 		}
 	case map[string]any:

@@ -42,7 +42,7 @@ func (w *walker) oneOf(alternatives []*node, text []byte, most int) {
 		}
 	}
 	switch {
-	case matches == 0 && other:
+	case matches == 0 && other && types != typeAny:
 		w.report("type", "must be "+types.article(), text)
 	case matches == 0:
 		w.adopt(first)

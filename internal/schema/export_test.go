@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,3 +62,25 @@ func ForeignTags() map[string]string {
 
 // ExactValue decodes valid JSON, and keeps numbers as they are written.
 var ExactValue = exactValue
+
+// Where tells whether a value is in a text, by its path in the validator: here, absent (or null), or nowhere, which is within an
+// absent value.
+func (t *Type) Where(text, path string) string {
+	return []string{"here", "absent", "nowhere"}[t.root.find(exactValue([]byte(text)), path)]
+}
+
+// Stored returns the names of the fields that are stored without encoding/json, each with its index.
+func (t *Type) Stored() string {
+	var names []string
+	for i, at := range t.direct {
+		if at >= 0 {
+			names = append(names, t.root.fields[i].name+" "+strconv.Itoa(at))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// HasOwnValidator reports whether a type has rules that made a validator of its own necessary.
+func (t *Type) HasOwnValidator() bool {
+	return t.validate != nil && t.validate.validate != sharedValidator()
+}
