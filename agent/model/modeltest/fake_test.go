@@ -48,6 +48,9 @@ func (t *fakeT) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 func (t *fakeT) Skip(...any) {
+	t.mu.Lock()
+	t.place("skipped")
+	t.mu.Unlock()
 	t.skips++
 	t.skipped = true
 	runtime.Goexit()
