@@ -42,7 +42,9 @@ func (w *pointerJSON) MarshalJSON() ([]byte, error) {
 func (w writesList) MarshalJSON() ([]byte, error)   { return fmt.Appendf(nil, `[%d]`, w[0]), nil }
 func (w writesMap) MarshalJSON() ([]byte, error)    { return fmt.Appendf(nil, `{"a":%d}`, w["a"]), nil }
 func (w writesNumber) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `%d`, w), nil }
-func (k textKey) MarshalText() ([]byte, error)      { return []byte("key <" + strconv.Itoa(k.n) + `">`), nil }
+func (k textKey) MarshalText() ([]byte, error) {
+	return []byte("key <" + strconv.Itoa(k.n) + `">`), nil
+}
 
 // A duration is text wherever it is, and whatever writes itself is left as it wrote.
 func TestDurationsAreTextWhereverTheyAre(t *testing.T) {
