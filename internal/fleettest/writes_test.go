@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,15 @@ import (
 
 var everyWrite = flag.Bool("everywrite", false, "kill a server in each write, not in some")
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(env); strings.HasSuffix(spec, "|fake") {
+		fake(strings.Split(spec, "|"))
+	}
+	if Child(openStore) {
+		return
+	}
+	leaktest.Main(m)
+}
 
 // mortals are two servers that share a store behind a round robin, of which the first one is
 // killed in a write.
