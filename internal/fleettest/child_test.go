@@ -127,7 +127,9 @@ func TestServersAreKilledInTurn(t *testing.T) {
 			var first [2]*exec.Cmd
 			disturbed := 0
 			s.while(time.Minute, func() { disturbed++ }, func() {
+				s.mu.Lock()
 				first = s.cmds
+				s.mu.Unlock()
 				for s.kills.Load() < 3 {
 					time.Sleep(time.Minute)
 				}

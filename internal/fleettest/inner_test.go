@@ -44,7 +44,12 @@ func told(t *testing.T, f func(*testing.T)) (ok bool, out string) {
 	os.Stdout = file
 	defer func() { os.Stdout = stdout }()
 	all := func(string, string) (bool, error) { return true, nil }
+	ran := false
 	testing.RunTests(all, []testing.InternalTest{{Name: "inner", F: func(t *testing.T) {
+		if ran {
+			return // with -count
+		}
+		ran = true
 		defer func() {
 			ok = !t.Failed()
 			t.Fail() // so that logs are printed
