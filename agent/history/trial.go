@@ -141,12 +141,10 @@ func (t *trial) corrected(version []*model.Message) (int, int64) {
 
 // settle makes a version the history: it corrects the anchor's figure and adds what tools keep.
 func (t *trial) settle(version []*model.Message) []*model.Message {
-	settled := version
 	if i, before := t.corrected(version); i >= 0 {
-		if _, was := anchor(version); was != before {
-			settled = slices.Clone(version)
-			settled[i] = marked(version[i], MetaContext, strconv.FormatInt(before, 10))
+		if _, was := anchor(version); was != before { // so the version has a slice of its own
+			version[i] = marked(version[i], MetaContext, strconv.FormatInt(before, 10))
 		}
 	}
-	return model.Carry(t.old, settled)
+	return model.Carry(t.old, version)
 }
