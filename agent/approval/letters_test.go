@@ -82,7 +82,7 @@ func TestRulesInLetters(t *testing.T) {
 			names, calls = append(names, l), append(calls, runs(toolset.CommandLine{Line: l, Dir: "/r"}))
 		}
 	}
-	for _, l := range []string{"git | push", "git a | x push", "push | git", "git|push", "git & push", "git || push", "git [push]", "git:push", "cd a; ./git push", "cd bin && ./git push", "git push # x", "git $a", "git `x` push", "a | sh", "a | bash -e", "a|zsh;x", "x shh", "ash", "echo $", "echo $ x", "echo \"$\"", "a \\\n b", "git pu\\\nsh", "git\tpush", "git\u00a0push", "git {push,pull}", "git={push}", "(git push)", "<git push", "git>push", "push git", "git 'a b' push", "a/git push", "/x/a/git push"} {
+	for _, l := range []string{"git | push", "git a | x push", "push | git", "git|push", "git & push", "git || push", "git [push]", "git:push", "cd a; ./git push", "cd bin && ./git push", "git push # x", "git $a", "git `x` push", "a | sh", "a | bash -e", "a|zsh;x", "x shh", "ash", "echo $", "echo $ x", "echo \"$\"", "a \\\n b", "git pu\\\nsh", "git\tpush", "git\u00a0push", "git {push,pull}", "git={push}", "(git push)", "<git push", "git>push", "push git", "git 'a b' push", "a/git push", "/x/a/git push", "git -fo-", "git -a -b -c -d", "git -a -c", "git -cba -d", "git -n", "git -xn", "git -abcdefn", "git -abcdefgn", "git --n", "git --no", "git --r push", "git --re push", "git --recursivex push", "git - push"} {
 		names, calls = append(names, l), append(calls, runs(toolset.CommandLine{Line: l, Dir: "/r/bin"}))
 	}
 	for _, args := range [][]string{{"git", "push"}, {"git", "x y", "push"}, {"git push"}, {"git", "--force", "push"}, {"sh", "-c", "git push"}} {
@@ -113,7 +113,7 @@ func TestRulesInLetters(t *testing.T) {
 	names, calls = nil, nil
 	paths := []string{
 		"/r/a", "/r/a/", "/r/a/b", "/r/A", "/r/a/x/b", "/r/a/x/", "/r/", "/r", "/", "/q/a", "a", "a/b", "../a", "./a", `C:\r\a`, "C:/r/a", "/r/.a", "/r/x.go", "/r/axb", "/r/x/y", "/r/x/y/z", "/more/a", "/more/", "/R/a", "/r/a//b", "/r/[a", "/r/b/../a", "/r/git/config",
-		"/r/" + command.Computed, "/r/a" + command.Computed, command.Computed + "/a", "/r/" + command.Computed + "/b", "/r/a" + command.Computed + "b", command.Computed, "/r/" + command.Computed + ".go", "/q/" + command.Computed + "a", "/r/x/" + command.Computed + "/",
+		"/r/" + command.Computed, "/r/a" + command.Computed, command.Computed + "/a", "/r/" + command.Computed + "/b", "/r/a" + command.Computed + "b", command.Computed, "/r/" + command.Computed + ".go", "/q/" + command.Computed + "a", "/r/x/" + command.Computed + "/", "/r/" + strings.Repeat("d/", 29) + "a", "/r/" + strings.Repeat("d/", 30) + "a", "/r/" + strings.Repeat("d/", 31) + "a", "/r/" + strings.Repeat("d/", 32) + "x.go", "/" + strings.Repeat("d/", 40),
 	}
 	globs := []string{"**", "*", "a", "a/**", "**/a", "a/*/b", "?", "a/?", "/r/a", "/r/**", "/**", "*.go", "a*b", "**/x/**", ".*", "A", "x/**/z", "**/b", "/q/*", "C:/r/*", "a/b", "/r", "/more/a", "*/*", "**/*.go", "**/**", "git/config"}
 	for _, p := range paths {

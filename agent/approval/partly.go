@@ -18,9 +18,9 @@ func (c *call) note(name string) {
 }
 
 // mayBecome reports whether such a path may become one that fits a pattern, or a directory of one.
-// What is known of the path must fit a name in the pattern: any path may be what is quite unknown.
+// What is known of the path must fit a name in the pattern: any path may be what is quite unknown. It is called after named, which
+// notes paths.
 func (c *call) mayBecome(p pattern) bool {
-	c.named()
 	return slices.ContainsFunc(c.partial, func(name string) bool {
 		elements := strings.Split(strings.TrimSuffix(name, "/"), "/")
 		begins := slices.IndexFunc(elements, func(e string) bool {
