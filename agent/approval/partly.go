@@ -18,8 +18,8 @@ func (c *call) note(name string) {
 }
 
 // mayBecome reports whether such a path may become one that fits a pattern, or a directory of one.
-// What is known of the path must fit a name in the pattern: any path may be what is quite unknown. It is called after named, which
-// notes paths.
+// What is known of the path must fit a name in the pattern: any path may be what is quite unknown.
+// It is called after named, which notes paths.
 func (c *call) mayBecome(p pattern) bool {
 	return slices.ContainsFunc(c.partial, func(name string) bool {
 		elements := strings.Split(strings.TrimSuffix(name, "/"), "/")
