@@ -41,7 +41,7 @@ func linkedFiles(ctx context.Context, w ws.Workspace, links []*acp.ResourceLink,
 // linkedFile reads a file. The size is 0 if it cannot be given to the model.
 func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media []string, limit int) (part model.Part, size int) {
 	if len(l.URI) < 5 || !strings.EqualFold(l.URI[:5], "file:") {
-		return part, 0
+		return
 	}
 	uri, r := ws.ParseLink(l.URI)
 	r.Limit = limit + 1
@@ -49,18 +49,18 @@ func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media 
 	mediaType := mediaTypeOf(l, uri)
 	asMedia := p.takes(mediaType)
 	if r.Saved = asMedia; asMedia && !w.Features().Saved {
-		return part, 0 // an editor hands out text only
+		return // an editor hands out text only
 	}
 	f, err := w.Read(ctx, uri, r)
 	switch {
 	case err != nil, f.More, len(f.Data) > limit, len(f.Data) == 0:
-		return part, 0
+		return
 	case asMedia:
 		part = model.Media(mediaType, bytes.Clone(f.Data))
 		part.Name = uriName(uri)
 		return part, len(f.Data)
 	case !utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0:
-		return part, 0
+		return
 	}
 	return model.User(fenced(l.URI, string(f.Data))), len(f.Data)
 }
