@@ -24,8 +24,17 @@ var errRandom = errors.New("the provider is away")
 
 // dice makes random decisions, for goroutines.
 type dice struct {
-	mu sync.Mutex
-	r  *rand.Rand
+	mu    sync.Mutex
+	r     *rand.Rand
+	steer *uint64 // a seed, if something is said while turns run
+}
+
+// more returns at which event of a turn something more is said, 0 for none.
+func (d *dice) more(turn int) int {
+	if d.steer == nil {
+		return 0
+	}
+	return rand.New(rand.NewPCG(*d.steer, uint64(turn))).IntN(40)
 }
 
 func (d *dice) n(n int) int {

@@ -162,7 +162,11 @@ func (p *place) turn(n int) {
 			require.NoError(p.t, p.peer.to.Show(p.t.Context()))
 		}
 	}
+	more := d.more(n)
 	pr.Observe = func(*agent.Event) {
+		if more--; more == 0 {
+			p.s.Steer(model.User(fmt.Sprint("and more ", n)))
+		}
 		if left--; left == 0 {
 			cancel()
 		}
@@ -233,30 +237,43 @@ func (p *place) same(when string) {
 // protocol, after loading, in another process, and after the end of the process at any append.
 func TestEveryViewOfASessionIsTheSame(t *testing.T) {
 	one := func(number uint64) bool {
-		return t.Run(fmt.Sprint("seed ", number), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { play(t, number) }) })
+		return t.Run(fmt.Sprint("seed ", number), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { play(t, number, false) }) })
+	}
+	steered := func(number uint64) bool {
+		return t.Run(fmt.Sprint("steered, seed ", number), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { play(t, number, true) }) })
 	}
 	if *seed != 0 {
 		one(*seed)
+		steered(*seed)
 		return
 	}
 	for n := range uint64(*sessions) {
-		if !one(*first + n) {
+		if !one(*first+n) || !steered(*first+n) {
 			return
 		}
 	}
-	one(1789)  // a call that was shown as failed waits in the next process
-	one(16805) // a prompt instead of answers goes to the agent that had the conversation
-	one(16618) // a response is asked for again whose usage was recorded
-	one(16445) // a turn is taken up twice in the middle of a response
-	one(13343) // an agent is shown behind the prompt of a turn that had none
-	one(9425)  // the turn that went on with a pending call is taken up after its first response
-	one(8228)  // a call that a rule has allowed may have run, and is given up
-	one(4056)  // a turn is stopped when its run has ended with a call that waits
-	one(1987)  // the answer of an agent that the run was handed over to is cut off
+	one(1789)     // a call that was shown as failed waits in the next process
+	one(16805)    // a prompt instead of answers goes to the agent that had the conversation
+	one(16618)    // a response is asked for again whose usage was recorded
+	one(16445)    // a turn is taken up twice in the middle of a response
+	one(13343)    // an agent is shown behind the prompt of a turn that had none
+	one(9425)     // the turn that went on with a pending call is taken up after its first response
+	one(8228)     // a call that a rule has allowed may have run, and is given up
+	one(4056)     // a turn is stopped when its run has ended with a call that waits
+	one(1987)     // the answer of an agent that the run was handed over to is cut off
+	steered(5)    // what is said at the end of a run that was handed over comes behind all results
+	steered(137)  // the prompt is recorded behind what is said right after it
+	steered(2030) // a response is cut off behind what was said
+	steered(2869) // something is said in a turn without a prompt
+	steered(4227) // what is said is recorded again when the turn is taken up
+	steered(7105) // an agent's response reached its limit, and the next one is cut off
 }
 
-func play(t *testing.T, seed uint64) {
+func play(t *testing.T, seed uint64, steered bool) {
 	d := &dice{r: rand.New(rand.NewPCG(seed, seed))}
+	if steered {
+		d.steer = &seed
+	}
 	p := enter(t, d, &recorder{Memory: new(session.Memory)})
 	for n := range 4 {
 		p.turn(n)

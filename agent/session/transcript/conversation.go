@@ -86,7 +86,7 @@ func (c *Conversation) Settle(ctx context.Context) error {
 		return err
 	}
 	if step := t.text.unanswered(); step > 0 {
-		c.keepThought(ThoughtID(t.id, step))
+		c.keepInPlace(ThoughtID(t.id, step)) // the text is in the messages
 	}
 	messages, seqs, answers, reason := h.Messages, h.seqs, h.answers, h.reason()
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]

@@ -58,6 +58,7 @@ func (p *Transcript) Event(e *agent.Event) {
 // requested notes a request of the run.
 func (p *Transcript) requested(step int) {
 	p.newStep(p.run, step)
+	p.finish = "" // that of an agent that the run was handed over to
 	if p.first == 0 {
 		p.first = step
 	}
@@ -123,7 +124,13 @@ func (p *Transcript) media(m *model.Message) {
 func (p *Transcript) said(m *model.Message) {
 	if c := Contents(m.Parts); len(c) > 0 {
 		p.numbers.said++
-		p.upsert(&view.Entity{ID: saidID(p.run, p.numbers.said), Kind: view.Message, Role: view.User, Content: c})
+		e := &view.Entity{ID: saidID(p.run, p.numbers.said), Kind: view.Message, Role: view.User, Content: c}
+		if p.isThere(e.ID) { // the turn goes on after a kill
+			p.upsert(e)
+			p.keepInPlace(e.ID)
+			return
+		}
+		p.add(e)
 	}
 }
 

@@ -34,6 +34,8 @@ type item struct {
 	// say.
 	Decision *model.Decision
 	Call     string
+	// Inbox are the messages that a run has taken in. The requests that they become come later.
+	Inbox [][]model.Part
 	// Reason is why a turn has ended. To is the turn that the conversation went back to the
 	// beginning of, for the reason [Rewound].
 	Reason string
@@ -53,7 +55,7 @@ func itemOf(e *session.Entry, m *model.Message, end *ended) *item {
 		i.Message, i.Step = m, stepIn(e.Key)
 	case session.KindStep:
 		if r := engine.ReadRecord(e.Data); r != nil {
-			i.Decision, i.Call = r.Decided(), r.Call
+			i.Decision, i.Call, i.Inbox = r.Decided(), r.Call, r.Inbox
 			if answer, ok := r.Answer(); ok {
 				i.Result, i.Step = &answer, r.Step
 			}

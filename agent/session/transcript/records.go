@@ -91,9 +91,8 @@ func (p *Transcript) record(rec record) {
 	p.changed()
 }
 
-// keepThought records the model's thoughts when its response was cut off. The text of the response
-// is in the messages.
-func (p *Transcript) keepThought(id string) {
+// keepInPlace records an entity that is shown, behind the one before it.
+func (p *Transcript) keepInPlace(id string) {
 	after := ""
 	for e := range p.fold.Snapshot().All() {
 		if e.ID == id {

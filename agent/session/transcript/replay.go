@@ -5,6 +5,7 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,7 +37,8 @@ type replayedTurn struct {
 	pieces   int // the step of the response that is shown as far as it came, 0 if none is
 	thought  int // the step whose thoughts are shown by pieces or its message, 0 if they have a record
 	open     bool
-	spent    map[int]spent // by step
+	spent    map[int]spent    // by step
+	taken    [][]view.Content // messages that were shown when the run took them in
 	// decisions are those about the calls, which the records of results do not have.
 	decisions map[string]*model.Decision
 }
@@ -141,6 +143,11 @@ func (p *Transcript) read(i *item) {
 				}
 			}
 			p.returnedBy(i.Result)
+		}
+		for _, parts := range i.Inbox {
+			p.place()
+			p.said(&model.Message{Parts: parts})
+			p.replay.turn.taken = append(p.replay.turn.taken, Contents(parts))
 		}
 	case session.KindEnd:
 		p.replay.ends[root] = i.Reason
@@ -253,11 +260,21 @@ func (p *Transcript) replayMessage(i *item) {
 	t := &p.replay.turn
 	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
+	case i.Key != promptKey && t.took(c):
 	case i.Key == promptKey, t.step == 0 && !t.filled: // it is recorded again with the first response, after pieces of that
 		p.prompt(c)
 	default:
 		p.said(m)
 	}
+}
+
+// took reports whether a message with the content has been shown when the run took it in.
+func (t *replayedTurn) took(c []view.Content) bool {
+	n := slices.IndexFunc(t.taken, func(taken []view.Content) bool { return reflect.DeepEqual(taken, c) })
+	if n >= 0 {
+		t.taken = slices.Delete(t.taken, n, n+1)
+	}
+	return n >= 0
 }
 
 // prompt fills the prompt of the turn.
@@ -285,7 +302,7 @@ func (p *Transcript) response(i *item) {
 	if step == 0 {
 		step = t.step + 1
 	}
-	if i.Message.HandOver != nil && p.handed {
+	if i.Message.HandOver != nil && (p.handed || strings.Contains(i.Key, "/request/")) {
 		return
 	}
 	p.unspend(step)

@@ -72,6 +72,10 @@ func (p *Transcript) showRecord(rec *record, anyway bool) {
 			p.handed = true
 		}
 		rec.Entity.ID = rec.ID
+		if rec.ID == saidID(p.run, p.numbers.said+1) {
+			p.numbers.said++
+			p.replay.turn.taken = append(p.replay.turn.taken, rec.Entity.Content)
+		}
 		p.recorded(rec.Entity)
 	case rec.Op == view.Append:
 		p.apply(view.Change{Op: view.Append, ID: rec.ID, Text: rec.Text, Content: rec.Content})

@@ -249,7 +249,7 @@ func (p *Transcript) Stop(reason string) {
 	}
 	p.early = nil
 	if p.thought.open && !p.thought.added && p.answered < p.step {
-		p.keepThought(p.thought.id)
+		p.keepInPlace(p.thought.id)
 	}
 	if p.begun {
 		p.ended(reason)

@@ -318,7 +318,7 @@ func (l *log) Sent(step int, history []*model.Message) {
 		return
 	}
 	first := len(history)
-	for first > 0 && history[first-1].Kind == model.KindRequest && history[first-1].RunID == t.id {
+	for first > 0 && history[first-1].RunID == t.id && (history[first-1].Kind == model.KindRequest || history[first-1].HandOver != nil) {
 		first--
 	}
 	t.mu.Lock()
