@@ -222,7 +222,7 @@ func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {
 		)
 	}
 	if chosen.Edit == nil && chosen.Data != nil && l.resolves() {
-		if err := l.call(ctx, "codeAction/resolve", chosen, &chosen); err != nil {
+		if err := l.call(ctx, "codeAction/resolve", chosen, chosen); err != nil {
 			return nil, c.failed(ctx, err)
 		}
 	}

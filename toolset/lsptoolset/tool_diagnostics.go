@@ -3,6 +3,7 @@
 package lsptoolset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -103,7 +104,7 @@ func (c *call) problems(
 	}
 	docs, err := l.sync(ctx, c.ws, paths...)
 	if err != nil {
-		return nil, nil, c.failedFile(ctx, at.Path, err)
+		return nil, nil, c.failedFile(ctx, cmp.Or(at.Path, c.view.dir()), err)
 	}
 	done, err := l.checked(ctx, checkLimit, docs...)
 	if err == nil && done && dir {
