@@ -132,7 +132,7 @@ func (s *Session) elicit(ctx context.Context, answer ElicitationFunc, e *Elicita
 		q.Parent = e.Call.ID
 	}
 	asking := q
-	s.fold.put(&asking)
+	s.fold.replace(s.fold.view.Get(q.ID), &asking)
 	s.mu.Unlock()
 	acp.Async(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -295,6 +295,7 @@ func TestTerminalsOfAgents(t *testing.T) {
 			}
 			do("terminal/output")
 			do("terminal/kill")
+			synctest.Wait() // until the client waits for the command
 			p.breaks(errors.New("gone\naway"))
 			do("terminal/output")
 			do("terminal/wait_for_exit")
