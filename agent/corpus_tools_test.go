@@ -122,8 +122,13 @@ func (w *setting) pause(id string) {
 
 // toolsOf returns the tools that the answers of a model name.
 func (w *setting) toolsOf(answers []string, inner bool) []*toolset.Tool[deps] {
-	check := toolset.Check(func(_ context.Context, run *toolset.RunContext[deps], in doing) error {
+	check := toolset.Check(func(ctx context.Context, run *toolset.RunContext[deps], in doing) error {
 		w.say("check of %s: %q, attempt %d", run.Call.ID, in.Do, run.Call.Attempt)
+		if strings.Contains(in.Do, "costly") {
+			if _, err := run.Generate(ctx, &model.Request{Instructions: "check"}); err != nil {
+				return err
+			}
+		}
 		switch {
 		case strings.Contains(in.Do, "bad"):
 			return toolset.Retry("%q is bad", in.Do)
@@ -134,8 +139,13 @@ func (w *setting) toolsOf(answers []string, inner bool) []*toolset.Tool[deps] {
 		}
 		return nil
 	})
-	approve := toolset.Approve(func(_ context.Context, run *toolset.RunContext[deps], in doing) (*toolset.Approval, error) {
+	approve := toolset.Approve(func(ctx context.Context, run *toolset.RunContext[deps], in doing) (*toolset.Approval, error) {
 		a := &toolset.Approval{Reason: "may I " + in.Do, Scope: "s"}
+		if strings.Contains(in.Do, "costly") {
+			if _, err := run.Generate(ctx, &model.Request{Instructions: "preview"}); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case strings.Contains(in.Do, "free"):
 			a = nil
@@ -336,8 +346,13 @@ func (s *scene) innerAgent(w *setting) (*agent.Agent[deps, string], error) {
 
 // processor is a history processor.
 func (w *setting) processor(what string) agent.HistoryProcessor[deps] {
-	return func(_ context.Context, run *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
+	return func(ctx context.Context, run *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
 		run.Emit(what)
+		if what == "costly" {
+			if _, err := run.Generate(ctx, &model.Request{Instructions: "summarise"}); err != nil {
+				return nil, err
+			}
+		}
 		w.say("history of step %d has %d messages", run.Step, len(messages))
 		if run.Step == 1 {
 			return messages, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,12 +29,12 @@ func letter(t *testing.T, layer approval.Layer, r toolset.ApprovalRequest) strin
 }
 
 // lettersOf has a row for each call, with a letter for each rule: a(llow), d(eny), (a)sk is "a" in rules that deny, and a dot for nothing.
-func lettersOf(t *testing.T, b *strings.Builder, title string, rules []approval.ConfigRule, names []string, calls []toolset.ApprovalRequest) {
+func lettersOf(t *testing.T, b *strings.Builder, title string, roots []string, rules []approval.ConfigRule, names []string, calls []toolset.ApprovalRequest) {
 	var layers []approval.Layer
 	fmt.Fprintf(b, "# %s\n", title)
 	for _, rule := range rules {
 		c := approval.Config{Rules: []approval.ConfigRule{rule}}
-		layer, err := c.Layer("/r", "/more/")
+		layer, err := c.Layer(roots...)
 		text, _ := json.Marshal(rule)
 		if err != nil {
 			fmt.Fprintf(b, "## %s: %v\n", text, err)
@@ -72,6 +73,8 @@ func TestRulesInLetters(t *testing.T) {
 	byTool := func(r *approval.ConfigRule, v string) { r.Tool = v }
 	byServer := func(r *approval.ConfigRule, v string) { r.Server = v }
 
+	roots := []string{"/r", "/more/"}
+	var sections []string
 	var names []string
 	var calls []toolset.ApprovalRequest
 	for _, program := range []string{
@@ -91,7 +94,7 @@ func TestRulesInLetters(t *testing.T) {
 	patterns := []string{
 		"git", "git push", "git push -f", "git push --force", "git push -r -f", "git push --recursive", "git | push", "git push | x", "./git push", "/usr/bin/git push", "a/git push", "bin/git", "git -n", "git -abcd", "git -abc", "git --fo", "push", "git *", "pu?h", "git-push", "sh", "-f", "GIT PUSH", "-", "| |", "git.exe",
 	}
-	lettersOf(t, &b, "commands that are denied", ruled(deny, byCommand, patterns...), names, calls)
+	lettersOf(t, &b, "commands that are denied", roots, ruled(deny, byCommand, patterns...), names, calls)
 
 	names, calls = nil, nil
 	for _, c := range []toolset.CommandLine{
@@ -108,7 +111,7 @@ func TestRulesInLetters(t *testing.T) {
 			exact = append(exact, approval.ConfigRule{Decision: allow, Command: l, Dir: dir})
 		}
 	}
-	lettersOf(t, &b, "commands that are allowed", exact, names, calls)
+	lettersOf(t, &b, "commands that are allowed", roots, exact, names, calls)
 
 	names, calls = nil, nil
 	paths := []string{
@@ -132,11 +135,28 @@ func TestRulesInLetters(t *testing.T) {
 	for _, l := range []string{"frob a", "frob a*", "frob [ab]", "frob ?", "frob */b", "frob .*", "frob *a", "frob $x", "frob a$x", "frob $x/a", "frob x/$y/z", "frob --to=a", "cd a; frob b", "frob /q/*", "frob ..", "frob a/x/b", "frob A", "rm a", "rm -r a", "rm -r .", "cp a x.go", "cat a", "tee a", "mv a x/", "frob >a", "frob <a", "frob [", "frob {a,b}", "frob ~/a"} {
 		names, calls = append(names, "$ "+l), append(calls, runs(toolset.CommandLine{Line: l, Dir: "/r"}))
 	}
-	lettersOf(t, &b, "writes that are denied", ruled(deny, byPath, globs...), names, calls)
-	lettersOf(t, &b, "writes that are allowed", ruled(allow, byPath, globs...), names, calls)
-	lettersOf(t, &b, "reads that are denied", ruled(deny, byRead, globs...), names, calls)
-	lettersOf(t, &b, "reads that are allowed", ruled(allow, byRead, globs...), names, calls)
-	lettersOf(t, &b, "reads that are asked about", ruled(approval.VerdictAsk, byRead, globs[:6]...), names, calls)
+	lettersOf(t, &b, "writes that are denied", roots, ruled(deny, byPath, globs...), names, calls)
+	lettersOf(t, &b, "writes that are allowed", roots, ruled(allow, byPath, globs...), names, calls)
+	lettersOf(t, &b, "reads that are denied", roots, ruled(deny, byRead, globs...), names, calls)
+	lettersOf(t, &b, "reads that are allowed", roots, ruled(allow, byRead, globs...), names, calls)
+	lettersOf(t, &b, "reads that are asked about", roots, ruled(approval.VerdictAsk, byRead, globs[:6]...), names, calls)
+
+	names, calls = nil, nil
+	for _, dir := range []string{"", "/r", "b", "/q"} {
+		for _, l := range []string{"echo x > a", "cat a", "frob a", "cd b && rm a"} {
+			names, calls = append(names, fmt.Sprintf("$ %s in %q", l, dir)), append(calls, runs(toolset.CommandLine{Line: l, Dir: dir}))
+		}
+	}
+	for _, p := range []string{"a", "/r/a", "b/a", "../r/a", "/a"} {
+		names, calls = append(names, "change "+p, "write "+p, "read "+p), append(calls, writes(p), effects("write", model.Effect{Kind: model.EffectWrite, Path: p}), effects("read", model.Effect{Kind: model.EffectRead, Path: p}))
+	}
+	for title, roots := range map[string][]string{"no directory": nil, "one directory": {"/r"}, "the root": {"/"}} {
+		var own strings.Builder
+		lettersOf(t, &own, title, roots, append(append(ruled(deny, byPath, "a", "/r/a", "**", "/a"), ruled(deny, byRead, "a", "/r/a", "**", "/a")...), ruled(allow, byPath, "a", "/r/a", "**", "/a")...), names, calls)
+		sections = append(sections, own.String())
+	}
+	slices.Sort(sections)
+	b.WriteString(strings.Join(sections, ""))
 
 	names, calls = nil, nil
 	for _, h := range []string{
@@ -150,8 +170,8 @@ func TestRulesInLetters(t *testing.T) {
 		names, calls = append(names, "$ "+l), append(calls, runs(toolset.CommandLine{Line: l, Dir: "/r"}))
 	}
 	hosts := []string{"a.b", "*.a.b", "*", "10.0.0.1", "::1", "0x7f.1", "b", "A.B.", "*.B", "10.1", "255.255.255.255", "*.10.0.0.1"}
-	lettersOf(t, &b, "hosts that are denied", ruled(deny, byHost, hosts...), names, calls)
-	lettersOf(t, &b, "hosts that are allowed", ruled(allow, byHost, hosts...), names, calls)
+	lettersOf(t, &b, "hosts that are denied", roots, ruled(deny, byHost, hosts...), names, calls)
+	lettersOf(t, &b, "hosts that are allowed", roots, ruled(allow, byHost, hosts...), names, calls)
 
 	names, calls = nil, nil
 	for _, tool := range []string{"", "a", "ab", "aba", "abab", "ba", "xax", "aXbXc", "abc", "A"} {
@@ -162,8 +182,8 @@ func TestRulesInLetters(t *testing.T) {
 		}
 	}
 	wild := []string{"*", "a", "a*", "*a", "*a*", "a*b*c", "a*a", "ab*ab", "**", "*b*b*", "ab"}
-	lettersOf(t, &b, "tools", ruled(deny, byTool, wild...), names, calls)
-	lettersOf(t, &b, "servers", append(ruled(deny, byServer, wild...), ruled(allow, byServer, wild...)...), names, calls)
+	lettersOf(t, &b, "tools", roots, ruled(deny, byTool, wild...), names, calls)
+	lettersOf(t, &b, "servers", roots, append(ruled(deny, byServer, wild...), ruled(allow, byServer, wild...)...), names, calls)
 
 	if *update {
 		require.NoError(t, os.WriteFile("testdata/letters.txt", []byte(b.String()), 0o644))

@@ -22,6 +22,9 @@ func TestPreviewTextShowsEverything(t *testing.T) {
 		want    string
 	}{
 		{toolset.Preview{Command: &toolset.CommandLine{Args: []string{"go", "test", "a b"}, Dir: "/repo"}}, "Run:\n  go test 'a b'\nDirectory:\n  /repo"},
+		{toolset.Preview{Command: &toolset.CommandLine{Line: "a", Env: []string{"A=1"}}}, "Run in a shell:\n  a\nEnvironment:\n  A=1"},
+		{toolset.Preview{Command: &toolset.CommandLine{Args: []string{"a"}, Env: []string{"A", "B="}, Sandbox: "network"}}, "Run, with the network:\n  a\nEnvironment:\n  A=''\n  B=''"},
+		{toolset.Preview{Command: &toolset.CommandLine{Line: "a", Sandbox: "none"}}, "Run in a shell, outside of the sandbox:\n  a"},
 		{toolset.Preview{Command: &toolset.CommandLine{Line: "a\nb\x1b\u202e", Dir: "/w\n", Env: []string{"A=x y", "B=1\n2"}}},
 			"Run in a shell:\n  a⟨LF⟩\n  b⟨ESC⟩⟨U+202E⟩\nDirectory:\n  /w⟨LF⟩\n  \nEnvironment:\n  A='x y'\n  B='1⟨LF⟩\n  2'"},
 		{toolset.Preview{Diff: &toolset.Diff{Path: "f", Old: text("a\nb\nc"), New: text("a\nB\u200b\nc")}},

@@ -121,6 +121,8 @@ func golden() []sample {
 	pending.Pending = true
 	corrected := say("x", "corrected", 5000, 10)
 	corrected.Metadata = map[string]string{history.MetaContext: "900"}
+	markedSay := say("c", "marked", 6100, 10)
+	markedSay.Metadata = map[string]string{history.MetaContext: "5000"}
 	thought := say("y", "thought", 4000, 50)
 	thought.Usage.ReasoningTokens = 20
 	cleared := id(request(model.ToolReturn("z0", "look", "gone")), "z")
@@ -143,6 +145,10 @@ func golden() []sample {
 		{"corrected reports", join(ask("a", long(0, 5000)), corrected, ask("b", "second"), steps("b", 3, 800, 1000), say("b", "done", 5000, 3), ask("c", "third"))},
 		{"reports with thinking", join(ask("a", long(0, 5000)), thought, ask("b", "second"), steps("b", 3, 800, 0), thought, ask("c", "third"))},
 		{"cleared before", join(ask("z", "first"), id(model.Response(model.ToolCall("z0", "look", "{}")), "z", 500, 5), cleared, steps("z", 4, 900, 600), say("z", "yes"), ask("zz", long(0, 3000)), steps("zz", 1, 900, 3000))},
+		{"estimates above what was reported", join(ask("a", long(0, 5000)), say("a", long(1, 5000), 500, 0), ask("b", long(2, 5000)), say("b", long(3, 400)), ask("c", long(4, 3000)), say("c", "yes"), ask("d", "now"))},
+		{"a correction is the last report", join(ask("a", long(0, 2000)), say("a", long(1, 2000), 600, 400), ask("b", long(2, 4000)), say("b", long(3, 400), 4600, 90), ask("c", long(4, 3000)), markedSay, ask("d", "now"), say("d", long(5, 2000)), ask("e", "now"))},
+		{"a report of the first message of all", join(say("a", long(0, 4000), 900, 900), ask("b", long(1, 4000)), steps("b", 3, 900, 0), say("b", "done"), ask("c", "now"))},
+		{"a turn of responses alone", join(steps("a", 4, 900, 300))},
 		{"answers only", join(say("a", long(0, 5000)), say("b", long(1, 5000)))},
 		{"begins with an answer", join(say("a", long(0, 5000)), ask("b", long(1, 500)), say("b", "yes"), ask("c", "now"))},
 		{"unknown kinds of parts", join(ask("a", long(0, 3000), model.Part{Kind: model.PartOpaque, Data: []byte(long(1, 4000))}), id(model.Response(model.Part{Kind: model.PartOpaque, Data: []byte("x"), Signature: []byte(long(2, 1000))}, model.Part{Kind: model.PartCitation, Text: "hush"}), "a"), ask("b", "now"))},

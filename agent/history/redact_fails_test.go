@@ -74,10 +74,11 @@ func TestOtherMetadataIsNotExamined(t *testing.T) {
 
 // TestOnlyTheDecisionChanges: a part whose text stays loses its signature with its decision, and the decision keeps all else.
 func TestOnlyTheDecisionChanges(t *testing.T) {
-	p := history.Redact[deps](word)
+	p := history.Redact[deps](word, history.Rule{Name: "seven", Pattern: regexp.MustCompile("^7$")})
 	for _, c := range []struct{ before, after model.Decision }{
 		{model.Decision{Verdict: model.VerdictDeny, By: "hush", Reason: "hush"}, model.Decision{Verdict: model.VerdictDeny, By: "hush", Reason: "[redacted word]"}},
 		{model.Decision{Args: json.RawMessage(`["hush"]`), Reason: "fine"}, model.Decision{Args: json.RawMessage(`["[redacted word]"]`), Reason: "fine"}},
+		{model.Decision{Args: json.RawMessage(`7`)}, model.Decision{Args: json.RawMessage(`"[redacted seven]"`)}},
 		{model.Decision{Args: json.RawMessage(`[]`), Reason: "fine"}, model.Decision{Args: json.RawMessage(`[]`), Reason: "fine"}},
 		{model.Decision{Args: json.RawMessage(``), Reason: "fine"}, model.Decision{Args: json.RawMessage(``), Reason: "fine"}},
 	} {
