@@ -24,8 +24,12 @@ func TestParallelChecksSeeWhatTheUserHasSaid(t *testing.T) {
 		return guardrails.Pass(), nil
 	}}
 	in := new(agent.Inbox)
-	retries := toolset.Func("retries", "", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "", toolset.Retry("again") })
-	again := toolset.Func("again", "", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "", toolset.Retry("again") })
+	retries := toolset.Func("retries", "", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		return "", toolset.Retry("again")
+	})
+	again := toolset.Func("again", "", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		return "", toolset.Retry("again")
+	})
 	steers := toolset.Func("steers", "", func(context.Context, *toolset.RunContext[none], none) (toolset.Result, error) {
 		in.Send(model.User("one"))
 		in.Send(model.User("two"), model.Media("image/png", []byte("x")))
