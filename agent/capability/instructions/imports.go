@@ -17,10 +17,8 @@ func imports(text string) []string {
 			switch {
 			case fence == "":
 				fence = mark
-				continue
 			case mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(trimmed[len(mark):]) == "":
 				fence = ""
-				continue
 			}
 		}
 		if fence == "" && strings.IndexByte(line, '@') >= 0 {
