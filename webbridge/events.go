@@ -190,7 +190,7 @@ func appendError(b []byte, err *Error) []byte {
 // events: all but the last have the position before the update, and no id. A client that loses the connection between them
 // gets the update again.
 func (s *eventStream) update(news []view.Delta, reset bool, from, to string) string {
-	for more := true; more; reset = false {
+	for more := true; more && s.err == nil; reset = false {
 		s.Write(func(b []byte) []byte {
 			begin, at := len(b), from
 			b = append(b, "event: update\ndata: {\"changes\":["...)

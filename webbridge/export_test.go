@@ -211,3 +211,15 @@ func (h *Handler) Open() (streams, sessions, users int) {
 	defer h.mu.Unlock()
 	return h.streams, len(h.live), len(h.accounts)
 }
+
+// Remembered returns of how many sessions it is remembered whose they are.
+func (h *Handler) Remembered() int {
+	h.list.mu.Lock()
+	defer h.list.mu.Unlock()
+	return len(h.list.owners)
+}
+
+// Update writes an update as the stream of a session does, and returns the position of the client.
+func (h *Handler) Update(w http.ResponseWriter, news []view.Delta, reset bool, from, to string) string {
+	return h.stream(w).update(news, reset, from, to)
+}
