@@ -101,9 +101,7 @@ func (p *openaiProtocol) chatMessage(in *openaiInput, m *openaiChatMessage, at s
 		return err
 	}
 	if role == view.Assistant && len(parts) == 0 {
-		if parts, err = p.text(role, m.Refusal, at+".refusal"); err != nil {
-			return err
-		}
+		parts = openaiText(role, m.Refusal)
 	}
 	in.add(role, parts)
 	return nil

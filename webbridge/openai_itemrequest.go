@@ -57,11 +57,7 @@ func (p *openaiProtocol) readResponse(all openaiParams) (*openaiInput, map[strin
 	case raw == nil:
 		return nil, nil, openaiInvalid("input", "input is missing.")
 	case json.Unmarshal(raw, &text) == nil:
-		parts, err := p.text(view.User, text, "input")
-		if err != nil {
-			return nil, nil, err
-		}
-		in.add(view.User, parts)
+		in.add(view.User, openaiText(view.User, text))
 	case json.Unmarshal(raw, &items) != nil:
 		return nil, nil, openaiInvalid("input", "input must be a string or a list of items.")
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -217,7 +216,7 @@ func (p *openaiProtocol) content(role view.Role, raw json.RawMessage, at string)
 		return nil, nil
 	}
 	if json.Unmarshal(raw, &text) == nil {
-		return p.text(role, text, at)
+		return openaiText(role, text), nil
 	}
 	var list []openaiPart
 	if err := json.Unmarshal(raw, &list); err != nil {
@@ -230,9 +229,9 @@ func (p *openaiProtocol) content(role view.Role, raw json.RawMessage, at string)
 		var err error
 		switch t := &list[i]; {
 		case t.Type == "text" || t.Type == "input_text" || t.Type == "output_text":
-			parts, err = p.text(role, t.Text, at)
+			parts = openaiText(role, t.Text)
 		case t.Type == "refusal" && role == view.Assistant:
-			parts, err = p.text(role, t.Refusal, at)
+			parts = openaiText(role, t.Refusal)
 		case role == view.Assistant:
 			return nil, openaiUnsupported(at, "%s: parts of the type %.40q are not taken from the assistant.", at, t.Type)
 		case t.Type == "image_url" || t.Type == "input_image":
@@ -263,16 +262,14 @@ func (t *openaiPart) image() string {
 	return url
 }
 
-func (p *openaiProtocol) text(role view.Role, text, at string) ([]model.Part, error) {
+func openaiText(role view.Role, text string) []model.Part {
 	switch {
-	case !utf8.ValidString(text):
-		return nil, openaiInvalid(at, "%s is not UTF-8.", at)
 	case text == "":
-		return nil, nil
+		return nil
 	case role == view.Assistant:
-		return []model.Part{model.Text(text)}, nil
+		return []model.Part{model.Text(text)}
 	}
-	return []model.Part{model.User(text)}, nil
+	return []model.Part{model.User(text)}
 }
 
 // file reads a file in a data URL. Nothing is loaded from anywhere, because that would let a client use the server's network.

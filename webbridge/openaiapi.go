@@ -75,7 +75,7 @@ type openaiProtocol struct {
 
 // Register implements [Protocol].
 func (p *openaiProtocol) Register(h *Handler) {
-	p.h = h
+	p = &openaiProtocol{p.o, h, p.began} // others may have the same options
 	h.errorsAs("/v1/", func(w http.ResponseWriter, e *Error) { openaiWriteError(w, openaiErrorOf(e)) })
 	for route, f := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models":            p.listModels,

@@ -18,7 +18,7 @@ import (
 // maxParts bounds the parts of a prompt.
 const maxParts = 64
 
-// upload is a part of a prompt: a text, or a file with a name, a media type and data in base64.
+// upload is a part of a prompt: a text, or a file with a name, a media type and data in base64. It comes from JSON, so its texts are UTF-8.
 type upload struct {
 	// Text is the text. Without it, Name, MediaType and Data describe the file; Data is in base64.
 	Text      string `json:"text,omitempty"`
@@ -39,9 +39,6 @@ func (h *Handler) parts(in []upload) (parts []model.Part, shown []view.Content, 
 		case p.Text != "" && file:
 			return nil, nil, refuse(KindInvalid, "part %d has a text and a file: make two parts of them", i)
 		case p.Text != "":
-			if !utf8.ValidString(p.Text) {
-				return nil, nil, refuse(KindInvalid, "the text of part %d is not UTF-8", i)
-			}
 			parts = append(parts, model.User(p.Text))
 			shown = append(shown, transcript.Contents(parts[len(parts)-1:])...)
 		case file:
@@ -95,7 +92,7 @@ func (h *Handler) file(p *upload) (given, seen model.Part, err error) {
 
 // checkName refuses names of files that could be taken for paths.
 func checkName(name string) error {
-	if name == "" || len(name) > 255 || !utf8.ValidString(name) || name == "." || name == ".." ||
+	if name == "" || len(name) > 255 || name == "." || name == ".." ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' || r == ':' }) {
 		return refuse(KindInvalid, "the file name %q is not valid: use 1 to 255 bytes, without a path", name)
 	}
