@@ -18,7 +18,8 @@ import (
 // maxParts bounds the parts of a prompt.
 const maxParts = 64
 
-// upload is a part of a prompt: a text, or a file with a name, a media type and data in base64. It comes from JSON, so its texts are UTF-8.
+// upload is a part of a prompt: a text, or a file with a name, a media type and data in base64. It
+// comes from JSON, so its texts are UTF-8.
 type upload struct {
 	// Text is the text. Without it, Name, MediaType and Data describe the file; Data is in base64.
 	Text      string `json:"text,omitempty"`
