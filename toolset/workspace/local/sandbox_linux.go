@@ -245,7 +245,7 @@ func missing(all, known []obeyed) (rest []string) {
 	}
 	for _, o := range all {
 		if !seen[o] {
-			rest = append(rest, o.path)
+			rest, seen[o] = append(rest, o.path), true
 		}
 	}
 	return rest
