@@ -72,10 +72,9 @@ func restrict(p *Policy) error {
 	}
 	rules = append(rules,
 		landlock.RODirs(dirs...), landlock.ROFiles(files...), landlock.RWFiles(p.Devices...))
-	if err := landlock.V6.RestrictPaths(rules...); err != nil {
-		return err
-	}
-	return landlock.V6.RestrictScoped()
+	all := landlock.V6 // in one ruleset: each one more would deny moves between directories again
+	all.HandledAccessNet = 0
+	return all.Restrict(rules...)
 }
 
 // unbound drops the capabilities that programs could get.
