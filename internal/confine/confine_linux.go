@@ -72,9 +72,10 @@ func restrict(p *Policy) error {
 	}
 	rules = append(rules,
 		landlock.RODirs(dirs...), landlock.ROFiles(files...), landlock.RWFiles(p.Devices...))
-	all := landlock.V6 // in one ruleset: each one more would deny moves between directories again
-	all.HandledAccessNet = 0
-	return all.Restrict(rules...)
+	if err := landlock.V6.RestrictPaths(rules...); err != nil {
+		return err
+	}
+	return landlock.V6.RestrictScoped()
 }
 
 // unbound drops the capabilities that programs could get.
