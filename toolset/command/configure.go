@@ -164,12 +164,12 @@ func gitConfigures(words []string) bool {
 		return false
 	}
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(rest[1:], func(w string) bool {
+		return slices.ContainsFunc(rest, func(w string) bool {
 			return slices.Contains(names, w)
 		})
 	}
 	option := func(letters string, names ...string) bool {
-		return slices.ContainsFunc(rest[1:], func(w string) bool {
+		return slices.ContainsFunc(rest, func(w string) bool {
 			return hasLetter(w, letters) || slices.ContainsFunc(names, func(name string) bool {
 				w, _, _ := strings.Cut(w, "=")
 				return len(w) > 4 && strings.HasPrefix(name, w) // an abbreviation

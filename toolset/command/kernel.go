@@ -14,6 +14,7 @@ import (
 var ofProcess = lazy.Regexp(`^/proc/(?:[^/]+/task/[^/]+|[^/]+)/(cwd|root|fd/[^/]+)(/.*|$)`)
 
 // toProcess cleans an absolute path up to such a name. What follows stays, as the name is a link.
+// It is "" for other names.
 func toProcess(name string) string {
 	elements := strings.Split(name, "/")
 	done := "/"
@@ -25,7 +26,7 @@ func toProcess(name string) string {
 			return strings.Join(append([]string{done}, elements[i+1:]...), "/")
 		}
 	}
-	return done
+	return ""
 }
 
 // behindKernel returns the path that an absolute path leads to, if it begins at a directory of a
