@@ -231,6 +231,10 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line
 		case <-r.Context().Done():
 		}
 	}
+	select {
+	case answer = <-c.first: // right before the end of the connection, or the request was not read
+	default:
+	}
 	if answer == nil {
 		c.end()
 		http.Error(w, "the agent did not answer", http.StatusBadGateway)
