@@ -3,7 +3,6 @@
 package inboxtest
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if Child(func(spec string) (Store, error) { return nil, errors.New("no store at " + spec) }) {
+	if Child(openStore) {
 		return
 	}
 	os.Exit(m.Run())

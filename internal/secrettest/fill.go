@@ -14,7 +14,7 @@ import (
 )
 
 // secretName matches the names of fields that may hold secrets. The name of the type comes first, as in "HTTP.Headers".
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth|authorization|bearer|cookie|dsn|headers?|env|environ|environment|extrabody|passphrase)s?$|(httpheader|envvariable|secrets)\.value$|authorization\.(code|state)$|^secrets`)
+var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw(?:or)?d|credential|auth|authorization|bearer|cookie|dsn|headers?|env|environ|environment|extrabody|passphrase)s?$|(httpheader|envvariable|secrets)\.value$|authorization\.(code|state)$|^secrets`)
 
 // addressName matches the names of fields that hold URLs, which may have secrets.
 var addressName = regexp.MustCompile(`(?i)(url|address|endpoint|proxy|uri|dsn)s?$`)
