@@ -145,11 +145,15 @@ func TestRelativePaths(t *testing.T) {
 	}
 }
 
-// hiding is a workspace that loses what is written.
+// hiding is a workspace that loses what is written, and lists nothing.
 type hiding struct{ *workspace.Memory }
 
 func (hiding) Write(context.Context, string, []byte, workspace.Version) (workspace.Version, error) {
 	return "v", nil
+}
+
+func (hiding) Walk(context.Context, string, workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
+	return func(func(workspace.Info, error) bool) {}
 }
 
 // A suite has a part for each rule, and tells what is wrong with a workspace.
