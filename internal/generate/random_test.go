@@ -116,7 +116,7 @@ func TestValuesOfManySchemas(t *testing.T) {
 	h := fnv.New64a()
 	var b strings.Builder
 	found, judged := 0, 0
-	for i := range 900 {
+	for i := range 600 {
 		text := a.schema(0)
 		text = `{"$defs":{"t":{"type":"object","properties":{"v":{"type":"integer"},"l":{"anyOf":[{"$ref":"#/$defs/t"},{"type":"null"}]}},"required":["l","v"]},` +
 			`"low":{"minimum":-9,"maximum":8},"text":{"type":["string","object"]}},` + text[1:]
@@ -145,7 +145,7 @@ func TestValuesOfManySchemas(t *testing.T) {
 		}
 	}
 	t.Log(found, judged)
-	require.Greater(t, found, 2500)
-	require.Greater(t, judged, 150)
+	require.Greater(t, found, 1500)
+	require.Greater(t, judged, 100)
 	golden(t, "testdata/many.golden", b.String())
 }
