@@ -149,3 +149,22 @@ func TestWhatHappenedElsewhereIsShownOnce(t *testing.T) {
 		})
 	}
 }
+
+// A prompt for a session that somebody else has deleted or closed is told so.
+func TestPromptsOfSessionsThatAreGoneAreRefused(t *testing.T) {
+	c := stored(t, newStore(), echo())
+	c.Host.Deps = func(_ context.Context, s *host.Session) (bare, error) { return acpbridge.DepsOf(s, acpbridge.LocalFallback{}) }
+	h, err := host.New(c.Host)
+	require.NoError(t, err)
+	e := serveHost(t, h, acpbridge.Options{})
+	e.initialize(`{}`)
+	id := e.newSession()
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "a"))
+	require.NoError(t, h.Delete(t.Context(), string(id)))
+	answer := e.prompt(id, "b")
+	requireError(t, acp.CodeResourceNotFound, acpbridge.KindSession, answer)
+	require.Equal(t, "resource not found: session \""+string(id)+"\"", answer.Error.Message)
+	require.Equal(t, map[string]any{"kind": "session", "sessionId": string(id)}, answer.Error.Data)
+	require.NoError(t, e.stop())
+	require.NoError(t, h.Close(context.Background()))
+}

@@ -257,3 +257,62 @@ func TestTypesOfLinkedFilesAreKnown(t *testing.T) {
 		require.Equal(t, "text/x", mediaTypeOf(&acp.ResourceLink{MIMEType: new("text/x")}, uri), uri)
 	}
 }
+
+// linkedTo is a workspace with files by the addresses of links.
+type linkedTo struct {
+	ws.Workspace
+	files map[string]string
+	saved bool
+	asked []string
+}
+
+func (l *linkedTo) Features() ws.Features { return ws.Features{Read: true, Saved: l.saved} }
+
+func (l *linkedTo) Read(_ context.Context, path string, r ws.Range) (f ws.File, err error) {
+	l.asked = append(l.asked, fmt.Sprintf("%s %d+%d limit %d saved %v", path, r.Line, r.Lines, r.Limit, r.Saved))
+	text, ok := l.files[path]
+	if !ok {
+		return f, os.ErrNotExist
+	}
+	f.Data = []byte(text[:min(len(text), r.Limit)])
+	f.More = strings.Contains(path, "more")
+	return f, nil
+}
+
+// TestFilesOfLinksAreReadWithinLimits has links to files, and what is read and given to the model of them.
+func TestFilesOfLinksAreReadWithinLimits(t *testing.T) {
+	w := &words{t: t}
+	for _, c := range []struct {
+		limit int
+		saved bool
+		uris  []string
+	}{
+		{0, true, []string{"file:///a"}}, {4, true, []string{"file:///four"}}, {3, true, []string{"file:///four"}}, {8, true, []string{"file:///four", "file:///four", "file:///4", "file:///one"}}, {9, true, []string{"file:///four", "file:///4", "file:///one"}},
+		{100, true, []string{"", "f", "file", "file:", "FILE:///four", "http:///four", "file:///empty", "file:///more", "file:///nul", "file:///bytes", "file:///none", "file:///four#L2-3"}},
+		{100, true, []string{"file:///a.png", "file:///b.pdf", "file:///a.PNG"}}, {100, false, []string{"file:///a.png", "file:///four"}}, {7, true, []string{"file:///a.png"}},
+	} {
+		l := &linkedTo{saved: c.saved, files: map[string]string{"file:///four": "four", "FILE:///four": "four", "file:///4": "4444", "file:///one": "1", "file:///empty": "", "file:///more": "more", "file:///nul": "a\x00", "file:///bytes": "\xff", "file:///a.png": "\x89PNG\x00\x01\x02\x03", "file:///a.PNG": "\x89PNG", "file:///b.pdf": "pdf"}}
+		var links []*acp.ResourceLink
+		for _, uri := range c.uris {
+			links = append(links, &acp.ResourceLink{URI: uri})
+		}
+		w.line("limit %d, saved %v, %q", c.limit, c.saved, c.uris)
+		for _, p := range linkedFiles(t.Context(), l, links, []string{"image"}, c.limit) {
+			w.line("\t%s %q %s %q %q", p.Kind, p.Text, p.MediaType, p.Name, p.Data)
+		}
+		for _, asked := range l.asked {
+			w.line("\tasked %s", asked)
+		}
+	}
+	l := &linkedTo{files: map[string]string{}}
+	var links []*acp.ResourceLink
+	for i := range 60 {
+		links = append(links, &acp.ResourceLink{URI: fmt.Sprint("file:///", i)})
+		l.files[links[i].URI] = "x"
+	}
+	w.line("sixty files: %d", len(linkedFiles(t.Context(), l, links, nil, 1000)))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.line("in a turn that has ended: %d", len(linkedFiles(ended, l, links, nil, 1000)))
+	w.compare("testdata/links.want")
+}
