@@ -70,7 +70,7 @@ func (s *server) queue(ctx context.Context, params json.RawMessage) (json.RawMes
 			return nil, err
 		}
 	}
-	return json.RawMessage("{}"), nil
+	return nil, nil
 }
 
 // TakeWaiting implements [host.Taker], for clients that show turns which they have not asked for.

@@ -153,7 +153,9 @@ func TestWhatHappenedElsewhereIsShownOnce(t *testing.T) {
 // A prompt for a session that somebody else has deleted or closed is told so.
 func TestPromptsOfSessionsThatAreGoneAreRefused(t *testing.T) {
 	c := stored(t, newStore(), echo())
-	c.Host.Deps = func(_ context.Context, s *host.Session) (bare, error) { return acpbridge.DepsOf(s, acpbridge.LocalFallback{}) }
+	c.Host.Deps = func(_ context.Context, s *host.Session) (bare, error) {
+		return acpbridge.DepsOf(s, acpbridge.LocalFallback{})
+	}
 	h, err := host.New(c.Host)
 	require.NoError(t, err)
 	e := serveHost(t, h, acpbridge.Options{})
@@ -167,4 +169,27 @@ func TestPromptsOfSessionsThatAreGoneAreRefused(t *testing.T) {
 	require.Equal(t, map[string]any{"kind": "session", "sessionId": string(id)}, answer.Error.Data)
 	require.NoError(t, e.stop())
 	require.NoError(t, h.Close(context.Background()))
+}
+
+// The prompt of a turn that a client has not asked for is shown once, also that of a command, which is in no message.
+func TestPromptsOfOwnTurnsAreShownOnce(t *testing.T) {
+	for prompt, want := range map[string][]string{
+		"/say hi":   {"[", "user: /say hi", "said hi", "] end_turn"},
+		"/say\tho":  {"[", "user: /say\tho", "said ho", "] end_turn"},
+		"/say":      {"[", "user: /say", "said ", "] end_turn"},
+		"say hi":    {"[", "user: say hi", "(say hi)", "] end_turn"},
+		"a /say hi": {"[", "user: a /say hi", "(a /say hi)", "] end_turn"},
+	} {
+		c := stored(t, newStore(), echo())
+		c.Host.Commands = []host.Command{{Name: "say", Hint: "text", Run: func(_ context.Context, call *host.CommandCall) (agent.CommandResult, error) {
+			return agent.CommandResult{Notice: "said " + call.Args}, nil
+		}}}
+		e := serve(t, c)
+		e.initialize(takesTurns)
+		id := e.newSession()
+		require.JSONEq(t, `{}`, string(e.queued(id, prompt).Result))
+		e.turnsEnded(1)
+		require.Equal(t, strings.Join(want, ""), strings.Join(e.turns(id), ""), prompt)
+		require.NoError(t, e.stop())
+	}
 }
