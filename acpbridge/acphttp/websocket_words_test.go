@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -89,7 +90,7 @@ func TestWritesToEndedWebSocketsFail(t *testing.T) {
 		require.ErrorContains(t, err, "acphttp: ")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		require.ErrorIs(t, writeAfterClose(t), io.ErrClosedPipe)
+		require.Equal(t, io.ErrClosedPipe, writeAfterClose(t))
 	})
 }
 
@@ -100,7 +101,12 @@ func writeAfterClose(t *testing.T) error {
 	inside(t, p, func(ctx context.Context, _ io.Reader, out io.Writer) error {
 		<-ctx.Done()
 		n, err := io.WriteString(out, "late\n")
-		require.Zero(t, n)
+		for err == nil { // the connection may be the quicker one
+			n, err = io.WriteString(out, "late\n")
+		}
+		if n != 0 {
+			err = fmt.Errorf("%d bytes written: %w", n, err)
+		}
 		failed <- err
 		return err
 	})
@@ -110,7 +116,7 @@ func writeAfterClose(t *testing.T) error {
 // inside serves one WebSocket, and closes the handler.
 func inside(t *testing.T, p *pipes, serve func(context.Context, io.Reader, io.Writer) error) {
 	p.conns, p.closed = make(chan net.Conn), make(chan struct{})
-	h, err := acphttp.NewWebSocket(acphttp.Config{Guard: acphttp.Guard{Token: socketToken}, Serve: serve})
+	h, err := acphttp.NewWebSocket(acphttp.Config{Guard: acphttp.Guard{Token: socketToken}, Serve: serve, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	server := &http.Server{Handler: h}
 	served := make(chan struct{})
