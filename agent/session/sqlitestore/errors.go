@@ -98,15 +98,13 @@ func (s *Store) patiently(ctx context.Context, fn func() error) error {
 		if !isBusy(err) {
 			return err
 		}
-		if cause := context.Cause(ctx); cause != nil {
-			return fmt.Errorf("%w: %w", session.ErrBusy, cause)
-		}
 		if time.Now().After(end) {
 			return err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", session.ErrBusy, context.Cause(ctx))
 		}
 	}
 }

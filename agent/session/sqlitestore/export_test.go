@@ -5,6 +5,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strings"
 
@@ -60,4 +61,12 @@ func Synchronous(s *Store) (how int, err error) {
 		return q.row("PRAGMA synchronous").Scan(&how)
 	}})
 	return how, err
+}
+
+// Rewire has a store that was not used yet reach its database in another way.
+func Rewire(s *Store, open func(name string) *sql.DB) error {
+	err := errors.Join(s.readers.Close(), s.writer.Close())
+	s.readers, s.writer = open(s.source("query_only(1)")), open(s.source("synchronous(FULL)", "secure_delete(FAST)"))
+	s.writer.SetMaxOpenConns(1)
+	return err
 }

@@ -131,6 +131,7 @@ var mischief = []struct{ name, sql string }{
 	{"an entry's key", "UPDATE entries SET key = 'q' WHERE seq = 1"}, {"an entry's number", "UPDATE entries SET seq = 9 WHERE seq = 1"},
 	{"an entry's holes", "UPDATE entries SET media = '{' WHERE seq = 1"}, {"holes of nothing", `UPDATE entries SET media = '[{"at":0,"hash":"ab"}]' WHERE seq = 1`},
 	{"holes behind the end", `UPDATE entries SET media = '[{"at":99,"hash":"` + strings.Repeat("a", 64) + `"}]' WHERE seq = 1`},
+	{"holes at the end", `UPDATE entries SET media = '[{"at":5,"hash":"` + strings.Repeat("f", 64) + `"}]' WHERE seq = 1`},
 	{"holes elsewhere", `UPDATE entries SET media = '[{"at":0,"hash":"` + strings.Repeat("/", 64) + `"}]' WHERE seq = 1`},
 	{"holes of what is gone", `UPDATE entries SET media = '[{"at":0,"hash":"` + strings.Repeat("f", 64) + `"}]' WHERE seq = 1`},
 	{"an item's kind", "UPDATE items SET kind = 'note' WHERE id = 'one'"}, {"an item's id", "UPDATE items SET id = 'uno' WHERE id = 'one'"},
