@@ -3,6 +3,7 @@
 package instructions_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -114,4 +115,27 @@ func TestCutFilesAreTextIfTheWholeIs(t *testing.T) {
 		}
 		require.Contains(t, requests[0].Instructions, "<project_instructions file=\"AGENTS.md\">\n"+want+"\n</project_instructions>", "%q", text)
 	}
+}
+
+// unsaved is an editor with text that is not saved yet.
+type unsaved struct{ *workspace.Memory }
+
+func (unsaved) Features() workspace.Features {
+	return workspace.Features{Read: true, Saved: true, Walk: true}
+}
+
+func (u unsaved) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+	if r.Saved {
+		return u.Memory.Read(ctx, path, r)
+	}
+	f, err := u.Memory.Read(ctx, path, r)
+	f.Data = []byte("not saved")
+	return f, err
+}
+
+// What is being written in an editor is no instruction yet.
+func TestInstructionsAreThoseThatAreSaved(t *testing.T) {
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{"AGENTS.md": "Be kind."}})
+	p.deps.work = workspace.NewSession(unsaved{p.ws})
+	require.Contains(t, p.standing(), "\nBe kind.\n")
 }

@@ -168,3 +168,11 @@ func TestNamesOfSkillsAreToldInPart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `Unknown skill "other". Skills: a`, res.Notice)
 }
+
+// A problem is told on a line, with each of its parts in part.
+func TestProblemsAreToldInPart(t *testing.T) {
+	x := func(n int) string { return strings.Repeat("x", n) }
+	require.Equal(t, x(100)+" ("+x(300)+"): "+x(500), (&skills.Problem{Skill: x(100), Where: x(300), Err: errors.New(x(500))}).String())
+	require.Equal(t, x(97)+"… ("+x(297)+"…): "+x(497)+"…", (&skills.Problem{Skill: x(101), Where: x(301), Err: errors.New(x(501))}).String())
+	require.Equal(t, "a (b c): d e", (&skills.Problem{Skill: "a", Where: "b\nc", Err: errors.New("d\n e")}).String())
+}
