@@ -86,11 +86,14 @@ func TestDecodedTextIsNotKept(t *testing.T) {
 		t.Skip("the race detector empties pools at random")
 	}
 	typ := typeFor[map[string]any](t)
-	text := append(make([]byte, 0, 1<<20), `{"value":{"a":{"b":{"c":[1,"x"]}}}}`...)
-	var v map[string]any
-	require.NoError(t, typ.Decode(text, &v))
-	kept := weak.Make(&text[0])
-	runtime.GC() // after which a pool still has what it had
-	require.Nil(t, kept.Value())
-	runtime.KeepAlive(v)
+	forgotten := func() bool {
+		text := append(make([]byte, 0, 1<<20), `{"value":{"a":{"b":{"c":[1,"x"]}}}}`...)
+		var v map[string]any
+		require.NoError(t, typ.Decode(text, &v))
+		kept := weak.Make(&text[0])
+		runtime.GC() // after which a pool still has what it had
+		runtime.KeepAlive(v)
+		return kept.Value() == nil
+	}
+	require.True(t, forgotten() || forgotten() || forgotten())
 }
