@@ -3,6 +3,8 @@
 package modeltest_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,4 +110,26 @@ func TestTrialsEndWhereTestsEnd(t *testing.T) {
 	})
 	require.True(t, after, "these go on")
 	require.Contains(t, found.logs, "known to fail: so it is\nonetwo\nthree")
+}
+
+// What is wrong with a recording is told at the line of the test, and so is a harness without New.
+func TestMistakesAreToldAtTheLineOfTheTest(t *testing.T) {
+	t.Setenv("PONTE_RECORD", "")
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.json")
+	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o644))
+	told := func(f func(t testing.TB)) []string {
+		fake := &fakeT{ctx: t.Context()}
+		fake.run(fake, "a test", f)
+		require.Empty(t, fake.inside)
+		return fake.problems
+	}
+	require.Len(t, told(func(t testing.TB) { modeltest.Recorded(t, filepath.Join(dir, "none.json"), nil) }), 1)
+	require.Len(t, told(func(t testing.TB) { modeltest.Recorded(t, broken, nil) }), 1)
+	t.Setenv("PONTE_RECORD", "(")
+	require.Len(t, told(func(t testing.TB) { modeltest.Recorded(t, broken, nil) }), 1)
+	t.Setenv("PONTE_RECORD", "1")
+	require.Equal(t, []string{"a test: modeltest: record " + broken + ": boom"}, told(func(t testing.TB) { modeltest.Recorded(t, broken, opens(nil, errRecBoom)) }))
+	require.Len(t, told(func(t testing.TB) { modeltest.Recorded(t, filepath.Join(broken, "x"), opens(modeltest.Auto(), nil)) }), 1)
+	require.Equal(t, []string{"a test: modeltest: Harness.New is nil"}, told(func(t testing.TB) { modeltest.Conform(t, modeltest.Harness{}, nil) }))
 }

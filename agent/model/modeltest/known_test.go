@@ -29,6 +29,7 @@ func conformOf(t *testing.T, rule string, known map[string]string, change func(t
 			return change(t, w.new(t, s))
 		},
 	}))
+	require.Empty(t, found.inside, "problems are told at the line of a rule")
 	results := map[string]modeltest.Result{}
 	for _, r := range found.results {
 		if r.Rule == rule {
