@@ -65,7 +65,7 @@ func (c *Case) Request(native bool) (*model.Request, error) {
 			if j > 0 {
 				b.WriteString(":")
 			}
-			_ = enc.Encode(text) // a string can always be encoded
+			_ = enc.Encode(text)    // a string can always be encoded
 			b.Truncate(b.Len() - 1) // the line break
 		}
 	}
