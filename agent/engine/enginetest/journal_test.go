@@ -5,6 +5,10 @@ package enginetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,16 +21,22 @@ import (
 // TestEveryFaultIsFound runs the suite on journals with a fault each.
 func TestEveryFaultIsFound(t *testing.T) {
 	found := map[string]bool{}
-	for name, fault := range journalFaults {
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(journalFaults)) {
+		fault := journalFaults[name]
 		for _, rule := range fault.rules {
 			says := hear(t, func(t testing.TB) { enginetest.CheckJournal(t, rule, fault.make()) })
 			require.NotEmpty(t, says, "%s: the suite accepts that %s", rule, name)
 			found[rule] = true
+			if rule != many { // whose order differs
+				fmt.Fprintf(&all, "%s: %s\n    %s\n", name, rule, strings.ReplaceAll(says, "\n", "\n    "))
+			}
 		}
 	}
 	for _, rule := range enginetest.JournalRules() {
 		require.True(t, found[rule], "no fault breaks the rule that %s", rule)
 	}
+	goldenFile(t, "testdata/journal_faults.txt", all.String())
 }
 
 type fault struct {

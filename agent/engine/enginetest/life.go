@@ -271,7 +271,7 @@ type silent struct{}
 // Emit implements [loop.Observer].
 func (silent) Emit(*engine.Event) bool { return true }
 
-// live lives a life and returns what the run came to: [ErrDied] if the life has ended before.
+// live lives a life and returns what the run came to: an error if the life has ended before.
 func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 	ctx, cancel := context.WithCancelCause(l.t.Context())
 	l.cancel, l.met, l.Meter = cancel, make(chan struct{}), new(toolset.Meter)
@@ -314,8 +314,6 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 	switch l.end {
 	case finished:
 		return res, err
-	case died:
-		return nil, ErrDied
 	case unplayed:
 		l.t.Error("the run was not played: the harness must have its function play called for each life")
 	}
