@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,12 +24,24 @@ import (
 type noted struct {
 	calls  map[string]*view.Entity
 	agent  string
-	lines  []string
 	failed error // of each report
+
+	mu    sync.Mutex
+	lines []string
 }
 
 func (n *noted) note(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
+}
+
+func (n *noted) take() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	lines := n.lines
+	n.lines = nil
+	return lines
 }
 
 func (n *noted) Call(id string) (*view.Entity, string) { return n.calls[id], n.agent }
@@ -56,8 +69,7 @@ func TestReportsToATranscript(t *testing.T) {
 		told := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
-			require.Equal(t, want, n.lines)
-			n.lines = nil
+			require.Equal(t, want, n.take())
 		}
 		const id = acp.ToolCallID("r/1/c")
 		tracker.Label("r", "label")
