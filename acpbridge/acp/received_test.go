@@ -7,37 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
-
-// golden compares a text with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(name, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(name)
-	require.NoError(t, err)
-	if string(want) != got {
-		a, b := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-		for i := range b {
-			if i >= len(a) || a[i] != b[i] {
-				t.Fatalf("line %d of %s is another one now, and go test -update writes it:\n%s", i+1, name, strings.Join(b[i:min(i+8, len(b))], "\n"))
-			}
-		}
-		t.Fatalf("%s has more lines; go test -update writes it", name)
-	}
-}
 
 // receivedLines are lines that a peer may send: messages, answers, and what is neither, whole and cut.
 func receivedLines() []string {
@@ -171,6 +147,6 @@ func TestReceivedLines(t *testing.T) {
 		for _, line := range receivedLines() {
 			fmt.Fprintf(&told, "%s\n%s", strings.ReplaceAll(fmt.Sprintf("%q", line), strings.Repeat("x", 300), "x×300"), played(t, side.agent, side.calls, side.initialized, line))
 		}
-		golden(t, strings.ReplaceAll("received "+name+".txt", " ", "_"), told.String())
+		acp.GoldenText(t, strings.ReplaceAll("received "+name+".txt", " ", "_"), told.String())
 	}
 }
