@@ -52,7 +52,7 @@ func TestLinesDoNotDependOnPieces(t *testing.T) {
 					require.Nil(t, long, "line %d in pieces of %d", i, size)
 					require.Equal(t, want, string(line), "line %d in pieces of %d", i, size)
 				}
-				for range 2 {
+				for range 3 {
 					line, long, err := r.next()
 					require.Nil(t, line)
 					require.Nil(t, long)
