@@ -3,6 +3,7 @@
 package hide_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -34,4 +35,19 @@ func TestWhatIsNotThereIsNotHidden(t *testing.T) {
 
 func TestControlsBecomeVisible(t *testing.T) {
 	require.Equal(t, "a\uFFFD[31mb \uFFFD\uFFFDc\td\né 日本 🎉\uFFFD", hide.Controls("a\x1b[31mb \u202e\x00c\td\né 日本 🎉\xff"))
+}
+
+// hidden is printed as another value, with the verb and the flags that were asked for.
+type hidden struct{ Secret string }
+
+func (h hidden) Format(f fmt.State, verb rune) {
+	hide.Format(f, verb, struct{ Secret string }{hide.Text(h.Secret)})
+}
+
+func TestValuesArePrintedWithoutTheirSecrets(t *testing.T) {
+	for verb, want := range map[string]string{"%v": "{[hidden]}", "%+v": "{Secret:[hidden]}", "%q": `{"[hidden]"}`, "%-12v|": "{[hidden]    }|", "%x": "{5b68696464656e5d}"} {
+		require.Equal(t, want, fmt.Sprintf(verb, hidden{"x"}), verb)
+	}
+	require.Equal(t, `struct { Secret string }{Secret:"[hidden]"}`, fmt.Sprintf("%#v", hidden{"x"}))
+	require.Equal(t, "{Secret:[hidden]}", hide.Log(hidden{"x"}).String())
 }

@@ -96,9 +96,7 @@ func (p *Proxy) pass(from, to net.Conn) {
 		var n int
 		n, err = from.Read(buffer)
 		p.gate.RLock()
-		if n > 0 {
-			_, _ = to.Write(buffer[:n]) // if that fails, the other direction ends
-		}
+		_, _ = to.Write(buffer[:n]) // if that fails, the other direction ends
 		if err != nil {
 			_ = to.Close()
 		}

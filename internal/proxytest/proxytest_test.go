@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -89,4 +90,50 @@ func TestAConnectionEndsOnBothSides(t *testing.T) {
 
 	p.Stall() // the cleanup ends it
 	_, _ = io.WriteString(c, "to nobody")
+}
+
+// TestTheEndOfATestEndsItsConnections leaves a connection open on both sides, and stalls the proxy of a test that has ended.
+func TestTheEndOfATestEndsItsConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	var p *proxytest.Proxy
+	var c, server net.Conn
+	t.Run("", func(t *testing.T) {
+		p = proxytest.New(t, "tcp", l.Addr().String())
+		c, err = net.Dial("tcp", p.Address())
+		require.NoError(t, err)
+		server, err = l.Accept()
+		require.NoError(t, err)
+		_, err = io.WriteString(c, "x")
+		require.NoError(t, err)
+		_, err = io.ReadFull(server, make([]byte, 1)) // it passes
+		require.NoError(t, err)
+	})
+	defer c.Close()
+	defer server.Close()
+	for _, side := range []net.Conn{c, server} {
+		require.NoError(t, side.SetReadDeadline(time.Now().Add(time.Minute)))
+		_, err := side.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	}
+	p.Stall()()
+	p.Stall() // which nothing waits for any more
+	p.Stall()
+	_, err = net.Dial("tcp", p.Address())
+	require.Error(t, err)
+}
+
+// TestAServerThatIsNotThere ends the connections to it, and the proxy goes on.
+func TestAServerThatIsNotThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	p := proxytest.New(t, "tcp", l.Addr().String())
+	for range 2 {
+		_, lines := dial(t, p)
+		_, err = lines.ReadString('\n')
+		require.Error(t, err)
+	}
 }

@@ -38,7 +38,7 @@ func TestSecretsLeakInManyForms(t *testing.T) {
 	}
 	for _, form := range []string{
 		"", "pl4nted", secret[1:], secret[:len(secret)-1], hex.EncodeToString([]byte(secret[1:])), base64.StdEncoding.EncodeToString([]byte(secret[3:])), strings.ToLower(base64.StdEncoding.EncodeToString([]byte(secret))),
-		fmt.Sprint([]byte(secret[:len(secret)-1])),
+		fmt.Sprint([]byte(secret[:len(secret)-1])), base64.RawStdEncoding.EncodeToString([]byte(secret))[:31],
 	} {
 		require.False(t, secrettest.Leaks(form), form)
 	}
@@ -76,6 +76,7 @@ func TestWaysToShowSecrets(t *testing.T) {
 	require.NotContains(t, all, "encoding/json")
 	require.Equal(t, []string{"fmt %#v"}, secrettest.Ways(goString{}))
 	require.Contains(t, secrettest.Ways([]byte(secrettest.Secret)), "encoding/json")
+	require.True(t, secrettest.Leaks(base64.RawStdEncoding.EncodeToString([]byte(secrettest.Secret))[:32]))
 }
 
 type goString struct{}
@@ -156,7 +157,7 @@ func show(v reflect.Value, at string, b *strings.Builder) {
 			fmt.Fprintf(b, "%s %q\n", at, v.Bytes())
 			return
 		}
-		fmt.Fprintf(b, "%s %d\n", at, v.Len())
+		fmt.Fprintf(b, "%s %d of %d\n", at, v.Len(), v.Cap())
 		for i := range v.Len() {
 			show(v.Index(i), fmt.Sprintf("%s[%d]", at, i), b)
 		}
