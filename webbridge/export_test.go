@@ -223,3 +223,12 @@ func (h *Handler) Remembered() int {
 func (h *Handler) Update(w http.ResponseWriter, news []view.Delta, reset bool, from, to string) string {
 	return h.stream(w).update(news, reset, from, to)
 }
+
+// TargetOf returns the prompt that the last message of a request means, for a client of the UI message stream.
+func TargetOf(body string, s *view.Snapshot) (string, error) {
+	r, err := uiParse([]byte(body))
+	if err != nil {
+		return "", err
+	}
+	return r.target(s)
+}
