@@ -4,6 +4,7 @@ package webbridge_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -118,5 +119,48 @@ func TestTextAndOutputAreTwoItems(t *testing.T) {
 		require.Equal(t, []string{"I think.", want}, texts)
 		v, _ = s.post(chatPath, chatOf("x"), 200)
 		require.Equal(t, "I think.\n\n"+want, openaiContent(v))
+	}
+}
+
+// TestStopsAreFoundInPieces has a model whose text comes in pieces. The answer ends before the first of the texts of stop, and what may
+// be the beginning of one is held back no longer than needed.
+func TestStopsAreFoundInPieces(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string
+		stop   string
+		want   string
+	}{
+		{[]string{"All do", "ne."}, `"done"`, "All "}, {[]string{"All d", "o", "n", "e."}, `"done"`, "All "}, {[]string{"All do", "gs."}, `"done"`, "All dogs."}, {[]string{"All do"}, `"done"`, "All do"},
+		{[]string{"aab"}, `"ab"`, "a"}, {[]string{"a", "ab"}, `"ab"`, "a"}, {[]string{"a", "a", "c"}, `"ab"`, "aac"}, {[]string{"x", "yz"}, `["yz","xy"]`, ""}, {[]string{"one two"}, `["two","one"]`, ""},
+		{[]string{"one", " two"}, `["two","three"]`, "one "}, {[]string{"o", "n", "t", "h", "r", "e", "e"}, `["two","three"]`, "on"}, {[]string{"done"}, `"done"`, ""}, {[]string{"d", "d", "done"}, `"done"`, "dd"},
+	} {
+		for _, stream := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				m := model.Func(model.Info{Name: "pieces"}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+					for _, piece := range c.pieces {
+						if err := sink(model.Delta{Kind: model.PartText, Text: piece}); err != nil {
+							return nil, err
+						}
+						time.Sleep(time.Second)
+					}
+					return model.Response(model.Text(strings.Join(c.pieces, ""))), nil
+				})
+				h := newHandler(t, options{model: m, Options: webbridge.Options{Protocols: []webbridge.Protocol{webbridge.OpenAI(webbridge.OpenAIOptions{})}}})
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, request(t.Context(), "POST", chatPath, fmt.Sprintf(`{"model":"agent","stream":%v,"stop":%s,"messages":[{"role":"user","content":"x"}]}`, stream, c.stop)))
+				require.Equal(t, 200, w.Code)
+				if stream {
+					all, done := parsed(t, w.Body.String())
+					text, reason := streamed(all)
+					require.True(t, done)
+					require.Equal(t, [2]string{c.want, "stop"}, [2]string{text, reason}, c)
+				} else {
+					v := openaiObject{}
+					require.NoError(t, json.Unmarshal(w.Body.Bytes(), &v))
+					require.Equal(t, c.want, openaiContent(v), c)
+				}
+				require.NoError(t, h.Shutdown(t.Context()))
+			})
+		}
 	}
 }

@@ -28,8 +28,12 @@ func newDesk() *agent.Agent[any, string] {
 
 // TestMain makes the other agent of this test's program.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "agent" {
-		h, err := host.New(host.Config[any, string]{Agent: newDesk()})
+	if len(os.Args) == 2 && (os.Args[1] == "agent" || os.Args[1] == "payer") {
+		desk := newDesk()
+		if os.Args[1] == "payer" {
+			desk = newPayer()
+		}
+		h, err := host.New(host.Config[any, string]{Agent: desk})
 		if err == nil {
 			err = acpbridge.ServeHost(context.Background(), h, acpbridge.Options{})
 		}

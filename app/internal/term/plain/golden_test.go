@@ -157,7 +157,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 	for _, order := range []string{
 		"pa", "pap", "pas", "pasep", "paspa", "pn", "pane", "spa", "sn", "snp", "ns", "ff", "fp", "pf", "vq", "vqas", "vqap", "qas", "qs", "sqa", "svw", "vv", "w", "wv", "ws", "t", "st", "i", "iap", "iaia", "si", "nia", "se", "see", "es",
-		"ss", "srs", "sre", "oo", "oroo", "ueu", "uu", "uru", "uee", "ll", "lel", "lrl", "ep", "pe", "a", "ra", "pra", "vrv",
+		"ss", "srs", "sre", "oo", "oroo", "ueu", "uu", "uru", "uee", "ll", "lel", "lrl", "ep", "pe", "a", "ra", "pra", "vrv", "is", "in", "iv", "if", "ie", "qn", "qv",
 	} {
 		p := newPaper(t, len(order)%2 == 0)
 		for _, s := range []byte(order) {

@@ -25,15 +25,12 @@ func clusters(l Line) []cluster {
 func lineOf(all []cluster) Line {
 	var l Line
 	for i := 0; i < len(all); {
-		j, n := i, 0
-		for ; j < len(all) && all[j].style == all[i].style; j++ {
-			n += len(all[j].text)
-		}
-		text := make([]byte, 0, n)
-		for ; i < j; i++ {
+		var text []byte
+		style := all[i].style
+		for ; i < len(all) && all[i].style == style; i++ {
 			text = append(text, all[i].text...)
 		}
-		l = append(l, Span{string(text), all[j-1].style})
+		l = append(l, Span{string(text), style})
 	}
 	return l
 }
