@@ -113,6 +113,12 @@ func TestWhatIsTooOldIsDropped(t *testing.T) {
 		r.drop(0)
 		require.Equal(t, c.dropped, r.log.Dropped, i)
 	}
+	var l Log
+	for i := range 101 {
+		l.addCommand(workspace.Command{Line: fmt.Sprint(i)})
+	}
+	require.Len(t, l.Commands, 100, "of commands, too")
+	require.Equal(t, "1", l.Commands[0].Title)
 	// Contents go until the rest fits, the oldest changes first.
 	for size, kept := range map[int64]string{12: "true true true", 11: "false true true", 8: "false true true", 7: "false false true", 3: "false false false"} {
 		r := newRecorder(t, nil)
