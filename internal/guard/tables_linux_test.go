@@ -148,6 +148,26 @@ func TestEndedCommandsAreNotLost(t *testing.T) {
 	require.Equal(t, Exit{Code: 3}, p.Exit())
 }
 
+// What a command has left running ends with the watcher, too, also after the command.
+func TestWhatIsLeftEndsWithItsWatcher(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	p, err := Start(Command{Path: "sh", Args: []string{"-c", "sleep 300 & echo $!"}, Stdout: w})
+	require.NoError(t, err)
+	defer p.Close()
+	require.NoError(t, w.Close())
+	var child int
+	_, err = fmt.Fscan(r, &child)
+	require.NoError(t, err)
+	require.Equal(t, Exit{}, p.Exit())
+	<-p.settled
+	require.NoError(t, syscall.Kill(p.watcher, syscall.SIGKILL))
+	<-p.Ended()
+	require.True(t, p.lost.Load())
+	require.Eventually(t, func() bool { state, _ := stateOf(child); return state == "" || state == "Z" || state == "X" }, time.Minute, time.Millisecond)
+}
+
 // Without a shell nothing is started.
 func TestMachinesWithoutAShell(t *testing.T) {
 	defer SetShell("/no/shell")()
@@ -284,6 +304,10 @@ func TestSessionsAreScanned(t *testing.T) {
 	dead.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	require.NoError(t, dead.Start())
 	defer func() { _ = dead.Wait() }()
+	group := exec.Command("sleep", "300")
+	group.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, group.Start())
+	defer func() { _ = group.Process.Kill(); _ = group.Wait() }()
 	require.Eventually(t, func() bool { state, _ := stateOf(dead.Process.Pid); return state == "Z" }, time.Minute, time.Millisecond)
 	own, living, zombie, nobody := os.Getpid(), sleeper.Process.Pid, dead.Process.Pid, 1<<30
 	for _, c := range []struct {
@@ -297,6 +321,7 @@ func TestSessionsAreScanned(t *testing.T) {
 		{"somebody lives, the watcher is unknown", living, nobody, false, false},
 		{"the watcher alone lives", living, living, true, true},
 		{"a dead process", zombie, own, true, true},
+		{"a group is no session", group.Process.Pid, own, true, true},
 	} {
 		empty, known := scanSession(strconv.Itoa(c.session), strconv.Itoa(c.watcher))
 		require.Equal(t, [2]bool{c.empty, c.known}, [2]bool{empty, known}, c.name)
