@@ -147,6 +147,7 @@ func TestNearestLinesAreShown(t *testing.T) {
 	require.Zero(t, pairsOf([]byte(strings.Repeat("ab", 10))).score([]byte("ababab")))
 	require.EqualValues(t, 1, pairsOf([]byte("abc")).score([]byte("abc")))
 	require.EqualValues(t, 0, pairsOf(nil).score(nil))
+	require.InDelta(t, 2.0/7, pairsOf([]byte("abc")).score([]byte("ababab")), 1e-9, "a pair that is there once counts once")
 	require.EqualValues(t, 1, pairsOf([]byte(strings.Repeat("a", 500)+"b")).score([]byte(strings.Repeat("a", 500)+"c")), "five hundred bytes are compared")
 	require.EqualValues(t, 0.5, pairsOf([]byte("abab")).score([]byte("aba"))*5/8)
 }
