@@ -26,6 +26,8 @@ type background struct {
 	id    string // of the run that another process began
 	lines []string
 	asked int
+	fails int  // so many requests of the run inside fail
+	deep  bool // the run inside has one inside it
 }
 
 func (b *background) say(format string, args ...any) {
@@ -33,12 +35,19 @@ func (b *background) say(format string, args ...any) {
 }
 
 func (b *background) play(t *testing.T, j journal.Journal, opts ...agent.RunOption) {
-	inner := newAgent(t, agent.Config[deps, string]{Name: "inner", Model: model.Func(model.Info{Provider: "acme", Name: "inner"}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
-		b.asked++
+	asked := model.Func(model.Info{Provider: "acme", Name: "inner"}, func(_ context.Context, req *model.Request, _ model.Sink) (*model.Message, error) {
+		if b.asked++; b.asked <= b.fails {
+			return nil, errBoom
+		}
 		resp := model.Response(model.Text("found"))
+		if b.deep && len(req.Messages) == 1 && len(req.Tools) > 0 {
+			resp = model.Response(model.ToolCall("x", "deeper", `{"prompt":"dig"}`))
+		}
 		resp.Usage = model.Usage{InputTokens: 100, OutputTokens: 10}
 		return resp, nil
-	})})
+	})
+	deepest := newAgent(t, agent.Config[deps, string]{Name: "deepest", Model: asked})
+	inner := newAgent(t, agent.Config[deps, string]{Name: "inner", Model: asked, Tools: []*toolset.Tool[deps]{agent.AsTool("deeper", "", deepest, sameDeps)}})
 	begin := tool("begin", func(ctx context.Context, run *toolset.RunContext[deps]) (string, error) {
 		o := agent.Beside(ctx, run, b.id)
 		if o == nil {
@@ -88,8 +97,10 @@ func (b *background) play(t *testing.T, j journal.Journal, opts ...agent.RunOpti
 // TestRunsBesideTheirCalls has what runs count that outlive their calls, and what becomes of them in another process.
 func TestRunsBesideTheirCalls(t *testing.T) {
 	var all strings.Builder
+	var how background
 	tell := func(name string, j journal.Journal, id string, opts ...agent.RunOption) {
-		b := background{id: id}
+		b := how
+		b.id = id
 		synctest.Test(t, func(t *testing.T) { b.play(t, j, opts...) })
 		fmt.Fprintf(&all, "%s\n  %s\n", name, numbered(strings.Join(b.lines, "\n  ")))
 	}
@@ -120,6 +131,27 @@ func TestRunsBesideTheirCalls(t *testing.T) {
 	cut.logs["r1"] = slices.Clip(whole.logs["r1"][:2])
 	tell("under the id of another process", cut, "r1/1/a")
 	tell("under another id", newShelf(), "other")
+	for _, how = range []background{{fails: 1}, {deep: true}, {deep: true, fails: 1}} {
+		shelf := newShelf()
+		tell(fmt.Sprintf("deep %v, and %d requests fail", how.deep, how.fails), shelf, "")
+		for _, run := range shelf.order {
+			for _, line := range shelf.logs[run] {
+				fmt.Fprintf(&all, "    %s: %s\n", run, strings.NewReplacer(`"`, "").Replace(numbered(string(line))))
+			}
+		}
+		failed := how.fails
+		how.fails = 0
+		tell("and again", shelf.copy(), "")
+		for _, run := range shelf.order[1:] {
+			for n := range shelf.logs[run] {
+				cut := shelf.copy()
+				cut.logs["r1"] = cut.logs["r1"][:2]
+				cut.logs[run] = cut.logs[run][:n+1]
+				tell(fmt.Sprintf("2 records, and %d of %s", n+1, run), cut, "")
+			}
+		}
+		how.fails = failed
+	}
 	if *update {
 		require.NoError(t, os.WriteFile("testdata/beside.txt", []byte(all.String()), 0o644))
 	}
