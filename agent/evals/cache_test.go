@@ -4,12 +4,15 @@ package evals_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +77,55 @@ func TestAnswersAreCached(t *testing.T) {
 	}
 	_, asked = run("x", evals.Options{})
 	require.EqualValues(t, 12, asked, "damaged files are none")
+}
+
+// Answers are kept without what belongs to one run. Errors and answers that were cut off are not kept.
+func TestWhatIsKeptOfAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  func() (*model.Message, error)
+		kept bool
+	}{
+		"answer":  {func() (*model.Message, error) { return model.Response(model.Text("x")), nil }, true},
+		"failure": {func() (*model.Message, error) { return nil, errors.New("away") }, false},
+		"cut off": {func() (*model.Message, error) {
+			m := model.Response(model.Text("x"))
+			m.Interrupted = true
+			return m, nil
+		}, false},
+	} {
+		dir, asked := filepath.Join(t.TempDir(), "cache"), 0
+		m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { asked++; return c.say() })
+		a := agent.Must(agent.New(agent.Config[any, string]{Model: m}))
+		for range 2 {
+			_, err := evals.Run(t.Context(), echoCases("a"), evals.Agent(a, nil), evals.Options{Cache: dir, Concurrency: 1})
+			require.NoError(t, err, name)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+		require.NoError(t, err)
+		if !c.kept {
+			require.Empty(t, files, name)
+			require.GreaterOrEqual(t, asked, 2, name)
+			continue
+		}
+		require.Len(t, files, 1, name)
+		require.Equal(t, 1, asked, name)
+		require.Equal(t, filepath.Base(filepath.Dir(files[0])), filepath.Base(files[0])[:2])
+		data, err := os.ReadFile(files[0])
+		require.NoError(t, err)
+		var kept model.Message
+		require.NoError(t, json.Unmarshal(data, &kept))
+		require.Equal(t, []any{"", "", 0, time.Time{}}, []any{kept.RunID, kept.ConversationID, kept.Step, kept.Time})
+		require.Equal(t, "x", kept.Text())
+		if runtime.GOOS == "windows" {
+			continue // which has no such permissions
+		}
+		info, err := os.Stat(files[0])
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		info, err = os.Stat(filepath.Dir(files[0]))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
 }
 
 // TestRunsGoOn stops a run after each number of trials.

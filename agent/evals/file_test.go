@@ -135,6 +135,7 @@ func TestMistakesInFilesAreExplained(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"a: [", "evals: the dataset is not YAML: yaml: "},
+		{"a: .nan", "evals: the dataset has what JSON has not: json: unsupported value: NaN"},
 		{"cases: []\nextra: 1", `evals: the dataset: json: unknown field "extra"`},
 		{"cases: 1", "evals: the dataset: json: cannot unmarshal number"},
 		{"[1]", "evals: the dataset: json: cannot unmarshal array"},

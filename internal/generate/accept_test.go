@@ -103,6 +103,18 @@ func TestHowFarReferencesAreFollowed(t *testing.T) {
 	}
 	require.True(t, d.accepts(nested(500), true))
 	require.False(t, d.accepts(nested(501), true))
+	object := map[string]any{"a": "a"}
+	list := []any{"a"}
+	for depth, want := range map[int]bool{499: true, 500: false} { // what is inside is one step deeper
+		require.Equal(t, want, d.accepts(&node{PropertyNames: nested(depth)}, object), depth)
+		require.Equal(t, want, d.accepts(&node{Rest: nested(depth)}, object), depth)
+		require.Equal(t, want, d.accepts(&node{Properties: properties{{"a", nested(depth)}}}, object), depth)
+		require.Equal(t, want, d.accepts(&node{Items: &items{node: nested(depth)}}, list), depth)
+		require.Equal(t, want, d.accepts(&node{Not: &node{Not: nested(depth - 1)}}, "a"), depth)
+		for _, n := range []*node{{AnyOf: []*node{nested(depth)}}, {OneOf: []*node{nested(depth)}}, {AllOf: []*node{nested(depth)}}} {
+			require.Equal(t, want, d.accepts(n, "a"), depth)
+		}
+	}
 	require.True(t, d.accepts(&node{Ref: "#"}, "a"))
 	require.True(t, d.accepts(nil, "a"))
 	for _, c := range []struct{ schema, value string }{ // each value and name is one step deeper
