@@ -135,7 +135,7 @@ func TestNearestLinesAreShown(t *testing.T) {
 		{"func main() {}\n", "func mian() {}", notFound + near + "     1\tfunc main() {}" + copyIt},
 		{"x\ny\nfunc main() {}\n", "a\nfunc mian() {}", notFound + near + "     2\ty\n     3\tfunc main() {}" + copyIt},
 		{"func main() {}\n", "zz\n\nfunc mian() {}", notFound + near + "     1\tfunc main() {}" + copyIt},
-		{"abcdef\n", "abcxyz", none}, {"abcd\n", "abce", notFound + near + "     1\tabcd" + copyIt}, {"ab\n", "ac", none}, {"abc\n", "abd", none}, {"abcdef\n", "abcdxy", notFound + near + "     1\tabcdef" + copyIt}, {"\n\n", "abc", none},
+		{"abcdef\n", "abcxyz", none}, {"abcd\n", "abce", notFound + near + "     1\tabcd" + copyIt}, {"ab\n", "ac", none}, {"abx\n", "  ab", none}, {"abcx\n", "  abc", notFound + near + "     1\tabcx" + copyIt}, {"abc\n", "abd", none}, {"abcdef\n", "abcdxy", notFound + near + "     1\tabcdef" + copyIt}, {"\n\n", "abc", none},
 	} {
 		_, err := ApplyEdits([]byte(c.text), []Edit{{OldText: c.old, NewText: "z"}})
 		require.EqualError(t, err, c.want, "%.40q %.40q", c.text, c.old)
