@@ -80,7 +80,7 @@ func serve(t *testing.T, config acpproxy.Config) (editor, agent *end, wait func(
 		}
 		<-ended
 	})
-	return &end{t, bufio.NewReaderSize(editorReads, 1<<16), editorWrites, editorReads}, &end{t, bufio.NewReaderSize(agentReads, 1<<16), agentWrites, agentReads}, wait
+	return newEnd(t, editorReads, editorWrites), newEnd(t, agentReads, agentWrites), wait
 }
 
 func request(id int, method, params string) string {
@@ -103,4 +103,8 @@ func problems(config *acpproxy.Config) func() string {
 			return ""
 		}
 	}
+}
+
+func newEnd(t *testing.T, r io.ReadCloser, w io.WriteCloser) *end {
+	return &end{t, bufio.NewReaderSize(r, 1<<16), w, r}
 }
