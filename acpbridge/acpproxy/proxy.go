@@ -88,8 +88,6 @@ func Serve(ctx context.Context, fromEditor io.Reader, toEditor io.Writer, fromAg
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	p := &proxy{config: config, ctx: ctx, toAgent: newQueue(toAgent), toEditor: newQueue(toEditor), asked: map[acp.RequestID]string{}}
 	if config.Record != nil {
 		p.record = newRecorder(config.Record, config.Secrets)
@@ -136,18 +134,17 @@ func (p *proxy) wait(ctx context.Context, editor, agent <-chan error) error {
 		return context.Cause(ctx)
 	}
 	// The editor has ended. The agent may finish.
-	grace := time.NewTimer(p.config.Grace)
-	defer grace.Stop()
+	grace := time.After(p.config.Grace)
 	p.toAgent.finish()
 	select {
 	case <-agent:
 		p.toEditor.finish()
 		select {
 		case <-p.toEditor.done:
-		case <-grace.C:
+		case <-grace:
 		case <-ctx.Done():
 		}
-	case <-grace.C:
+	case <-grace:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -7,8 +7,10 @@ package acpproxy_test
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +34,8 @@ func agentMain(what string) {
 		switch {
 		case what == "repeats":
 			_, _ = os.Stdout.WriteString(line)
+		case what == "environment":
+			fmt.Printf("%q %q %q\n", os.Getenv("PONTE_TEST_A"), os.Getenv("PONTE_TEST_B"), filepath.Base(dirOf()))
 		case what == "dies":
 			os.Exit(3)
 		case what == "is killed":
@@ -86,4 +90,29 @@ func TestRunTellsHowTheAgentEnded(t *testing.T) {
 	}
 	err := acpproxy.Run(t.Context(), strings.NewReader(""), new(bytes.Buffer), acpclient.Command{Path: "/nobodys/program"}, acpproxy.Config{})
 	require.ErrorContains(t, err, `start the agent "/nobodys/program"`)
+}
+
+func dirOf() string {
+	dir, _ := os.Getwd()
+	return dir
+}
+
+// An agent has the environment of this process and its own variables, or its own alone, and its directory.
+func TestRunGivesAnAgentItsEnvironment(t *testing.T) {
+	t.Setenv("PONTE_TEST_A", "ours")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "here")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	for only, want := range map[bool]string{false: `"ours" "own" "here"`, true: `"" "own" "here"`} {
+		reads, writes := acp.Pipe()
+		_, err = writes.Write([]byte("{}\n"))
+		require.NoError(t, err)
+		require.NoError(t, writes.Close())
+		var b bytes.Buffer
+		err = acpproxy.Run(t.Context(), reads, &b, acpclient.Command{Path: self, Args: []string{"agent", "environment"}, Env: []string{"PONTE_TEST_B=own"}, OnlyEnv: only, Dir: dir}, acpproxy.Config{Grace: time.Minute})
+		require.NoError(t, err)
+		require.Equal(t, want+"\n", b.String())
+	}
+	require.EqualError(t, acpproxy.Run(t.Context(), nil, nil, acpclient.Command{}, acpproxy.Config{Grace: -1}), "acpproxy: config: MaxLine and Grace must not be negative")
 }
