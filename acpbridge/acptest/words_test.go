@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,11 +119,11 @@ func TestReplaysSayWhatDiffers(t *testing.T) {
 type stream struct {
 	io.Reader
 	err    error
-	closed int
+	closed atomic.Int32
 }
 
 func (s *stream) Write(p []byte) (int, error) { return len(p), s.err }
-func (s *stream) Close() error                { s.closed++; return nil }
+func (s *stream) Close() error                { s.closed.Add(1); return nil }
 
 // Replays close their streams, and say what has failed.
 func TestReplaysCloseTheirStreams(t *testing.T) {
@@ -131,7 +132,7 @@ func TestReplaysCloseTheirStreams(t *testing.T) {
 	broken := errors.New("broken")
 	in, out := &stream{Reader: strings.NewReader("")}, &stream{err: broken}
 	require.EqualError(t, replay.ServeClient(t.Context(), in, out), "acptest: replay: broken")
-	require.Equal(t, []int{1, 1}, []int{in.closed, out.closed})
+	require.Equal(t, []int32{1, 1}, []int32{in.closed.Load(), out.closed.Load()})
 	in = &stream{Reader: io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`+"\n"), failing{broken})}
 	err = replay.ServeAgent(t.Context(), in, io.Discard)
 	require.EqualError(t, err, "acptest: replay: broken")
