@@ -7,6 +7,7 @@ package acpmcp_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -146,4 +147,34 @@ func TestLateServerIsTold(t *testing.T) {
 	close(there)
 	require.Equal(t, []string{`The MCP server "late" is available now.`}, news(t, s, 1))
 	require.Empty(t, s.News("s"))
+}
+
+// Tools that cannot be offered as they are are told with the first reason.
+func TestToolsThatCannotBeOfferedAreTold(t *testing.T) {
+	for want, names := range map[string][]string{"": {"a_b"}, `1 tools of the MCP server "odd" cannot be offered as they are. The first one: tool "a.b": its name would be "odd_a_b", which another tool has: it is offered as "odd_a_b_2e7336dc"`: {"a_b", "a.b"}} {
+		server := mcp.NewServer(&mcp.Implementation{Name: "odd", Version: "1"}, nil)
+		for _, name := range names {
+			server.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{}, nil
+			})
+		}
+		ready := make(chan struct{})
+		transport := mcptoolset.Func(func(ctx context.Context) (mcp.Transport, error) {
+			theirs, ours := mcp.NewInMemoryTransports()
+			go func() {
+				_ = server.Run(context.WithoutCancel(ctx), theirs)
+				close(ready)
+			}()
+			return ours, nil
+		})
+		s := opened(t, acpmcp.Config{Base: mcptoolset.Config{Logger: slog.New(slog.DiscardHandler)}, Servers: []mcptoolset.ServerConfig{{Name: "odd", Transport: transport}, {Name: "off", Transport: transport, Disabled: true}}}, "")
+		if want != "" {
+			require.Equal(t, []string{want}, news(t, s, 1))
+		}
+		require.Empty(t, s.News("s"), "it is told once")
+		s.Close("s")
+		if want != "" {
+			<-ready
+		}
+	}
 }
