@@ -53,7 +53,8 @@ func outputOf(text string) (o Output, closed, ok bool) {
 	if strings.HasPrefix(rest, "[") {
 		if line, more, found := strings.Cut(rest, "\n"); found {
 			var before int64 // a command may write something like it, such as [1/7]
-			if _, _ = fmt.Sscanf(line, "[%d", &before); line == fmt.Sprintf("[%d bytes before]", before) {
+			_, _ = fmt.Sscanf(line, "[%d", &before)
+			if line == fmt.Sprintf("[%d bytes before]", before) {
 				o.Before, rest = before, more
 			}
 		}
