@@ -3,13 +3,45 @@
 package deps
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/view"
 )
+
+// taking is a transcript that takes all reports.
+type taking struct{ Transcript }
+
+func (taking) Report(*view.Entity, bool) error { return nil }
+
+// A timer that was stopped, and runs all the same, sends nothing in the place of the next one.
+func TestLateTimersSendNothing(t *testing.T) {
+	tracker := NewTracker(nil, "s", &TrackerOptions{Transcript: taking{}})
+	s := &stream{}
+	tracker.later(t.Context(), "c", s, time.Hour)
+	first := s.timer
+	tracker.later(t.Context(), "c", s, time.Hour)
+	require.Same(t, first, s.timer, "one timer at a time")
+	s.stop()
+	require.False(t, tracker.due(t.Context(), "c", s, 1))
+	tracker.later(t.Context(), "c", s, time.Hour)
+	require.False(t, tracker.due(t.Context(), "c", s, 1))
+	require.NotNil(t, s.timer)
+	require.True(t, tracker.due(t.Context(), "c", s, 2))
+	require.Nil(t, s.timer)
+	require.False(t, tracker.due(t.Context(), "c", s, 2))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tracker.later(ended, "c", s, time.Hour)
+	require.False(t, tracker.due(ended, "c", s, 3))
+	require.Nil(t, s.timer)
+}
 
 // The end of a text is the same in whatever pieces it comes, and no more than twice the limit is
 // kept of it.

@@ -4,6 +4,7 @@ package lsptoolset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,7 +268,7 @@ func (p *planner) rename(ctx context.Context, s *change) error {
 		}
 		switch {
 		case next.new == nil || s.overwrite:
-			next.new, next.from, old.new = old.new, old.at.Path, nil
+			next.new, next.from, old.new = old.new, cmp.Or(old.from, old.at.Path), nil
 		case !s.ignore:
 			return fmt.Errorf("%s exists already", p.call.view.short(target.Path))
 		}
