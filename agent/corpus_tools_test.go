@@ -235,6 +235,7 @@ func (w *setting) finish(name string) agent.Alternative[deps, string] {
 //
 //	end, parallel, toolretries, outretries, norepair, nocut, filtered, limits, choice, instructions, dynamic, history, validate
 //	out=text|final|two|both|over|overtext|textover|stay|media|mediatext|prompted|native
+//	store=1|full|lost: see [scenesStore]
 //	hooks, hooks2, policy, policy2, toolerror: see [setting.hooks] and [setting.policy]
 //	info=native,noforced,unpriced   only=stream|here   parts=1 to tell of parts, too
 func (s *scene) agent(w *setting) (*agent.Agent[deps, string], error) {

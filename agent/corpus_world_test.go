@@ -26,6 +26,7 @@ type setting struct {
 	begun  time.Time
 	cancel context.CancelCauseFunc
 	inbox  agent.Inbox
+	store  *scenesStore
 
 	mu           sync.Mutex
 	lines        []string
@@ -246,7 +247,7 @@ func (w *setting) reply(_ context.Context, q toolset.Question) (toolset.Reply, e
 func (s *scene) options(t *testing.T, w *setting, n int, line string, history []*model.Message) (prompt string, opts []agent.RunOption) {
 	line, prompt, _ = strings.Cut(line, ": ")
 	id := fmt.Sprintf("r%d", n+1)
-	opts = append(opts, agent.WithConversationID("k"))
+	opts = w.withStore(append(opts, agent.WithConversationID("k")))
 	for _, word := range strings.Fields(line) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
