@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/app"
+	"github.com/ponte-go/ponte/app/config"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/mcptoolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// TestKitsArePrintedByTheirName prints a kit, whose configuration has secrets.
+func TestKitsArePrintedByTheirName(t *testing.T) {
+	k, _ := kit(t, `{"mcpServers": {"a": {"command": "x", "env": {"KEY": "planted"}}}}`)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		require.Equal(t, "coding.Kit", fmt.Sprintf(verb, *k))
+	}
+}
+
+// TestLanguageServersOfTheUser has a machine without any, one with a program, and mistakes in the configuration.
+func TestLanguageServersOfTheUser(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("programs have other names there")
+	}
+	home(t)
+	t.Setenv("PATH", t.TempDir())
+	k, e := kit(t, `{}`)
+	require.Nil(t, k.Code())
+	require.NoError(t, e.Problem())
+	program := write(t, filepath.Join(os.Getenv("PATH"), "zls"), "#!/bin/sh\n")
+	require.NoError(t, os.Chmod(program, 0o700))
+	const own = `{"languageServers": {"own": {"command": ["zls"], "files": {".own": "own"}}}}`
+	k, e = kit(t, own)
+	require.NoError(t, e.Problem())
+	require.Equal(t, []string{"own"}, k.Code().Installed())
+	require.NoError(t, k.Code().Close())
+	user, err := config.ParseUser("f", []byte(own))
+	require.NoError(t, err)
+	require.Equal(t, app.Check{Name: "language servers", Found: "own"}, languages(&app.Env{Name: "ideagent", Config: user}))
+
+	k, e = kit(t, `{"languageServers": {"own": {"comand": ["zls"]}}}`)
+	require.Nil(t, k.Code())
+	require.ErrorContains(t, e.Problem(), `f:1:21: languageServers: server "own": unknown`)
+	_, ok := errors.AsType[*config.Problem](e.Problem())
+	require.True(t, ok)
+}
+
+// TestDoctorChecksInOrder has the names of all checks, and what is not checked because the configuration is wrong.
+func TestDoctorChecksInOrder(t *testing.T) {
+	home(t)
+	t.Setenv("PATH", t.TempDir())
+	names := func(text string) (all []string) {
+		user, err := config.ParseUser("f", []byte(text))
+		require.NoError(t, err)
+		for _, c := range Checks(t.Context(), &app.Env{Name: "ideagent", Config: user, Logger: slog.New(slog.DiscardHandler)}) {
+			all = append(all, c.Name)
+		}
+		return all
+	}
+	require.Equal(t, []string{"commands", "language servers"}, names(`{"sandbox": false}`))
+	require.Equal(t, []string{"commands", "MCP server a", "MCP server b", "language servers"}, names(`{"sandbox": false, "mcpServers": {"b": {"command": "none"}, "a": {"command": "none", "disabled": true}}}`))
+	require.Equal(t, []string{"commands", "language servers"}, names(`{"sandbox": false, "mcpServers": {"a": {"command": "x", "args": ["${NOWHERE}"]}}}`), "that is a problem of the configuration")
+	user, err := config.ParseUser("f", []byte(`{"sandbox": true}`))
+	require.NoError(t, err)
+	c := commands(&app.Env{Name: "ideagent", Config: user})
+	require.Equal(t, "run in a sandbox", c.Found)
+	require.Equal(t, `install bubblewrap, or remove "sandbox" from the configuration`, c.Mend)
+	if runtime.GOOS == "linux" {
+		require.Error(t, c.Err, "there is no program for it")
+	}
+}
+
+// TestServersThatCannotBeChecked has an invalid one, and one that does not answer before the person gives up.
+func TestServersThatCannotBeChecked(t *testing.T) {
+	e := &app.Env{Name: "ideagent", Logger: slog.New(slog.DiscardHandler)}
+	c := checkServer(t.Context(), e, mcptoolset.ServerConfig{Name: "a"}, time.Second)
+	require.Equal(t, "MCP server a", c.Name)
+	require.Error(t, c.Err)
+	require.Equal(t, "correct mcpServers in the configuration", c.Mend)
+	l, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and says nothing
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	tired := errors.New("tired")
+	cancel(tired)
+	c = checkServer(ctx, e, mcptoolset.ServerConfig{Name: "silent", Transport: mcptoolset.HTTP{URL: "http://" + l.Addr().String()}}, time.Minute)
+	require.ErrorIs(t, c.Err, tired)
+	require.Equal(t, "it does not answer: start it again, or remove it from mcpServers", c.Mend)
+}
+
+// TestProblemsOfChangesAreToldOnce has a place for changes that breaks after a while: they are kept in memory from then on, and the
+// person is told once.
+func TestProblemsOfChangesAreToldOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("directories cannot be taken away there")
+	}
+	files, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	var told []string
+	u := &undo{program: "ideagent", tell: func(err error) { told = append(told, err.Error()) }, dir: func(id string) string { return filepath.Join(dir, id) }}
+	s := &deps.Session{ID: "s"}
+	r := u.open(s, files)
+	require.Empty(t, u.memory)
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "s")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s"), nil, 0o600))
+	for _, name := range []string{"a", "b"} {
+		_, err := r.Write(t.Context(), "/repo/"+name, []byte("x"), workspace.AnyVersion)
+		require.NoError(t, err)
+	}
+	require.Len(t, told, 1)
+	require.Len(t, u.memory, 1)
+	require.Len(t, u.open(s, files).Log().Changes, 2, "the session wakes")
+}
