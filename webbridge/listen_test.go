@@ -75,6 +75,13 @@ func (s *town) Listen(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
+// failAt has a session not be looked at.
+func (s *town) failAt(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = id
+}
+
 func (s *town) Get(ctx context.Context, id string) (session.Info, error) {
 	s.note("get " + id)
 	s.mu.Lock()
@@ -197,7 +204,7 @@ func TestChangesOfAListAreToldWithinABeat(t *testing.T) {
 		add(session.New{ID: "c", Owner: "ada", Dir: "/repo"})
 		add(session.New{ID: "d", Owner: "ada", Dir: "/repo"})
 		require.NoError(t, h.Host().SetArchived(t.Context(), "c", true))
-		store.fails = "d"
+		store.failAt("d")
 		beat()
 		require.Equal(t, "{\"removed\":[\"c\"]}\n\n", ada.news(), "what is archived is in no list; what cannot be looked at is not told")
 
