@@ -306,7 +306,9 @@ func TestListsOfErrors(t *testing.T) {
 // Conversations that are awkward or long are always the same.
 func TestConversations(t *testing.T) {
 	var b strings.Builder
-	for name, messages := range map[string][]*model.Message{"awkward": AwkwardCalls(), "long": LongHistory(4), "hello": Hello().Messages} {
+	all := map[string][]*model.Message{"awkward": AwkwardCalls(), "long": LongHistory(4), "hello": Hello().Messages}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		messages := all[name]
 		for _, m := range messages {
 			data, err := json.MarshalIndent(struct {
 				Kind            any
@@ -317,12 +319,10 @@ func TestConversations(t *testing.T) {
 			fmt.Fprintf(&b, "# %s %s\n", name, data)
 		}
 	}
-	parts := strings.SplitAfter(b.String(), "\n# ")
 	require.Len(t, LongHistory(4), 5)
 	require.Len(t, LongHistory(5), 5)
 	require.Len(t, LongHistory(6), 7)
-	slices.Sort(parts)
-	golden(t, "conversations", strings.Join(parts, "\n"))
+	golden(t, "conversations", b.String())
 }
 
 // What is sent of awkward calls must fit, differ, and stay where it fits.
