@@ -176,7 +176,7 @@ func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	if name, ok := b.names[t]; ok {
 		b.defs[name] = s
-		if path, is := b.endless(s, map[*jsonschema.Schema]bool{s: true}); is {
+		if path, is := b.endless(s, map[*jsonschema.Schema]bool{}); is {
 			return nil, errorf("each %v must have another one in %s, so none has an end; "+
 				"make it optional",
 				t, strings.TrimPrefix(path, "."))

@@ -38,11 +38,9 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 	}
 	w := walkers.Get().(*walker)
 	if text := t.walk(w, raw); text != nil {
-		err = t.fill(w, text, dst)
+		t.fill(w, text, dst)
 	}
-	if err == nil {
-		err = w.verdict()
-	}
+	err = w.verdict()
 	w.release()
 	return err
 }
@@ -75,38 +73,35 @@ func (t *Type) walk(w *walker, text []byte) []byte {
 
 // fill decodes text into dst and validates the result. text is the text that w walked over, or its
 // only field, with the edits that encoding/json needs. fill runs even if w found problems, to
-// report all of them to the model at once. The error is a mistake in the program.
-func (t *Type) fill(w *walker, text []byte, dst any) error {
+// report all of them to the model at once.
+func (t *Type) fill(w *walker, text []byte, dst any) {
 	prefix := ""
 	if t.wrapped {
 		prefix = wrapperField
 	}
-	if t.store(w, dst) {
-		return t.valid(w, dst, prefix)
-	}
-	if err := json.Unmarshal(text, dst); err != nil {
-		t.probe(w)
-		if len(w.problems) == 0 {
-			w.add([]Problem{{Path: prefix, Rule: RuleDecode, Message: refusal(t.goType, err)}})
+	if !t.store(w, dst) {
+		if err := json.Unmarshal(text, dst); err != nil {
+			t.probe(w)
+			if len(w.problems) == 0 {
+				w.add([]Problem{{Path: prefix, Rule: RuleDecode, Message: refusal(t.goType, err)}})
+			}
+			return
 		}
-		return nil
 	}
-	return t.valid(w, dst, prefix)
+	t.valid(w, dst, prefix)
 }
 
-// valid applies the rules for the validator to dst. The error is a mistake in the program.
-func (t *Type) valid(w *walker, dst any, prefix string) error {
+// valid applies the rules for the validator to dst.
+func (t *Type) valid(w *walker, dst any, prefix string) {
 	if t.validate == nil {
-		return nil
+		return
 	}
 	defer func() {
 		if len(w.problems) > 0 { // a rule may have met what the schema refuses, such as null in a list
 			_ = recover()
 		}
 	}()
-	problems, err := t.validate.check(dst, prefix, t.root, w.data)
-	w.add(problems)
-	return err
+	w.add(t.validate.check(dst, prefix, t.root, w.data))
 }
 
 // exactValue decodes valid JSON, and keeps numbers as they are written.

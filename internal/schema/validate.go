@@ -330,9 +330,8 @@ func validated(t reflect.Type) bool {
 
 // check returns the problems that the validator finds in the value dst points to, which was decoded
 // from text. Rules of a field that is absent, or null where the schema allows it, do not apply,
-// except those that are about absent fields. Nor do comparisons with such a field. The error is a
-// mistake in the tags.
-func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]Problem, error) {
+// except those that are about absent fields. Nor do comparisons with such a field.
+func (v *validation) check(dst any, prefix string, root *node, text []byte) (problems []Problem) {
 	value := reflect.ValueOf(dst)
 	for value.Elem().Kind() == reflect.Pointer {
 		value, dst = value.Elem(), value.Elem().Interface()
@@ -343,21 +342,15 @@ func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]P
 	} else {
 		err = v.validate.Struct(dst)
 	}
-	if err == nil {
-		return nil, nil
-	}
-	findings, ok := err.(validator.ValidationErrors) //nolint:errorlint // Struct and Var do not wrap them
-	if !ok {
-		return nil, fmt.Errorf("schema: validating %v: %w", v.goType, err)
-	}
-	var sent any // decoded when it is needed
+	// Another error says that there is no value. Struct and Var do not wrap theirs.
+	findings, _ := err.(validator.ValidationErrors) //nolint:errorlint // see above
+	var sent any                                    // decoded when it is needed
 	find := func(path string) whereabouts {
 		if sent == nil {
 			sent = exactValue(text)
 		}
 		return root.find(sent, path)
 	}
-	var problems []Problem
 	for _, f := range findings {
 		p, place := v.problem(f, prefix), here
 		if value := reflect.ValueOf(f.Value()); !value.IsValid() || value.IsZero() {
@@ -373,7 +366,7 @@ func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]P
 	if v.maps {
 		sort.Stable(byPath(problems))
 	}
-	return problems, nil
+	return problems
 }
 
 // byPath sorts problems by path. Package slices would add 8 kB to every program.
