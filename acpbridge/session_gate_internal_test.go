@@ -86,8 +86,7 @@ func TestUpdatesKeepTheOrderOfTheProtocol(t *testing.T) {
 	require.False(t, errors.Is(errNoTurn, acp.ErrClosed))
 
 	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	client.err = errors.New("the client is gone")
+	client.on, client.err = cancel, errors.New("the client is gone")
 	g.announce(ended)
 	require.Equal(t, []string{"one"}, client.got, "what was not sent is kept if the request has ended")
 	client.got = nil
