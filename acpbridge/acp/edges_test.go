@@ -63,6 +63,8 @@ func TestConnectionsAreServedOnce(t *testing.T) {
 	conn := NewClientConn(strings.NewReader(""), io.Discard, func(*ClientConn) Client { return UnimplementedClient{} }, nil)
 	require.NoError(t, conn.Close())
 	require.NoError(t, conn.Close())
+	require.EqualError(t, conn.Notify(t.Context(), "_x", nil), "acp: _x: connection closed")
+	require.EqualError(t, conn.Call(t.Context(), "_x", nil, nil), "acp: _x: connection closed")
 	require.EqualError(t, conn.Serve(t.Context()), "acp: Serve may be called once")
 	<-conn.Done()
 	conn = NewClientConn(strings.NewReader(""), io.Discard, func(*ClientConn) Client { return UnimplementedClient{} }, nil)
