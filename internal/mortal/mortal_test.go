@@ -3,6 +3,7 @@
 package mortal_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -182,4 +183,13 @@ func TestWorkIsWhatNobodyHolds(t *testing.T) {
 		break
 	}
 	require.Equal(t, 1, n)
+
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	for id, err := range s.Work(ended) { // a list that fails is told
+		require.Empty(t, id)
+		require.ErrorIs(t, err, context.Canceled)
+		n++
+	}
+	require.Equal(t, 2, n)
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -87,7 +88,9 @@ func TestRightsAreTakenFromTheProcess(t *testing.T) {
 		t.Skip("it is about root")
 	}
 	status := func(data []byte) string { return regexp.MustCompile(`CapBnd:\s+([0-9a-f]+)`).FindString(string(data)) }
-	before, err := os.ReadFile("/proc/self/status")
+	runtime.LockOSThread() // rights are a thread's
+	defer runtime.UnlockOSThread()
+	before, err := os.ReadFile("/proc/thread-self/status")
 	require.NoError(t, err)
 	out, err := run(exec.Command("cat", "/proc/self/status"))
 	require.NoError(t, err)
@@ -98,7 +101,7 @@ func TestRightsAreTakenFromTheProcess(t *testing.T) {
 		return n
 	}
 	require.Equal(t, bits(status(before))&^(1<<1|1<<2), bits(status(out)))
-	after, err := os.ReadFile("/proc/self/status")
+	after, err := os.ReadFile("/proc/thread-self/status")
 	require.NoError(t, err)
 	require.Equal(t, status(before), status(after))
 	_, err = run(exec.Command("/nowhere/at/all"))
