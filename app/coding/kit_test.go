@@ -16,6 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/config"
 	"github.com/ponte-go/ponte/deps"
@@ -125,4 +129,25 @@ func TestProblemsOfChangesAreToldOnce(t *testing.T) {
 	require.Len(t, told, 1)
 	require.Len(t, u.memory, 1)
 	require.Len(t, u.open(s, files).Log().Changes, 2, "the session wakes")
+}
+
+// TestSessionsWithoutTheirFilesDoNotBegin has a project whose configuration is wrong, and a directory that is not there.
+func TestSessionsWithoutTheirFilesDoNotBegin(t *testing.T) {
+	home(t)
+	k, _ := kit(t, `{"sandbox": false}`)
+	h, err := host.New(host.Config[Deps, string]{
+		Agent: agent.Must(agent.New(agent.Config[Deps, string]{Model: modeltest.Script()})),
+		Deps:  func(ctx context.Context, s *host.Session) (Deps, error) { return k.Deps(ctx, s, host.Local) },
+	})
+	require.NoError(t, err)
+	work := t.TempDir()
+	s, err := h.Create(t.Context(), session.New{Dir: work}, host.Local)
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	_, err = h.Create(t.Context(), session.New{Dir: filepath.Join(work, "none")}, host.Local)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	write(t, filepath.Join(work, ".agents", "ideagent.json"), `{"nonsense": 1}`)
+	_, err = h.Create(t.Context(), session.New{Dir: work}, host.Local)
+	require.ErrorContains(t, err, filepath.Join(".agents", "ideagent.json"))
+	require.NoError(t, h.Close(t.Context()))
 }
