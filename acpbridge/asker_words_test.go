@@ -109,7 +109,7 @@ func TestQuestionsAreAskedInWords(t *testing.T) {
 		got.WriteString("\n")
 	}
 	before, after := "one\ntwo\n", "one\nthree\u200b\n"
-	origin := toolset.Origin{Path: []string{"a"}, RunID: "r", Step: 1, Tool: "pay", Kind: toolset.KindEdit, Title: "Pay"}
+	origin := toolset.Origin{Path: []string{"a"}, RunID: "r", Step: 1, Tool: "pay", Kind: toolset.KindEdit, Title: "Pay", Agent: "boss"}
 	inside := origin
 	inside.Path, inside.Agent = []string{"o", "a"}, "clerk"
 	known := origin

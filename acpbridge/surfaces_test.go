@@ -4,6 +4,7 @@ package acpbridge_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // serveHost is serve for a host that a test shares.
@@ -192,4 +194,33 @@ func TestPromptsOfOwnTurnsAreShownOnce(t *testing.T) {
 		require.Equal(t, strings.Join(want, ""), strings.Join(e.turns(id), ""), prompt)
 		require.NoError(t, e.stop())
 	}
+}
+
+// The agent of a host need not know of editors: its user is asked there all the same, and may answer for the session.
+func TestAgentsThatKnowNothingOfEditorsAskThere(t *testing.T) {
+	type plain struct{}
+	calls := 0
+	pay := toolset.Func("pay", "", func(context.Context, *toolset.RunContext[plain], none) (string, error) { calls++; return "paid", nil },
+		toolset.Approve(func(context.Context, *toolset.RunContext[plain], none) (*toolset.Approval, error) {
+			return &toolset.Approval{Title: "Pay"}, nil
+		}))
+	a, err := agent.New(agent.Config[plain, string]{
+		Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "pay", "{}")), modeltest.Say(model.ToolCall("2", "pay", "{}")), modeltest.SayText("done")), Toolsets: []toolset.Toolset[plain]{toolset.Of(pay)},
+	})
+	require.NoError(t, err)
+	h, err := host.New(host.Config[plain, string]{Agent: a, Store: newStore(), Logger: slog.New(slog.DiscardHandler), Deps: func(context.Context, *host.Session) (plain, error) { return plain{}, nil }})
+	require.NoError(t, err)
+	e := serveHost(t, h, acpbridge.Options{})
+	e.initialize(`{}`)
+	id := e.newSession()
+	turn := e.sendPrompt(id, "go")
+	asked := e.await(func(l wireLine) bool { return l.Method == acp.MethodRequestPermission })
+	for _, kind := range []string{"allow_once", "allow_always", "reject_once", "reject_always"} {
+		require.Contains(t, asked.Text, `"kind":"`+kind+`"`)
+	}
+	e.write(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"outcome":{"outcome":"selected","optionId":"allow_always"}}}` + "\n")
+	requireStop(t, acp.StopReasonEndTurn, e.answer(turn))
+	require.Equal(t, 2, calls, "the second one is not asked about")
+	require.NoError(t, e.stop())
+	require.NoError(t, h.Close(context.Background()))
 }

@@ -316,3 +316,34 @@ func TestFilesOfLinksAreReadWithinLimits(t *testing.T) {
 	w.line("in a turn that has ended: %d", len(linkedFiles(ended, l, links, nil, 1000)))
 	w.compare("testdata/links.want")
 }
+
+// TestNotesOfCallsStay has a call whose content is replaced: who allowed it stays.
+func TestNotesOfCallsStay(t *testing.T) {
+	client := &noted{}
+	d := deps.ACPDeps{Client: client, Tracker: deps.NewTracker(client, "s", nil)}
+	note := deps.TextContent(view.AllowedBy + "configuration")
+	require.NoError(t, d.Tracker.Start(t.Context(), acp.ToolCall{ToolCallID: "c", Title: "T", Content: []acp.ToolCallContent{
+		deps.TextContent("preview"), note, {Diff: &acp.Diff{Path: "/a"}}, {Content: &acp.Content{}}, {Terminal: &acp.Terminal{}}, deps.TextContent("by " + view.AllowedBy),
+	}}))
+	a := &report{ACPDeps: d, id: "c", about: ws.Subject{Runs: true, Output: true}}
+	require.Equal(t, []acp.ToolCallContent{note}, a.notes())
+	a.showTerminal(t.Context(), "t")
+	require.Equal(t, []acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: "t"}}, note}, d.Tracker.Snapshot("c").Content)
+	o := &growingOutput{begun: true}
+	o.add([]byte("out\n"))
+	a.showOutput(t.Context(), o)
+	require.Equal(t, []acp.ToolCallContent{note, deps.TextContent("```text\nout\n")}, d.Tracker.Snapshot("c").Content)
+	state, err := json.Marshal(ws.CommandState{Exit: &ws.Exit{}})
+	require.NoError(t, err)
+	u := a.completed(&toolset.Result{Text: "out\n[exit code 0]", Meta: state})
+	require.Equal(t, []acp.ToolCallContent{note, deps.TextContent("```text\nout\n[exit code 0]\n```")}, u.Content)
+}
+
+// TestVariablesThatAreSetAgainCountOnce has variables by their names.
+func TestVariablesThatAreSetAgainCountOnce(t *testing.T) {
+	env := []string{"A=1", "B", "AB=2", "=x"}
+	for name, want := range map[string]bool{"A": true, "B": true, "AB": true, "": true, "C": false, "a": false, "A=1": false} {
+		require.Equal(t, want, setAgain(env, name), name)
+	}
+	require.False(t, setAgain(nil, ""))
+}

@@ -74,6 +74,9 @@ func TestReplaysSayWhatDiffers(t *testing.T) {
 		{"the client, whose agent asks more", full, false, []string{`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file"}`, `{"jsonrpc":"2.0","id":0,"result":{}}`, `{"jsonrpc":"2.0","id":44,"result":{}}`, `noise`}},
 		{"the client, which cancels", []string{prompt, text, cancel, ends}, false, []string{`{"jsonrpc":"2.0","method":"session/update"}`, `{"jsonrpc":"2.0","id":2,"result":{}}`}},
 		{"the client, which has nothing to cancel yet", []string{prompt, text, cancel, ends}, false, []string{`{"jsonrpc":"2.0","method":"other"}`, `{"jsonrpc":"2.0","id":2,"result":{}}`}},
+		{"the client, which is answered in another order", []string{newSession, `client {"jsonrpc":"2.0","id":5,"method":"session/new"}`, made, `agent {"jsonrpc":"2.0","id":5,"result":{"sessionId":"second"}}`, prompt, `client {"jsonrpc":"2.0","id":6,"method":"session/prompt","params":{"sessionId":"second"}}`, ends, `agent {"jsonrpc":"2.0","id":6,"result":{}}`}, false, []string{
+			`{"jsonrpc":"2.0","id":5,"result":{"sessionId":"real second"}}`, `{"jsonrpc":"2.0","id":1,"result":{"sessionId":"real"}}`, `{"jsonrpc":"2.0","id":6,"result":{}}`, `{"jsonrpc":"2.0","id":2,"result":{}}`,
+		}},
 		{"the client, which refuses", []string{asks, refuses}, false, []string{`{"jsonrpc":"2.0","id":"q","method":"session/request_permission"}`}},
 		{"the client, which says the last word", []string{prompt, ends, cancel}, false, []string{`{"jsonrpc":"2.0","id":2,"result":{}}`}},
 	} {
@@ -399,5 +402,42 @@ func TestFaultsAreCounted(t *testing.T) {
 		require.Len(t, methods, 12)
 		require.NoError(t, e.SessionUpdate(ctx, &acp.SessionNotification{Update: acp.TextChunk("x")}), "a queue takes it whatever becomes of the request")
 		require.Len(t, e.Calls(), 12, "updates are no calls")
+	})
+}
+
+// A user who never answers lets a question wait for its end. Lines may be empty, and programs are told what they have written.
+func TestSmallThingsOfEditors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := acptest.New(acptest.Options{Permission: acptest.Never, Files: map[string]string{"/a": "\n\nx"}, Programs: map[string]acptest.Program{"count": func(_ context.Context, p *acptest.Process) acptest.Exit {
+			n, err := fmt.Fprint(p, "four")
+			fmt.Fprint(p, n, err)
+			return acptest.Exit{}
+		}}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		resp, err := e.RequestPermission(ctx, &acp.RequestPermissionRequest{})
+		require.NoError(t, err)
+		require.NotNil(t, resp.Outcome.Cancelled)
+		require.Equal(t, time.Minute, time.Since(began))
+
+		require.NoError(t, e.SessionUpdate(t.Context(), &acp.SessionNotification{Update: acp.SessionUpdate{ToolCallUpdate: &acp.ToolCallUpdate{ToolCallID: "none", Title: new("T")}}}))
+		require.Empty(t, e.State().ToolCalls, "it was not announced")
+
+		for _, c := range []struct {
+			line, limit uint32
+			want        string
+		}{{0, 1, "\n"}, {1, 1, "\n"}, {1, 2, "\n\n"}, {2, 1, "\n"}, {3, 1, "x"}, {3, 9, "x"}, {4, 1, ""}, {2, 0, ""}} {
+			got, err := e.ReadTextFile(t.Context(), &acp.ReadTextFileRequest{Path: "/a", Line: &c.line, Limit: &c.limit})
+			require.NoError(t, err)
+			require.Equal(t, c.want, got.Content, "%v", c)
+		}
+		created, err := e.CreateTerminal(t.Context(), &acp.CreateTerminalRequest{Command: "count"})
+		require.NoError(t, err)
+		_, err = e.WaitForTerminalExit(t.Context(), &acp.WaitForTerminalExitRequest{TerminalID: created.TerminalID})
+		require.NoError(t, err)
+		out, err := e.TerminalOutput(t.Context(), &acp.TerminalOutputRequest{TerminalID: created.TerminalID})
+		require.NoError(t, err)
+		require.Equal(t, "four4 <nil>", out.Output)
 	})
 }
