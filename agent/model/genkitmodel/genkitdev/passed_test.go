@@ -42,7 +42,7 @@ func TestHooksPassOnWhatTheyGet(t *testing.T) {
 		return nil
 	}
 	require.NoError(t, check(t.Context()))
-	flow := genkit.DefineFlow(g, t.Name(), func(ctx context.Context, _ string) (string, error) { return "", check(ctx) })
+	flow := genkit.DefineFlow(g, unique(t.Name()), func(ctx context.Context, _ string) (string, error) { return "", check(ctx) })
 	_, err := flow.Run(t.Context(), "x")
 	require.NoError(t, err)
 }
