@@ -5,8 +5,10 @@ package transcript_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -86,11 +88,12 @@ func without(data any, path string, told func(path string)) {
 	}
 }
 
-// logged returns the entries of a conversation of random turns. They are kept in a file, because how many views there are depends on the moment.
+// logged returns the entries of a conversation of random turns. They are kept in a file, because how
+// many views there are depends on the moment. -update makes it if it is not there.
 func logged(t *testing.T, d dice) (log []session.Entry) {
 	t.Helper()
 	path := filepath.Join("testdata", fmt.Sprintf("log%d.json", d))
-	if *update {
+	if _, err := os.Stat(path); *update && errors.Is(err, fs.ErrNotExist) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &recorder{Memory: new(session.Memory)}
 			_, err := store.Create(t.Context(), session.New{ID: "s"})
