@@ -168,3 +168,18 @@ func TestReportsToATranscript(t *testing.T) {
 		require.Equal(t, shown, n.calls["call:r/1/c"].Content, "the call stays as it is")
 	})
 }
+
+// Between two reports of text there is the shortest time that can be, if that was asked for.
+func TestTextWaitsForANanosecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &noted{calls: map[string]*view.Entity{"call:c": {ID: "call:c", Kind: view.ToolCall, Status: view.Running}}}
+		tracker := deps.NewTracker(nil, "s", &deps.TrackerOptions{Transcript: n, TextInterval: 1})
+		require.NoError(t, tracker.Append(t.Context(), "c", "a"))
+		require.Len(t, n.take(), 2)
+		require.NoError(t, tracker.Append(t.Context(), "c", "b"))
+		require.Empty(t, n.take())
+		time.Sleep(1)
+		synctest.Wait()
+		require.Equal(t, []string{`report {"id":"call:c","kind":"","content":[{"kind":"text","text":"ab"}]} false`, "show"}, n.take())
+	})
+}
