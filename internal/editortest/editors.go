@@ -118,7 +118,7 @@ func ofEmacs(data []byte) (string, error) {
 // inDOS reports whether all lines of a text end in CRLF.
 func inDOS(text string) bool {
 	n := strings.Count(text, "\r\n")
-	return n > 0 && n == strings.Count(text, "\n") && n == strings.Count(text, "\r")
+	return n == strings.Count(text, "\n") && n == strings.Count(text, "\r")
 }
 
 // kept returns text as an editor saves it that keeps what a file has.

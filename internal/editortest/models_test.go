@@ -98,7 +98,7 @@ func TestWhatModelsRead(t *testing.T) {
 // What a model says of an undo of a file: by what was done, and what was there before.
 func TestWhatUndosLeave(t *testing.T) {
 	var p product
-	texts := []string{"", "u00001;", "w00001; u00002; g00003;", ";u0001; u00002;", "u00003; x; u00004;"}
+	texts := []string{"", "u00001;", "w00001; u00002; g00003;", ";u0001; u00002;", "u00003; x; u00004;", "w00001;;x u00009;"}
 	afters := [][]byte{nil, {}, []byte("u00001; u00002; u00003;"), []byte("u00004;")}
 	p.each(func(i []int) error {
 		after := afters[i[1]]
