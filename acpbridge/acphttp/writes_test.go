@@ -401,3 +401,27 @@ func (letters) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// The answer to initialize is the one with its id, once. What the agent says before and again goes on the connection's stream.
+func TestAnswerToInitializeIsTheOneWithItsID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := handler(t, acphttp.Config{Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+			_, _ = io.WriteString(out, `{"method":"_early"}`+"\n"+`{"jsonrpc":"2.0","id":7,"result":{}}`+"\n"+`{"jsonrpc":"2.0","id":1,"result":{"first":1}}`+"\n"+`{"jsonrpc":"2.0","id":1,"result":{"again":1}}`+"\n")
+			_, _ = io.Copy(io.Discard, in)
+			return nil
+		}})
+		const conn = acphttp.HeaderConnection
+		first := ask(t, h, "POST", initialize)
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"first":1}}`, first.Body.String())
+		w := newResponse()
+		leave := open(t, h, w, conn, first.Header().Get(conn))
+		got := w.take()
+		leave()
+		for i, want := range []string{"_early", `id\":7`, `again`} {
+			require.Contains(t, got, fmt.Sprintf(`"id: %d\n`, i+1))
+			require.Contains(t, got, want)
+		}
+		require.NotContains(t, got, "first")
+		require.NoError(t, h.Close())
+	})
+}
