@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +147,7 @@ func TestOperationsOfATransactionAreTheirOwn(t *testing.T) {
 	bubble(t, sqlitestore.Options{}, func(t *testing.T, s *sqlitestore.Store, tr *trouble) {
 		release, _ := held(t, s, tr)
 		ctx, cancel := context.WithCancelCause(t.Context())
+		var mu sync.Mutex
 		said := map[string]error{}
 		for _, id := range []string{"a", "left", "first", "b"} {
 			of := t.Context()
@@ -154,6 +156,8 @@ func TestOperationsOfATransactionAreTheirOwn(t *testing.T) {
 			}
 			go func() {
 				_, err := s.Create(of, session.New{ID: id})
+				mu.Lock()
+				defer mu.Unlock()
 				said[id] = err
 			}()
 			synctest.Wait()
@@ -187,11 +191,14 @@ func TestOperationsOfATransactionAreTheirOwn(t *testing.T) {
 		})
 		go func() { _, _ = s.Create(t.Context(), session.New{ID: "old"}) }() // which does not insert
 		synctest.Wait()
+		var mu sync.Mutex
 		said := map[string]error{}
 		ids := []string{"a", "b", "c"}
 		for _, id := range ids {
 			go func() {
 				_, err := s.Create(t.Context(), session.New{ID: id})
+				mu.Lock()
+				defer mu.Unlock()
 				said[id] = err
 			}()
 			synctest.Wait()
@@ -226,6 +233,7 @@ func TestNobodyWaitsForThoseWhoHaveLeft(t *testing.T) {
 			return nil
 		})
 		start := time.Now()
+		var mu sync.Mutex
 		ended := map[string]time.Duration{}
 		for id, after := range map[string]time.Duration{"a": time.Minute, "b": 2 * time.Minute} {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -235,15 +243,19 @@ func TestNobodyWaitsForThoseWhoHaveLeft(t *testing.T) {
 				if !errors.Is(err, session.ErrBusy) || !errors.Is(err, errEnded) {
 					panic(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				ended[id] = time.Since(start)
 			}()
 		}
 		synctest.Wait()
 		release()
 		time.Sleep(3 * time.Minute)
+		synctest.Wait()
 		require.Equal(t, map[string]time.Duration{"a": time.Minute, "b": 2 * time.Minute}, ended)
 		before := attempts
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, before, attempts, "nobody waits any more")
 		tr.ask(nil)
 		_, err := s.Get(t.Context(), "a")
@@ -320,6 +332,7 @@ func TestChangesOfOthersAreFoundAtEachTick(t *testing.T) {
 				require.Equal(t, "session: listen: context canceled", told[3])
 				before := polls
 				time.Sleep(2 * every)
+				synctest.Wait()
 				require.Equal(t, before, polls, "nobody listens any more")
 			})
 		})
