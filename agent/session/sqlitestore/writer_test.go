@@ -282,22 +282,32 @@ func TestChangesOfOthersAreFoundAtEachTick(t *testing.T) {
 				}()
 				_, err = other.Create(t.Context(), session.New{ID: "a"})
 				require.NoError(t, err)
+				var mu sync.Mutex
 				var told []string
+				heard := func() []string {
+					mu.Lock()
+					defer mu.Unlock()
+					return slices.Clone(told)
+				}
 				start := time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
 					for id, err := range s.Listen(ctx) {
-						if err != nil {
+						mu.Lock()
+						if err == nil {
+							told = append(told, fmt.Sprint(id, " ", time.Since(start)))
+						} else {
 							told = append(told, err.Error())
-							return
 						}
-						told = append(told, fmt.Sprint(id, " ", time.Since(start)))
+						mu.Unlock()
 					}
 				}()
 				synctest.Wait()
-				require.Equal(t, []string{" 0s"}, told, "it listens")
+				require.Equal(t, []string{" 0s"}, heard(), "it listens")
 				failures, polls := 0, 0
 				tr.ask(func(call string) error {
+					mu.Lock()
+					defer mu.Unlock()
 					if call == "query PRAGMA data_version" {
 						polls++
 					}
@@ -316,24 +326,29 @@ func TestChangesOfOthersAreFoundAtEachTick(t *testing.T) {
 				}
 				time.Sleep(found - 1)
 				synctest.Wait()
-				require.Equal(t, []string{" 0s"}, told)
+				require.Equal(t, []string{" 0s"}, heard())
 				time.Sleep(1)
 				synctest.Wait()
-				require.Equal(t, []string{" 0s", fmt.Sprint("a ", found)}, told)
+				require.Equal(t, []string{" 0s", fmt.Sprint("a ", found)}, heard())
 				time.Sleep(2 * every)
 				synctest.Wait()
-				require.Len(t, told, 2, "it is told once")
+				require.Len(t, heard(), 2, "it is told once")
 				require.NoError(t, other.Delete(t.Context(), "a"))
 				time.Sleep(every)
 				synctest.Wait()
-				require.Equal(t, fmt.Sprint(" ", found+3*every), told[2], "anything may have changed")
+				require.Equal(t, fmt.Sprint(" ", found+3*every), heard()[2], "anything may have changed")
 				cancel()
 				synctest.Wait()
-				require.Equal(t, "session: listen: context canceled", told[3])
-				before := polls
+				require.Equal(t, "session: listen: context canceled", heard()[3])
+				count := func() int {
+					mu.Lock()
+					defer mu.Unlock()
+					return polls
+				}
+				before := count()
 				time.Sleep(2 * every)
 				synctest.Wait()
-				require.Equal(t, before, polls, "nobody listens any more")
+				require.Equal(t, before, count(), "nobody listens any more")
 			})
 		})
 	}
