@@ -150,8 +150,12 @@ func (s *shell) run(line, in string) string {
 	code := app.Run(s.t.Context(), config, app.Process{
 		Args: command.Args, In: strings.NewReader(in), Out: &out, Err: &said, Getenv: func(name string) string { return env[name] },
 	})
-	return s.plain("> ", out.String()) + s.plain("! ", said.String()) + fmt.Sprintf("= %d\n", code)
+	// Which model there is may be found out before the end of a program that does not need it, or not.
+	errs := searched.ReplaceAllString(said.String(), "")
+	return s.plain("> ", out.String()) + s.plain("! ", errs) + fmt.Sprintf("= %d\n", code)
 }
+
+var searched = regexp.MustCompile(`(?m)^desk: model offline \(.*\n`)
 
 // own opens the store that a program has, once in a home.
 func (s *shell) own() (session.Store, error) {
