@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +31,25 @@ func TestResolve(t *testing.T) {
 		"missing/../l/missing/../b/../../missing/z": "missing/z", "no/../nothing/l": "nothing/l", "no/../l/no/l": "a/no/l", "a/n/../up/l": "a/l", "./a//b/": "a/b", "self": "self", "self/x": "self/x", "out" + root + "/l": "a",
 	} {
 		require.Equal(t, filepath.Join(root, want), filepath.Clean(links.Resolve(root+"/"+name)), name)
+	}
+}
+
+// A path may lead through as many links as Linux follows. One with more stays as it is.
+func TestLinksAreFollowedAsOftenAsTheSystemDoes(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	name := func(n int) string { return filepath.Join(root, strconv.Itoa(n)) }
+	require.NoError(t, os.WriteFile(name(0), nil, 0o600))
+	for n := range 41 {
+		require.NoError(t, os.Symlink(strconv.Itoa(n), name(n+1)))
+	}
+	require.Equal(t, name(0), links.Resolve(name(40)))
+	require.Equal(t, name(41), links.Resolve(name(41)))
+	if runtime.GOOS == "linux" {
+		_, err = os.Stat(name(40))
+		require.NoError(t, err)
+		_, err = os.Stat(name(41))
+		require.ErrorIs(t, err, syscall.ELOOP)
 	}
 }
 

@@ -33,6 +33,7 @@ func TestPlacesOfPositions(t *testing.T) {
 		{"a\r", lsp.EndsCR, lsp.UTF16, "0:1=1 0:2=1 1:0=2 2:0=2"},
 		{"😀x\nß", lsp.EndsCR, lsp.UTF16, "0:0=0 0:1=within 0:2=4 0:3=5 0:4=5 1:0=6 1:1=8 1:2=8"},
 		{"😀x\nß", lsp.EndsCR, lsp.UTF8, "0:0=0 0:1=within 0:3=within 0:4=4 0:5=5 1:0=6 1:1=within 1:2=8 1:3=8"},
+		{"\uffffx\U00010000y", lsp.EndsCR, lsp.UTF16, "0:1=3 0:2=4 0:3=within 0:4=8 0:5=9"},
 		{"x😀", lsp.EndsCR, lsp.UTF16, "0:1=1 0:2=within 0:3=5 0:4=5"},
 		{"a\u2028b\u2029ß", lsp.EndsJS, lsp.UTF16, "0:1=1 0:2=1 1:0=4 1:1=5 1:2=5 2:0=8 2:1=10"},
 		{"a\u2028b", lsp.EndsCR, lsp.UTF16, "0:1=1 0:2=4 0:3=5 1:0=5"},
