@@ -20,12 +20,12 @@ import (
 func TestLayersSeeWhatLinksLeadTo(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "work/dir"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "repo/dir"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "out"), 0o755))
-	for link, to := range map[string]string{"work/in": "dir", "work/out": "../out", "home": "work"} {
+	for link, to := range map[string]string{"repo/in": "dir", "repo/out": "../out", "home": "repo"} {
 		require.NoError(t, os.Symlink(to, filepath.Join(root, link)))
 	}
-	t.Chdir(filepath.Join(root, "work"))
+	t.Chdir(filepath.Join(root, "repo"))
 	short := func(path string) string { return strings.ReplaceAll(path, root, "$") }
 	effect := func(kind model.EffectKind, path string) toolset.ApprovalRequest {
 		return effects("t", model.Effect{Kind: kind, Path: path})
@@ -39,20 +39,20 @@ func TestLayersSeeWhatLinksLeadTo(t *testing.T) {
 		r    toolset.ApprovalRequest
 		want string
 	}{
-		"no link":                     {effect(model.EffectRead, at("work/dir/a")), "read $/work/dir/a"},
-		"a link":                      {effect(model.EffectRead, at("work/in/a")), "read $/work/in/a, read $/work/dir/a"},
-		"a link of a write":           {effect(model.EffectWrite, at("work/in/a")), "write $/work/in/a, write $/work/dir/a"},
-		"a directory":                 {effect(model.EffectWrite, at("work/in")+"/"), "write $/work/in/, write $/work/dir/"},
-		"a link out of the root":      {effect(model.EffectRead, at("work/out/a")), "read $/work/out/a, read $/out/a"},
+		"no link":                     {effect(model.EffectRead, at("repo/dir/a")), "read $/repo/dir/a"},
+		"a link":                      {effect(model.EffectRead, at("repo/in/a")), "read $/repo/in/a, read $/repo/dir/a"},
+		"a link of a write":           {effect(model.EffectWrite, at("repo/in/a")), "write $/repo/in/a, write $/repo/dir/a"},
+		"a directory":                 {effect(model.EffectWrite, at("repo/in")+"/"), "write $/repo/in/, write $/repo/dir/"},
+		"a link out of the root":      {effect(model.EffectRead, at("repo/out/a")), "read $/repo/out/a, read $/out/a"},
 		"a link to the root":          {effect(model.EffectRead, at("home/in/a")), "read $/home/in/a, read $/home/dir/a"},
-		"a path that is not clean":    {effect(model.EffectRead, at("work")+"//dir/./a"), "read $/work//dir/./a"},
+		"a path that is not clean":    {effect(model.EffectRead, at("repo")+"//dir/./a"), "read $/repo//dir/./a"},
 		"a relative path":             {effect(model.EffectRead, "in/a"), "read in/a"},
-		"another effect":              {effect(model.EffectRun, at("work/in/a")), "run $/work/in/a"},
-		"a change":                    {diff(at("work/in/a")), "diff $/work/in/a, diff $/work/dir/a"},
-		"a change of no link":         {diff(at("work/dir/a")), "diff $/work/dir/a"},
-		"a change out of the root":    {diff(at("work/out/a")), "diff $/work/out/a, diff $/out/a"},
-		"a change that is not clean":  {diff(at("work") + "//dir/a"), "diff $/work//dir/a"},
-		"a link, and what is no link": {effects("t", model.Effect{Kind: model.EffectRead, Path: at("work/in")}, model.Effect{Kind: model.EffectRead, Path: at("work/dir")}), "read $/work/in read $/work/dir, read $/work/dir read $/work/dir"},
+		"another effect":              {effect(model.EffectRun, at("repo/in/a")), "run $/repo/in/a"},
+		"a change":                    {diff(at("repo/in/a")), "diff $/repo/in/a, diff $/repo/dir/a"},
+		"a change of no link":         {diff(at("repo/dir/a")), "diff $/repo/dir/a"},
+		"a change out of the root":    {diff(at("repo/out/a")), "diff $/repo/out/a, diff $/out/a"},
+		"a change that is not clean":  {diff(at("repo") + "//dir/a"), "diff $/repo//dir/a"},
+		"a link, and what is no link": {effects("t", model.Effect{Kind: model.EffectRead, Path: at("repo/in")}, model.Effect{Kind: model.EffectRead, Path: at("repo/dir")}), "read $/repo/in read $/repo/dir, read $/repo/dir read $/repo/dir"},
 	} {
 		var asked []string
 		layer := approval.Layer{Name: "n", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (approval.Ruling, error) {
@@ -68,7 +68,7 @@ func TestLayersSeeWhatLinksLeadTo(t *testing.T) {
 			asked = append(asked, strings.Join(all, " "))
 			return approval.Ruling{}, nil
 		}}
-		root := at("work")
+		root := at("repo")
 		if strings.Contains(name, "to the root") {
 			root = at("home")
 		}

@@ -266,6 +266,7 @@ func TestEveryViewOfASessionIsTheSame(t *testing.T) {
 	steered(2030) // a response is cut off behind what was said
 	steered(2869) // something is said in a turn without a prompt
 	steered(4227) // what is said is recorded again when the turn is taken up
+	steered(4323) // it is the last thing before a kill, in a turn without a prompt
 	steered(7105) // an agent's response reached its limit, and the next one is cut off
 }
 

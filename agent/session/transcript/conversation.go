@@ -88,6 +88,9 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	if step := t.text.unanswered(); step > 0 {
 		c.keepInPlace(ThoughtID(t.id, step)) // the text is in the messages
 	}
+	for n := 1; c.isThere(saidID(t.id, n)); n++ {
+		c.keepInPlace(saidID(t.id, n)) // the record of it goes with the end
+	}
 	messages, seqs, answers, reason := h.Messages, h.seqs, h.answers, h.reason()
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
 	err := t.endWith(ctx, messages, reason, answers)
