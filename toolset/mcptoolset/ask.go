@@ -109,7 +109,7 @@ func (s *Server) question(p *mcp.ElicitParams) (toolset.Question, error) {
 	if p.URL != "" {
 		u, err := url.Parse(p.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || visible(p.URL, 2000) != p.URL {
-			return q, errors.New("the address is not a plain web address")
+			return toolset.Question{}, errors.New("the address is not a plain web address")
 		}
 		q.URL, q.ID = p.URL, head(p.ElicitationID, 200)
 		return q, nil
@@ -119,11 +119,11 @@ func (s *Server) question(p *mcp.ElicitParams) (toolset.Question, error) {
 		schema = map[string]any{"type": "object", "properties": map[string]any{}}
 	}
 	if depth(schema, 10) > 8 {
-		return q, errors.New("the form is too deep")
+		return toolset.Question{}, errors.New("the form is too deep")
 	}
 	data, err := json.Marshal(shownSchema(schema, false))
 	if err != nil || len(data) > s.config.Limits.Schema {
-		return q, errors.New("the form is too large")
+		return toolset.Question{}, errors.New("the form is too large")
 	}
 	q.Schema = data
 	return q, nil

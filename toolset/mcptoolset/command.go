@@ -204,8 +204,7 @@ func (p *process) end() {
 		}
 		timer.Stop()
 		p.guarded.Close()
-		_ = p.errs.SetReadDeadline(time.Now().Add(drainTime))
-		p.work.Wait()
+		p.work.Wait() // watch sets a deadline
 		_ = p.out.Close()
 		_ = p.errs.Close()
 	})

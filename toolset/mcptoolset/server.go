@@ -321,13 +321,8 @@ func (s *Server) ready(ctx context.Context) (*link, error) {
 			return nil, ErrClosed
 		case l != nil && !l.over():
 			return l, nil
-		case l != nil: // it has just ended: watch takes notice of it
-			select {
-			case <-l.gone:
-				s.forget(l)
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
+		case l != nil: // it has just ended
+			s.forget(l)
 			continue
 		}
 		if time.Until(a.begun) > patience {
