@@ -197,12 +197,10 @@ func (p *process) stop() {
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = p.Close()
-		timer := time.NewTimer(p.grace)
 		select {
 		case <-p.guarded.Exited():
-		case <-timer.C:
+		case <-time.After(p.grace):
 		}
-		timer.Stop()
 		p.guarded.Close()
 		p.work.Wait() // watch sets a deadline
 		_ = p.out.Close()

@@ -53,8 +53,11 @@ func (j joined) Connect(ctx context.Context) (mcp.Connection, error) {
 }
 
 // inProcess returns a server that is in this process.
-func inProcess(isRude bool) *Server {
+func inProcess(isRude bool, change ...func(*mcp.Server)) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
+	for _, c := range change {
+		c(server)
+	}
 	return Must(New(Config{Name: "s", Transport: Func(func(ctx context.Context) (mcp.Transport, error) {
 		ours, theirs := mcp.NewInMemoryTransports()
 		_, err := server.Connect(context.WithoutCancel(ctx), theirs, nil)
@@ -81,6 +84,31 @@ func TestConnectionsEndPolitelyOrAfterASecond(t *testing.T) {
 			require.NoError(t, s.Close())
 		})
 	}
+}
+
+// A server whose tools cannot be listed is left at once.
+func TestServersWithoutAListAreLeftAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := inProcess(true, func(server *mcp.Server) {
+			server.AddTool(&mcp.Tool{Name: "x", InputSchema: map[string]any{"type": "object"}}, nil)
+			server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+				return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+					if method == "tools/list" {
+						return nil, errors.New("no list")
+					}
+					return next(ctx, method, r)
+				}
+			})
+		})
+		began := time.Now()
+		l, cat, err := s.open()
+		require.ErrorContains(t, err, "list tools: ")
+		require.Nil(t, cat)
+		require.Equal(t, err, context.Cause(l.ctx))
+		l.close()
+		require.Zero(t, time.Since(began))
+		require.NoError(t, s.Close())
+	})
 }
 
 // A listing that is not made, because the connection ends, is not waited for on the next one.

@@ -120,11 +120,9 @@ func (m *messages) Close() error { return m.process.Close() }
 // note describes the skipped output. A process that ends at once is noticed before its output has
 // been read, so note waits for that.
 func (m *messages) note(ctx context.Context) string {
-	timer := time.NewTimer(2 * drainTime)
-	defer timer.Stop()
 	select {
 	case <-m.ended:
-	case <-timer.C:
+	case <-time.After(2 * drainTime):
 	case <-ctx.Done():
 	}
 	return m.skipped.note()

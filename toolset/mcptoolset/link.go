@@ -197,12 +197,10 @@ func (l *link) close() {
 			defer close(polite)
 			_ = l.session.Close()
 		}()
-		timer := time.NewTimer(closeTimeout)
 		select {
 		case <-polite:
-		case <-timer.C:
+		case <-time.After(closeTimeout):
 		}
-		timer.Stop()
 		l.cancel(nil)
 		l.cut()
 		<-l.gone

@@ -22,6 +22,7 @@ func TestNamesOfTools(t *testing.T) {
 		{"s_", "search", "s_search"}, {"", "search", "search"}, {"s_", "a.b c/ä-1_", "s_a_b_c__-1_"}, {"", "1a", "_1a"}, {"", "9a", "_9a"}, {"", "-a", "_-a"}, {"", "_a", "_a"}, {"", "", ""},
 		{"", "aZ09-_", "aZ09-_"}, {"1s_", "a", "_1s_a"}, {"s_", long, "s_" + long}, {"s_", long + "y", hashed("s_"+long, long+"y")},
 		{"", strings.Repeat("ä", 64), strings.Repeat("_", 64)}, {"", strings.Repeat("ä", 65), hashed(strings.Repeat("_", 65), strings.Repeat("ä", 65))},
+		{"", strings.Repeat("😀", 64), strings.Repeat("_", 64)}, {"", strings.Repeat("😀", 65), hashed(strings.Repeat("_", 64), strings.Repeat("😀", 65))},
 		{"", strings.Repeat("界", 85) + "x", hashed(strings.Repeat("_", 86), strings.Repeat("界", 85)+"x")},
 	} {
 		require.Equal(t, c.want, safeName(c.prefix, c.name), "%q %q", c.prefix, c.name)

@@ -117,14 +117,10 @@ func (l *link) pace() bool {
 		l.listed = 0
 		return l.pace()
 	}
-	if wait := l.nextList.Sub(now); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-l.ctx.Done():
-			return false
-		}
+	select {
+	case <-time.After(l.nextList.Sub(now)):
+	case <-l.ctx.Done():
+		return false
 	}
 	l.nextList = time.Now().Add(listEvery)
 	return true

@@ -238,13 +238,9 @@ func (s *Server) begin() *attempt {
 
 // try makes one attempt to connect.
 func (s *Server) try(a *attempt, delay time.Duration) {
-	if delay > 0 {
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-s.ctx.Done():
-			timer.Stop()
-		}
+	select {
+	case <-time.After(delay):
+	case <-s.ctx.Done():
 	}
 	l, cat, err := s.open()
 	s.mu.Lock()

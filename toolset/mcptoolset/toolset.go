@@ -122,18 +122,16 @@ func (s *Server) await(ctx context.Context, required bool) error {
 		return nil
 	}
 	limit := time.Until(a.begun.Add(s.config.Wait))
-	if !a.first && !required || limit <= 0 {
+	if !a.first && !required {
 		limit = 0
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-a.done:
 		if a.err != nil && required {
 			return fmt.Errorf("%w: %s", ErrUnavailable, s.plain(a.err))
 		}
 		return nil
-	case <-timer.C:
+	case <-time.After(limit):
 		if required {
 			return fmt.Errorf("%w: not connected yet", ErrUnavailable)
 		}
