@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -382,11 +383,17 @@ func TestTheLog(t *testing.T) {
 	_, err = e.log.Write([]byte("four\n"))
 	require.NoError(t, err, "it is opened again")
 	e.log.close()
-	require.NoError(t, os.WriteFile(name, []byte("two\nthree\n"), 0o600))
 	require.Equal(t, "one\n", said.String())
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.Equal(t, "two\nthree\n", string(data))
+	require.Equal(t, "two\nthree\nfour\n", string(data))
+	if runtime.GOOS != "windows" {
+		for path, want := range map[string]os.FileMode{name: 0o600, filepath.Dir(name): 0o700} {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, want, info.Mode().Perm(), "nobody else reads %s", path)
+		}
+	}
 
 	// A file that is too large is set aside, once.
 	write := func() {

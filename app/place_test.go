@@ -52,7 +52,7 @@ func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 		begin := time.Now()
 		info, err := s.Create(t.Context(), sessions.New{})
 		require.NoError(t, err, "it is kept in memory")
-		require.Equal(t, patience, time.Since(begin))
+		require.Equal(t, 10*time.Second, time.Since(begin))
 		require.Len(t, told, 1)
 		require.ErrorIs(t, told[0], sessions.ErrUnavailable)
 		require.ErrorContains(t, told[0], "no answer within 10s")
@@ -70,11 +70,11 @@ func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 		_, err = s.Create(ctx, sessions.New{})
 		require.ErrorIs(t, err, gone)
 		require.Len(t, told, 1, "nobody wants this session any more")
-		time.Sleep(patience / 2)
+		time.Sleep(5 * time.Second)
 		begin = time.Now()
 		_, err = s.List(t.Context(), sessions.Query{})
 		require.ErrorIs(t, err, sessions.ErrUnavailable)
-		require.Equal(t, patience/2, time.Since(begin))
+		require.Equal(t, 5*time.Second, time.Since(begin))
 
 		ended := make(chan error)
 		go func() {

@@ -112,6 +112,39 @@ func TestValuesBecomePlain(t *testing.T) {
 	require.Equal(t, 6, most, "optional properties of objects that are five deep")
 }
 
+// Names of properties are as deep as their values: one deeper than the object.
+func TestNamesOfPropertiesBecomePlain(t *testing.T) {
+	const names = `{"anyOf":[{"$ref":"#/$defs/r"},{"const":"b"}]}`
+	for depth, want := range map[int]string{4: "r", 5: "b"} {
+		inner := `{"type":"object","minProperties":1,"propertyNames":` + names + `}`
+		schema := nested(depth, `{"type":"array","minItems":1,"items":`, inner, "}")
+		got, err := generate.Value(json.RawMessage(`{"$defs":{"r":{"const":"r"}},` + schema[1:]))
+		require.NoError(t, err)
+		require.Equal(t, nested(depth, "[", `{"`+want+`":"a"}`, "]"), string(got))
+	}
+	for depth, fits := range map[int]bool{199: true, 200: false} {
+		schema := nested(depth, `{"type":"array","minItems":1,"items":`, `{"type":"object","minProperties":1,"propertyNames":{"const":"b"}}`, "}")
+		got, err := generate.Value(json.RawMessage(schema))
+		if fits {
+			require.NoError(t, err)
+			require.Equal(t, nested(depth, "[", `{"b":"a"}`, "]"), string(got))
+		} else {
+			require.ErrorContains(t, err, "recurs without end")
+		}
+	}
+}
+
+// Zero begins no number of a pattern unless there is nothing else.
+func TestZerosInPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{"^[!0]$": "0", "^[01]{3}$": "111", "^[0]x$": "0x"} {
+		for seed := range uint64(20) {
+			got, err := generate.Seeded(json.RawMessage(fmt.Sprintf(`{"pattern":%q}`, pattern)), seed)
+			require.NoError(t, err)
+			require.Equal(t, `"`+want+`"`, string(got))
+		}
+	}
+}
+
 // Beyond a depth, alternatives that end a recursion come first, however they are ordered.
 func TestWhatEndsARecursion(t *testing.T) {
 	all := []struct {
@@ -165,6 +198,10 @@ func TestAlternativesOfPartsOfAValue(t *testing.T) {
 		`{"anyOf":[{"required":["a","b"],"properties":{"a":{},"b":false}},{"type":"null"}]}`:                          `null`,
 		`{"anyOf":[{"type":"array","minItems":2,"prefixItems":[{},false]},{"type":"null"}]}`:                          `null`,
 		`{"pattern":"^(aa|bb|cc|dddd)$","minLength":4}`:                                                               `"dddd"`,
+		`{"pattern":"^(ab){2,}c{0}$","minLength":8}`:                                                                  `"abababab"`,
+		`{"$defs":{"l":{"anyOf":[{"const":7}]}},"$ref":"#/$defs/l/anyOf/0"}`:                                          `7`,
+		`{"type":"integer","allOf":[{"anyOf":[{"minimum":3}]},{"anyOf":[{"const":1},{"const":5}]}]}`:                  `5`,
+		`{"type":"array","minItems":6,"uniqueItems":true,"prefixItems":[{"const":"a"},{"const":"b"},{"const":"c"},{"const":"d"},{"const":"e"}],"items":{"type":"integer","minimum":0,"maximum":2}}`: `["a","b","c","d","e",0]`,
 	} {
 		got, err := generate.Value(json.RawMessage(schema))
 		require.NoError(t, err, schema)

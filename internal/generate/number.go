@@ -90,7 +90,7 @@ func lowest(n *node, step *big.Rat) *big.Rat {
 	if b == nil {
 		return nil
 	}
-	v := multiple(b, step, 1)
+	v := multiple(b, step, true)
 	if n.Above != nil && v.Cmp(n.Above.Rat) <= 0 {
 		v.Add(v, step)
 	}
@@ -102,18 +102,18 @@ func highest(n *node, step *big.Rat) *big.Rat {
 	if b == nil {
 		return nil
 	}
-	v := multiple(b, step, -1)
+	v := multiple(b, step, false)
 	if n.Below != nil && v.Cmp(n.Below.Rat) >= 0 {
 		v.Sub(v, step)
 	}
 	return v
 }
 
-// multiple rounds v to a multiple of step, up for a sign of 1 and down for -1.
-func multiple(v, step *big.Rat, sign int) *big.Rat {
+// multiple rounds v to a multiple of step, up or down.
+func multiple(v, step *big.Rat, up bool) *big.Rat {
 	q := new(big.Rat).Quo(v, step)
 	n, rest := new(big.Int).DivMod(q.Num(), q.Denom(), new(big.Int)) // rounds down
-	if sign > 0 && rest.Sign() != 0 {
+	if up && rest.Sign() != 0 {
 		n.Add(n, big.NewInt(1))
 	}
 	return new(big.Rat).Mul(new(big.Rat).SetInt(n), step)

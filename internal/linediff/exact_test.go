@@ -4,6 +4,7 @@ package linediff_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -119,6 +120,52 @@ func TestComparisonsAreBounded(t *testing.T) {
 	for more, want := range map[int][2]int{0: {500, 500}, 1: {501, 502}} {
 		inserted, deleted := linediff.Count(linediff.Hunks("same\n"+lines("a", 250+more)+"mid\n"+lines("b", 250)+"end\n", "same\n"+lines("c", 250)+"mid\n"+lines("d", 250)+"end\n", 0))
 		require.Equal(t, want, [2]int{inserted, deleted})
+	}
+	old, now := strings.Split(lines("a", 501), "\n"), strings.Split(lines("b", 501), "\n")
+	var all []linediff.Line // what is replaced as a whole is deleted first
+	for _, l := range old[:501] {
+		all = append(all, linediff.Line{Op: linediff.Delete, Text: l})
+	}
+	for _, l := range now[:501] {
+		all = append(all, linediff.Line{Op: linediff.Insert, Text: l})
+	}
+	require.Equal(t, []linediff.Hunk{{OldStart: 1, OldLines: 501, NewStart: 1, NewLines: 501, Lines: all}}, linediff.Hunks(lines("a", 501), lines("b", 501), 3))
+}
+
+// Longer texts are compared as exactly as short ones.
+func TestComparisonsOfLongerTextsAreShortest(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	text := func() (lines []string) {
+		for range 5 + r.IntN(25) {
+			lines = append(lines, string(rune('a'+r.IntN(5)))+"\n")
+		}
+		return lines
+	}
+	for range 1000 {
+		a, b := text(), text()
+		hunks := linediff.Hunks(strings.Join(a, ""), strings.Join(b, ""), 1)
+		inserted, deleted := linediff.Count(hunks)
+		kept := common(a, b)
+		require.Equal(t, [2]int{len(b) - kept, len(a) - kept}, [2]int{inserted, deleted}, "%q %q", a, b)
+		checkHunks(t, a, b, hunks, 1)
+	}
+}
+
+// Where several comparisons are as short, lines are deleted before others are inserted, and the
+// first of equal lines are kept.
+func TestOneOfSeveralShortestComparisons(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{"ab", "ba", "-a b+a"}, {"abc", "cba", "-a-b c+b+a"}, {"aab", "ab", " a-a b"}, {"ab", "aab", " a+a b"}, {"a", "b", "-a+b"},
+		{"ab", "cd", "-a-b+c+d"}, {"axb", "bxa", "-a-x b+x+a"}, {"abcabba", "cbabac", "-a-b c+b a b-b a+c"}, {"xaya", "ayax", "-x a y a+x"},
+	} {
+		lines := func(s string) string { return strings.Join(strings.Split(s, ""), "\n") + "\n" }
+		var got strings.Builder
+		for _, h := range linediff.Hunks(lines(c.before), lines(c.after), 9) {
+			for _, l := range h.Lines {
+				got.WriteString(string(l.Op) + l.Text)
+			}
+		}
+		require.Equal(t, c.want, got.String(), "%s %s", c.before, c.after)
 	}
 }
 

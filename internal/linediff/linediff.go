@@ -124,32 +124,28 @@ func myers(a, b []string) []Line {
 	return lines
 }
 
-// trace goes back from the end to the beginning.
+// trace goes back from the end to the beginning. The texts begin with different lines: nothing is before the first edit.
 func trace(a, b []string, rounds [][]int) []Line {
 	x, y := len(a), len(b)
 	var reversed []Line
-	for d := len(rounds) - 1; d >= 0; d-- {
+	for d := len(rounds) - 1; d > 0; d-- {
 		reach := func(k int) int { return rounds[d][k+d] }
 		k := x - y
-		down := d > 0 && (k == -d || k != d && reach(k-1) < reach(k+1))
-		fromX, fromY := 0, 0
-		switch {
-		case down:
-			fromX = reach(k + 1)
-			fromY = fromX - k - 1
-		case d > 0:
-			fromX = reach(k - 1)
-			fromY = fromX - k + 1
+		down := k == -d || k != d && reach(k-1) < reach(k+1)
+		var from int // x before the lines that are kept
+		if down {
+			from = reach(k + 1)
+		} else {
+			from = reach(k-1) + 1
 		}
-		for x > fromX && y > fromY {
+		for x > from {
 			x, y = x-1, y-1
 			reversed = append(reversed, line(Keep, a[x]))
 		}
-		switch {
-		case down:
+		if down {
 			y--
 			reversed = append(reversed, line(Insert, b[y]))
-		case d > 0:
+		} else {
 			x--
 			reversed = append(reversed, line(Delete, a[x]))
 		}
@@ -164,10 +160,10 @@ func trace(a, b []string, rounds [][]int) []Line {
 func group(lines []Line, context int) []Hunk {
 	var hunks []Hunk
 	oldLine, newLine := 1, 1
-	last := -1 // index behind the last change of the open hunk
+	last := 0 // index behind the last change of the open hunk, 0 if none is open
 	var h Hunk
 	flush := func() {
-		if last < 0 {
+		if last == 0 {
 			return
 		}
 		if h.OldLines == 0 {
@@ -177,7 +173,7 @@ func group(lines []Line, context int) []Hunk {
 			h.NewStart--
 		}
 		hunks = append(hunks, h)
-		last = -1
+		last = 0
 	}
 	add := func(l Line) {
 		h.Lines = append(h.Lines, l)
@@ -191,7 +187,7 @@ func group(lines []Line, context int) []Hunk {
 	for i, l := range lines {
 		switch {
 		case l.Op != Keep:
-			if last < 0 {
+			if last == 0 {
 				from := i
 				for from > 0 && i-from < context && lines[from-1].Op == Keep {
 					from--
@@ -203,7 +199,7 @@ func group(lines []Line, context int) []Hunk {
 			}
 			add(l)
 			last = i + 1
-		case last >= 0 && (i < last+context || changeWithin(lines, i, 2*context-(i-last))):
+		case last > 0 && (i < last+context || changeWithin(lines, i, 2*context-(i-last))):
 			add(l)
 		default:
 			flush()

@@ -49,25 +49,26 @@ func Commands(word string, all []Candidate) []Candidate {
 
 // Files returns the files that fit a word that begins with @: names that begin with it before names
 // that have it in them, before paths that have it in them, before paths that have its letters in
-// this order.
+// this order. Short names come first.
 func Files(word string, files []string) []Candidate {
 	word = strings.ToLower(word[1:])
 	all := make([]Candidate, 0, len(files))
 	for _, f := range files {
 		all = append(all, Candidate{Text: "@" + f})
 	}
+	slices.SortStableFunc(all, func(a, b Candidate) int { return cmp.Compare(len(a.Text), len(b.Text)) })
 	return ranked(all, func(c Candidate) int {
 		file := strings.ToLower(c.Text[1:])
 		base := path.Base(file)
 		switch {
 		case strings.HasPrefix(base, word), strings.HasPrefix(file, word):
-			return len(file)
+			return 0
 		case strings.Contains(base, word):
-			return 1000 + len(file)
+			return 1
 		case strings.Contains(file, word):
-			return 2000 + len(file)
+			return 2
 		case subsequence(word, file):
-			return 3000 + len(file)
+			return 3
 		}
 		return -1
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -83,6 +84,17 @@ func TestYankAndUndo(t *testing.T) {
 	}
 	require.Equal(t, 200, n)
 	require.Equal(t, "49|", at(&b))
+	for _, changes := range []int{199, 200, 201, 202} {
+		b := buffered("|")
+		for i := range changes {
+			b.Set(fmt.Sprint(i))
+		}
+		n := 0
+		for b.Undo() {
+			n++
+		}
+		require.Equal(t, min(changes, 200), n)
+	}
 	c := buffered("see @ma| now")
 	require.True(t, c.Replace(4, "@main.go "))
 	require.Equal(t, "see @main.go | now", at(c))
@@ -114,6 +126,11 @@ func TestColumnIsKept(t *testing.T) {
 	b.Undo()
 	b.Vertical(false)
 	require.Equal(t, "abcdef\nab\n|abcdef\nabcdef", at(b))
+	b = buffered("abcd|ef\nabcdef")
+	b.Insert("x")
+	b.Undo()
+	b.Vertical(false)
+	require.Equal(t, "abcdef\nabcd|ef", at(b), "an undo aims at no column of its own")
 }
 
 func TestLayout(t *testing.T) {
@@ -204,10 +221,39 @@ func TestHistoryOfAFile(t *testing.T) {
 	require.Equal(t, "last", got)
 	got, _ = h.Step(-1, got)
 	require.Equal(t, long, got)
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Dir(file))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
 	h = edit.OpenHistory(filepath.Join(file, "no directory"))
 	h.Add("x")
 	got, _ = h.Step(-1, "")
 	require.Equal(t, "x", got, "it is in memory")
+}
+
+// A line of a history has up to eight megabytes.
+func TestLongEntriesOfAHistory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history")
+	for n, kept := range map[int]bool{8<<20 - 3: true, 8<<20 - 2: false} { // beside two quotes and the line break
+		entry := strings.Repeat("x", n)
+		require.NoError(t, os.WriteFile(file, []byte("\"first\"\n\""+entry+"\"\n"), 0o600))
+		h := edit.OpenHistory(file)
+		got, ok := h.Step(-1, "")
+		require.True(t, ok)
+		require.True(t, got == map[bool]string{true: entry, false: "first"}[kept], "an entry of %d bytes", n)
+	}
+}
+
+// How well a name fits counts more than how short it is.
+func TestLongNamesThatFitComeFirst(t *testing.T) {
+	deep := strings.Repeat("deeply/nested/", 300)
+	want := []string{"@" + deep + "make", "@amake", "@xma/y", "@m/a/k/e"}
+	var got []string
+	for _, c := range edit.Files("@ma", []string{"m/a/k/e", "xma/y", "amake", deep + "make"}) {
+		got = append(got, c.Text)
+	}
+	require.Equal(t, want, got)
 }
 
 func TestCandidates(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 const trip = `{"type": "object", "required": ["city", "days"], "properties": {
 	"city": {"type": "string", "title": "City", "description": "Where\u202eto", "minLength": 2, "pattern": "^[A-Z]"},
-	"days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 2},
+	"days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 12},
 	"budget": {"type": "number", "minimum": 0.5},
 	"rain": {"type": "boolean", "default": false},
 	"mail": {"type": "string", "format": "email"},
@@ -42,7 +42,7 @@ func TestFieldsSayWhatTheyWant(t *testing.T) {
 	all := fields(t)
 	for name, want := range map[string]string{
 		"city":  "City: Where⟨U+202E⟩to\n(text)",
-		"days":  "days\n(a whole number; nothing for 2)",
+		"days":  "days\n(a whole number; nothing for 12)",
 		"rain":  "rain\n(yes or no; nothing for no)",
 		"mail":  "mail\n(email; nothing to leave it out)",
 		"class": "class\n  1  First: dear\n  2  Second\n(a number or a value; nothing to leave it out)",
@@ -57,7 +57,7 @@ func TestAnswersAreRead(t *testing.T) {
 	for _, c := range []struct{ field, line, want string }{
 		{"city", " Bergen ", `"Bergen"`}, {"city", "", "error: City is required"}, {"city", "B", "error: City must have a number of characters that is at least 2"},
 		{"city", "bergen", "error: City must match ^[A-Z]"},
-		{"days", "3", "3"}, {"days", "", "2"}, {"days", "15", "error: days must be at most 14"}, {"days", "x", "error: days must be a whole number"},
+		{"days", "3", "3"}, {"days", "", "12"}, {"days", "15", "error: days must be at most 14"}, {"days", "x", "error: days must be a whole number"},
 		{"budget", "", "left out"}, {"budget", "1e2", "100"}, {"budget", "0", "error: budget must be at least 0.5"}, {"budget", "much", "error: budget must be a number"},
 		{"rain", "Yes", "true"}, {"rain", "", "false"}, {"rain", "maybe", "error: rain must be yes or no"},
 		{"class", "2", `"2"`}, {"class", "first", `"1"`}, {"class", "3", `error: class must be one of ["1" "2"]`},

@@ -120,3 +120,17 @@ func TestAltAndHalfACharacter(t *testing.T) {
 	require.Equal(t, []input.Event{{Kind: input.Text, Text: "\uFFFD", Alt: true, Alone: true}}, p.Feed([]byte("\x1b\xff")))
 	require.Equal(t, []input.Event{{Kind: input.Text, Text: "\uFFFD", Alt: true}, {Kind: input.Text, Text: "b"}}, p.Feed([]byte("\x1b\xe4b")))
 }
+
+// Of a paste, four megabytes are kept, however it comes.
+func TestLongPastes(t *testing.T) {
+	const most = 4 << 20
+	for _, first := range []int{0, 1, most - 2, most - 1, most, most + 1} {
+		p := input.Parser{}
+		require.Empty(t, p.Feed([]byte("\x1b[200~"+strings.Repeat("x", first))))
+		all := p.Feed([]byte(strings.Repeat("y", most+2-first) + "\x1b[201~z"))
+		want := strings.Repeat("x", min(first, most)) + strings.Repeat("y", max(most-first, 0))
+		require.Len(t, all, 2)
+		require.True(t, want == all[0].Text, "%d bytes at first", first)
+		require.Equal(t, input.Event{Kind: input.Text, Text: "z"}, all[1])
+	}
+}

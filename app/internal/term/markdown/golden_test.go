@@ -29,6 +29,14 @@ func styled(lines []text.Line) string {
 	return b.String()
 }
 
+// plain returns lines without their styles.
+func plain(lines []text.Line) (all string) {
+	for _, l := range lines {
+		all += l.Plain() + "⏎\n"
+	}
+	return all
+}
+
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	file = "testdata/" + file
@@ -61,6 +69,15 @@ func TestLooks(t *testing.T) {
 	require.Equal(t, styled(markdown.Render("- one two three", 8)), styled(markdown.Render("- one two three", 0)), "nothing is narrower than 8 columns")
 	require.NotEqual(t, styled(markdown.Render("- one two three", 8)), styled(markdown.Render("- one two three", 9)))
 	require.Equal(t, styled(markdown.Printed("- one two three", 8)), styled(markdown.Printed("- one two three", 0)))
+	for width := range 10 {
+		lines := 1 + 8/max(width, 8)
+		require.Len(t, markdown.Render("abcdefghi", width), lines)
+		require.Len(t, markdown.Render("abcdefgh", width), 1)
+		require.Len(t, markdown.Printed("abcdefghi", width), lines)
+		require.Len(t, markdown.Printed("abcdefgh", width), 1)
+	}
+	require.Equal(t, "│ aaaa bbbb⏎\n", plain(markdown.Render("> aaaa bbbb", 11)))
+	require.Equal(t, "│ aaaa⏎\n│ bbbb⏎\n", plain(markdown.Render("> aaaa bbbb", 10)))
 	table := "| aaaa | bbbbbb |\n|---|---|\n| c | d |"
 	require.Len(t, markdown.Render(table, 13), 3, "in columns if it fits")
 	require.Len(t, markdown.Render(table, 12), 5)
@@ -74,7 +91,7 @@ func TestLooksOfCode(t *testing.T) {
 	samples := []string{
 		"if x == 10 { return f(\"a\\\"b\", 'c') } // x", "/* a\nb */ x /* open", "# a\nx#b #c\n\t# d", "-- a --[[ b\nc ]] d", "`a\nb` \"\"\"a\nb\"\"\" '''c\nd''' \"\"", "\"a\nb\" 'it's' don't 'x",
 		"SELECT a From b", "<a href=\"x\">y</a> < b </ c> <!-- d\ne --> <d/>", "-a\n+b\n@@ c\n d\n\n", "{\"a\": [1.5, true, null]}", "#include <x>\n#define Y 1", "x1 1x 0x1F é1( ünder_score2( f (a) if(b)",
-		"\"\\", "'\\'", "\"a\\\nb\"", "λ(x) func", "let x: &'a str = \"b\";", "RUN make # x", "; a\n(def b)", "{ a: \"b\" !important }", "\n\n", "", "a\"b\"c", "\"a\"\"b\"", "if9 if0 ifz ifZ if_ f9(x) f0(x) fz(x) fZ(x)",
+		"\"\\", "'\\'", "\"a\\\nb\"", "λ(x) func", "let x: &'a str = \"b\";", "RUN make # x", "; a\n(def b)", "{ a: \"b\" !important }", "\n\n", "", "a\"b\"c", "\"a\"\"b\"", "/**/ if", "/*/ if */ if", "<!---> <a> --> <b>", "<!----> <a>", "--[[]] if", "if#x if#", "``if", "\"\"\"\"\"\"if", "if9 if0 ifz ifZ if_ f9(x) f0(x) fz(x) fZ(x)",
 	}
 	var b strings.Builder
 	for _, language := range []string{

@@ -247,7 +247,7 @@ func Preview(r *acpclient.PermissionRequest, relative func(string) string, width
 		}
 		lines = append(lines, more...)
 	}
-	if r.Call != nil || len(r.Approval.Preview) == 0 {
+	if r.Call != nil {
 		add(render.Whole(show.Received(r.Approval.Title), render.Bold, width))
 	}
 	var diffs []view.FileChange

@@ -45,7 +45,7 @@ func Wrap(l Line, width int) []Line {
 	}
 	all := clusters(l)
 	var lines []Line
-	start, column, space := 0, 0, -1 // space is the last one that the line can be broken at
+	start, column, space := 0, 0, 0 // space is the last one that the line can be broken at, if it is behind start
 	for i := 0; i < len(all); i++ {
 		c := all[i]
 		if column+c.width > width && i > start {
@@ -56,7 +56,7 @@ func Wrap(l Line, width int) []Line {
 				end, next = space, space+1
 			}
 			lines = append(lines, lineOf(all[start:end]))
-			start, column, space = next, 0, -1
+			start, column = next, 0
 			i = next - 1
 			continue
 		}
@@ -115,7 +115,7 @@ func Cut(l Line, width int) Line {
 	if i > 0 {
 		last = all[i-1].style
 	}
-	return lineOf(append(all[:i:i], cluster{"…", last, 1}))
+	return lineOf(append(all[:i:i], cluster{text: "…", style: last}))
 }
 
 // Indent puts the prefix before the first of the lines, and rest before the others. The prefixes

@@ -109,7 +109,7 @@ func TestStylesOfTerminals(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"a\u2028b": "a⟨U+2028⟩b", "a\u2029b": "a⟨U+2029⟩b", "\u2029\u202a": "⟨U+2029⟩⟨U+202A⟩", "\u202f\u2065\u206a": "\u202f\u2065\u206a",
-		"\u200e\u200f\u061c\u200d": "⟨U+200E⟩⟨U+200F⟩⟨U+061C⟩\u200d", "\u2069": "⟨U+2069⟩", "\U000E0000\U000E007F\U000E0080": "⟨U+E0000⟩⟨U+E007F⟩\U000E0080",
+		"\u200e\u200f\u061c\u200d": "⟨U+200E⟩⟨U+200F⟩⟨U+061C⟩\u200d", "\u2069": "⟨U+2069⟩", "\U000DFFFF\U000E0000\U000E007F\U000E0080": "\U000DFFFF⟨U+E0000⟩⟨U+E007F⟩\U000E0080",
 	} {
 		require.Equal(t, want, text.Clean(in))
 	}
