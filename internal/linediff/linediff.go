@@ -124,7 +124,8 @@ func myers(a, b []string) []Line {
 	return lines
 }
 
-// trace goes back from the end to the beginning. The texts begin with different lines: nothing is before the first edit.
+// trace goes back from the end to the beginning. The texts begin with different lines, which makes
+// that the first edit.
 func trace(a, b []string, rounds [][]int) []Line {
 	x, y := len(a), len(b)
 	var reversed []Line

@@ -56,7 +56,7 @@ func Files(word string, files []string) []Candidate {
 	for _, f := range files {
 		all = append(all, Candidate{Text: "@" + f})
 	}
-	slices.SortStableFunc(all, func(a, b Candidate) int { return cmp.Compare(len(a.Text), len(b.Text)) })
+	slices.SortStableFunc(all, func(a, b Candidate) int { return len(a.Text) - len(b.Text) })
 	return ranked(all, func(c Candidate) int {
 		file := strings.ToLower(c.Text[1:])
 		base := path.Base(file)

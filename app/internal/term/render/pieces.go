@@ -92,7 +92,8 @@ func (p *Pieces) cut(end int) {
 	if len(p.gaps) == 0 {
 		p.gaps = []bool{false}
 	}
-	p.gaps = append(p.gaps, !p.Code && p.blank && p.fence == "" && strings.TrimSpace(p.text[:end]) != "")
+	said := strings.TrimSpace(p.text[:end]) != ""
+	p.gaps = append(p.gaps, !p.Code && p.blank && p.fence == "" && said)
 	p.start, p.lines, p.blank, p.over = end, 0, false, p.fence
 }
 

@@ -45,7 +45,7 @@ func Wrap(l Line, width int) []Line {
 	}
 	all := clusters(l)
 	var lines []Line
-	start, column, space := 0, 0, 0 // space is the last one that the line can be broken at, if it is behind start
+	start, column, space := 0, 0, 0 // space is where the line can be broken, if it is behind start
 	for i := 0; i < len(all); i++ {
 		c := all[i]
 		if column+c.width > width && i > start {
