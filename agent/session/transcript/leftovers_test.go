@@ -50,6 +50,7 @@ const (
 	asked      = `"approval":{"title":"Pay","basis":"one"}`
 	allowed    = `"decision":{"verdict":"allow","by":"user"}`
 	changed    = `"decision":{"verdict":"allow","by":"user","args":{"x":2}}`
+	recorded   = `"decision":{"verdict":"allow","by":"user","args":"{\"x\":2}"}` // in the records of a run
 	denied     = `"decision":{"verdict":"deny","reason":"no","by":"user"}`
 	silent     = `"decision":{"verdict":"deny"}`
 	deferred   = `"decision":{"verdict":"defer"}`
@@ -75,26 +76,26 @@ func cutOff() (names []string, all []written) {
 	own("asked without a question", "ask", "a", `"none":true`)
 	own("allowed", "ask", "a", asked, "approve", "a", allowed)
 	own("answered", "ask", "a", asked, "answer", "a", allowed)
-	own("allowed with other arguments", "ask", "a", asked, "approve", "a", changed)
+	own("allowed with other arguments", "ask", "a", asked, "approve", "a", recorded)
 	own("denied", "ask", "a", asked, "approve", "a", denied)
 	own("denied without a reason", "ask", "a", asked, "approve", "a", silent)
 	own("deferred", "ask", "a", asked, "approve", "a", deferred)
 	own("denied, then allowed", "ask", "a", asked, "answer", "a", denied, "approve", "a", allowed)
-	own("allowed with others, then deferred", "ask", "a", asked, "answer", "a", changed, "approve", "a", deferred)
+	own("allowed with others, then deferred", "ask", "a", asked, "answer", "a", recorded, "approve", "a", deferred)
 	own("no decision", "ask", "a", asked, "approve", "a", "")
 	own("returned", "tool", "a", result)
 	own("returned nothing", "tool", "a", "")
 	own("retried", "tool", "a", `"return":{"text":"again","retry":true}`)
 	own("refused", "check", "a", `"return":{"text":"wrong","outcome":"failed","meta":{"n":1},"keep":"k"}`)
 	own("allowed and returned", "ask", "a", asked, "approve", "a", allowed, "tool", "a", result)
-	own("allowed with others and returned", "ask", "a", asked, "approve", "a", changed, "tool", "a", result)
+	own("allowed with others and returned", "ask", "a", asked, "approve", "a", recorded, "tool", "a", result)
 	own("asked again about the same", "ask", "a", asked, "approve", "a", allowed, "ask", "a", asked)
 	own("asked again about another", "ask", "a", asked, "approve", "a", allowed, "ask", "a", `"approval":{"title":"Pay","basis":"two"}`)
 	own("asks itself", "ask", "a", asked, "approve", "a", allowed, "tool", "a", `"return":{"approval":{"title":"Pay more","basis":"one"}}`)
 	own("left", "tool", "a", `"return":{"deferred":true,"meta":{"job":1}}`)
-	own("left after it was allowed", "ask", "a", asked, "approve", "a", changed, "tool", "a", `"return":{"deferred":true}`)
+	own("left after it was allowed", "ask", "a", asked, "approve", "a", recorded, "tool", "a", `"return":{"deferred":true}`)
 	own("waits for others", "tool", "b", inside)
-	own("waits for others and was allowed", "ask", "b", asked, "approve", "b", changed, "tool", "b", inside)
+	own("waits for others and was allowed", "ask", "b", asked, "approve", "b", recorded, "tool", "b", inside)
 	own("one returned, one asked", "tool", "a", result, "ask", "b", asked)
 	own("one allowed, one asked", "ask", "a", asked, "approve", "a", allowed, "ask", "b", asked)
 	own("one asked, one allowed", "ask", "a", asked, "ask", "b", asked, "approve", "b", allowed)
@@ -137,7 +138,7 @@ func cutOff() (names []string, all []written) {
 	add("an answer without calls and an agent", begun.said("t", 1, `{"kind":"text","text":"So."}`).does("t/1/h", "model", "", `"response":{"v":1,"kind":"response","parts":[`+threeCalls+`]}`, "ask", "a", asked, "tool", "b", result))
 	for name, does := range [][]string{
 		{"ask", "a", asked}, {"ask", "a", asked, "approve", "a", allowed}, {"ask", "a", asked, "approve", "a", denied}, {"tool", "a", result}, {"model", "", ""}, {"model", "", `"response":{"v":1,"kind":"response","parts":[{"kind":"text","text":"x"}]}`},
-		{"ask", "a", asked, "approve", "a", changed},
+		{"ask", "a", asked, "approve", "a", recorded},
 	} {
 		add(fmt.Sprint("an agent has the conversation ", name), begun.does("t/1/h", "model", "", `"response":{"v":1,"kind":"response","parts":[`+threeCalls+`]}`).does("t/1/h", does...))
 	}
