@@ -41,16 +41,14 @@ judge.
 // Run runs the command with the arguments behind its name. It returns the exit code.
 func Run(args []string, out, errOut io.Writer) int {
 	c := &command{out: out, errOut: errOut}
-	code, err := c.run(args)
-	if errors.Is(err, flag.ErrHelp) {
+	switch err := c.run(args); {
+	case errors.Is(err, flag.ErrHelp):
 		_, _ = io.WriteString(out, usage)
-		return evals.ExitGood
-	}
-	if err != nil {
+	case err != nil:
 		_, _ = fmt.Fprintf(errOut, "eval: %s\n", hide.Controls(err.Error()))
 		return ExitMistake
 	}
-	return code
+	return c.code
 }
 
 type command struct {
@@ -58,12 +56,13 @@ type command struct {
 	format      string
 	file        string
 	base        string
+	code        int // what check found
 	least       map[string]float64
 }
 
-func (c *command) run(args []string) (int, error) {
+func (c *command) run(args []string) error {
 	if len(args) == 0 {
-		return 0, errors.New("say what to do: show, compare or check; eval -h explains")
+		return errors.New("say what to do: show, compare or check; eval -h explains")
 	}
 	verb, args := args[0], args[1:]
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
@@ -76,18 +75,18 @@ func (c *command) run(args []string) (int, error) {
 		flags.StringVar(&c.base, "base", "", "")
 		flags.Func("least", "", c.bound)
 	case "-h", "-help", "--help", "help":
-		return 0, flag.ErrHelp
+		return flag.ErrHelp
 	default:
-		return 0, fmt.Errorf("unknown command %q: show, compare or check", verb)
+		return fmt.Errorf("unknown command %q: show, compare or check", verb)
 	}
 	if err := flags.Parse(args); err != nil {
-		return 0, err
+		return err
 	}
 	switch files := flags.Args(); {
 	case verb == "compare" && len(files) < 2:
-		return 0, errors.New("compare: give a baseline and a report, after the flags")
+		return errors.New("compare: give a baseline and a report, after the flags")
 	case verb != "compare" && len(files) != 1:
-		return 0, fmt.Errorf("%s: give one report, after the flags", verb)
+		return fmt.Errorf("%s: give one report, after the flags", verb)
 	case verb == "show":
 		return c.show(files[0])
 	case verb == "compare":
@@ -135,12 +134,12 @@ func (c *command) to(write func(w io.Writer) error) error {
 // formats are the forms of tables.
 var formats = map[string]evals.Format{"text": evals.Text, "markdown": evals.Markdown}
 
-func (c *command) show(file string) (int, error) {
+func (c *command) show(file string) error {
 	r, err := evals.Load(file)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return 0, c.to(func(w io.Writer) error {
+	return c.to(func(w io.Writer) error {
 		switch c.format {
 		case "html":
 			return r.WriteHTML(w, nil)
@@ -155,20 +154,20 @@ func (c *command) show(file string) (int, error) {
 	})
 }
 
-func (c *command) compare(files []string) (int, error) {
+func (c *command) compare(files []string) error {
 	base, err := evals.Load(files[0])
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var next []*evals.Report
 	for _, file := range files[1:] {
 		r, err := evals.Load(file)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		next = append(next, r)
 	}
-	return 0, c.to(func(w io.Writer) error {
+	return c.to(func(w io.Writer) error {
 		if c.format == "html" {
 			return evals.CompareHTML(w, base, next...)
 		}
@@ -190,25 +189,26 @@ func (c *command) compare(files []string) (int, error) {
 	})
 }
 
-func (c *command) check(file string) (int, error) {
+func (c *command) check(file string) error {
 	r, err := evals.Load(file)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	g := evals.Gate{Least: c.least}
 	if c.base != "" {
 		if g.Base, err = evals.Load(c.base); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if g.Base == nil && g.Least == nil {
-		return 0, errors.New("check: give -least or -base")
+		return errors.New("check: give -least or -base")
 	}
-	code, reasons := g.Check(r)
+	var reasons []string
+	c.code, reasons = g.Check(r)
 	for _, reason := range reasons {
 		if _, err := fmt.Fprintln(c.out, hide.Controls(reason)); err != nil {
-			return code, err
+			return err
 		}
 	}
-	return code, nil
+	return nil
 }

@@ -97,6 +97,16 @@ func TestRatesHaveTheirEnds(t *testing.T) {
 	}
 }
 
+// TestRatesLieBetweenNoneAndAll has rates of all and none, for which the ends are rounded outside
+// that range unless they are held in it.
+func TestRatesLieBetweenNoneAndAll(t *testing.T) {
+	for n := range 1000 {
+		n := float64(n + 1)
+		require.LessOrEqual(t, evalstat.Wilson(n, n).High, 1.0, "%v", n)
+		require.GreaterOrEqual(t, evalstat.Wilson(0, n).Low, 0.0, "%v", n)
+	}
+}
+
 // TestUpTo200DifferencesAreExact compares both methods at the bound.
 func TestUpTo200DifferencesAreExact(t *testing.T) {
 	d := func(n, positive int) []float64 {
@@ -127,6 +137,7 @@ func TestUpTo200DifferencesAreExact(t *testing.T) {
 	require.InDelta(t, binomial(200, 80), evalstat.SignedRank(zeros), 1e-12, "zeros are left out")
 	require.InDelta(t, 0.25, evalstat.SignedRank([]float64{1, 2, 3}), 1e-12)
 	require.InDelta(t, 0.75, evalstat.SignedRank([]float64{1, 2, -2, -3}), 1e-12, "6 of 16 signs are as uneven, and the next ones are not")
+	require.InDelta(t, 0.5, evalstat.SignedRank([]float64{-1, -1, 2, 2}), 1e-12, "3, 3, 7 and 7 halves: 4 of 16 signs are as uneven")
 	require.InDelta(t, 46.0/64, evalstat.SignedRank([]float64{1, 2, -3, 5, 5, -5}), 1e-12, "equal ones share a rank")
 	require.Equal(t, []float64{1, 2, -3}, func() []float64 {
 		list := []float64{1, 2, -3}
@@ -134,5 +145,6 @@ func TestUpTo200DifferencesAreExact(t *testing.T) {
 		return list
 	}(), "the list is not sorted")
 	require.InDeltaSlice(t, []float64{1, 1, 0.3}, evalstat.Holm([]float64{0.5, 0.6, 0.1}), 1e-12, "never above 1")
+	require.InDeltaSlice(t, []float64{1, 1}, evalstat.Holm([]float64{0.8, 0.9}), 1e-12, "both would be above 1")
 	require.InDeltaSlice(t, []float64{0.02, 0.02}, evalstat.Holm([]float64{0.01, 0.01}), 1e-12)
 }

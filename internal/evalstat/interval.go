@@ -42,7 +42,7 @@ func Effective(clusters [][]float64) float64 {
 	}
 	k := float64(len(clusters))
 	p := sum / n
-	if n == 0 || k < 2 || p == 0 || p == 1 || n == k {
+	if k < 2 || p == 0 || p == 1 || n == k {
 		return k
 	}
 	between := 0.0
@@ -79,13 +79,10 @@ func Bootstrap(values []float64, seed uint64) Interval {
 	return Interval{percentile(means, 0.025), percentile(means, 0.975)}
 }
 
-// percentile returns a percentile of sorted values, between two of them where it falls there.
+// percentile returns a percentile below the last of sorted values, between two where it falls there.
 func percentile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
-	if i+1 == len(sorted) {
-		return sorted[i]
-	}
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 

@@ -20,9 +20,6 @@ const exactUpTo = 200
 // the normal approximation takes over, with the correction for ties.
 func SignedRank(differences []float64) float64 {
 	ranks := signedRanks(differences)
-	if len(ranks) == 0 {
-		return 1
-	}
 	if len(ranks) > exactUpTo {
 		return normal(ranks)
 	}

@@ -117,6 +117,25 @@ func TestCutFilesAreTextIfTheWholeIs(t *testing.T) {
 	}
 }
 
+// However little of a file is read, a cut character does not make it something else than text.
+func TestShortFilesAreTextIfTheWholeIs(t *testing.T) {
+	for n, text := range []string{1: "é", 2: "日", 3: "😀"} {
+		if n > 0 {
+			p := newProject(t, instructions.Options{MaxFile: n}, workspace.MemoryConfig{Files: files{"AGENTS.md": text}})
+			requests, _ := p.run(nil)
+			require.NotContains(t, requests[0].Instructions, "AGENTS.md", text)
+		}
+	}
+}
+
+// A zero byte, be it the first, means that a file is no text.
+func TestFilesWithAZeroByteAreNoText(t *testing.T) {
+	for text, is := range map[string]bool{"\x00text": false, "te\x00xt": false, "text\x00": false, "te\x01xt": true} {
+		p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{"AGENTS.md": text}})
+		require.Equal(t, !is, strings.Contains(p.standing(), "[Left out: AGENTS.md: it is not text.]"), "%q", text)
+	}
+}
+
 // unsaved is an editor with text that is not saved yet.
 type unsaved struct{ *workspace.Memory }
 

@@ -17,7 +17,7 @@ func imports(text string) []string {
 			switch {
 			case fence == "":
 				fence = mark
-			case mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(trimmed[len(mark):]) == "":
+			case strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed[len(mark):]) == "":
 				fence = ""
 			}
 		}

@@ -27,6 +27,10 @@ func TestImportsFollowTheirFile(t *testing.T) {
 		"in a longer span":      {"`see @docs/b.md there`", "AGENTS.md"},
 		"behind a span":         {"`x` @docs/b.md", "AGENTS.md docs/b.md"},
 		"open span":             {"it`s @docs/b.md", "AGENTS.md docs/b.md"},
+		"an open run":           {"@odd``", "AGENTS.md odd``"},
+		"two backticks":         {"``\n@docs/b.md", "AGENTS.md docs/b.md"},
+		"a block, indented":     {"   ```\n@docs/b.md\n   ```", "AGENTS.md"},
+		"indented too far":      {"    ```\n@docs/b.md\n    ```", "AGENTS.md docs/b.md"},
 		"in a block":            {"```sh\n@docs/b.md\n~~~\n@docs/b.md\n```\n", "AGENTS.md"},
 		"in a longer block":     {"~~~~\n~~~\n@docs/b.md\n~~~~\n@README", "AGENTS.md README"},
 		"in a word":             {"me@docs/b.md (@docs/b.md)", "AGENTS.md"},
@@ -40,7 +44,7 @@ func TestImportsFollowTheirFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{
 				"AGENTS.md": strings.ReplaceAll(test.text, "\x00", ""), "README": "read me", "docs/a.md": "a\n@b.md", "docs/b.md": "b",
-				"cycle/1.md": "1 @2.md", "cycle/2.md": "2 @1.md @../AGENTS.md",
+				"cycle/1.md": "1 @2.md", "cycle/2.md": "2 @1.md @../AGENTS.md", "odd``": "odd",
 			}})
 			p.link("b.md", "/repo/docs/link.md")
 			text := p.standing()

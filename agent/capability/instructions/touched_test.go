@@ -99,6 +99,29 @@ func TestTouchedInstructionsDoNotLeaveTheWorkspace(t *testing.T) {
 	require.NotContains(t, strings.Join(added(messages), ""), "secret")
 }
 
+// Sessions are kept for long, so the marks by which a later run finds what it has added stay the
+// same.
+func TestMarksOfTouchedInstructions(t *testing.T) {
+	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: tree})
+	_, messages := p.run(nil, modeltest.Say(read("1", "a/x.go")))
+	var marks []string
+	for _, part := range messages[2].Parts {
+		if part.Kind == model.PartUser {
+			marks = append(marks, string(part.Meta))
+		}
+	}
+	require.Equal(t, []string{`{"ponte.instructions":"/repo/a\u000097518af97e18da2fd10c2498"}`}, marks)
+
+	first := &model.Message{Kind: model.KindRequest, Parts: []model.Part{model.User("go")}}
+	for _, part := range messages[2].Parts {
+		if part.Kind == model.PartUser {
+			first.Parts = append(first.Parts, part)
+		}
+	}
+	_, messages = p.run([]*model.Message{first, model.Response(model.Text("done"))}, modeltest.Say(read("1", "a/x.go")))
+	require.Len(t, added(messages), 1, "found in the first message of the history")
+}
+
 func TestDeepPathsAreBounded(t *testing.T) {
 	deep := strings.Repeat("d/", 100)
 	p := newProject(t, instructions.Options{}, workspace.MemoryConfig{Files: files{deep + "x.go": "package x", deep + "AGENTS.md": "deep", "d/AGENTS.md": "far"}})

@@ -202,7 +202,7 @@ func (f *files) read(ctx context.Context, name string) (Note, error) {
 		return Note{}, err
 	}
 	text := file.Data
-	for file.More && len(text) > 0 && !utf8.Valid(text[max(0, len(text)-utf8.UTFMax):]) && len(text) > len(file.Data)-utf8.UTFMax {
+	for file.More && len(text) > len(file.Data)-utf8.UTFMax && !utf8.Valid(text[len(text)-utf8.UTFMax:]) {
 		text = text[:len(text)-1]
 	}
 	version := string(file.Version)

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -191,42 +192,38 @@ func (m *notes[D]) search(ctx context.Context, run *toolset.RunContext[D], in se
 // others the beginning.
 func show(all []Note, query string) string {
 	type hit struct {
-		note  *Note
-		score int
+		note         *Note
+		limit, score int
 	}
 	var hits []hit
 	words := strings.Fields(strings.ToLower(query))
 	for i := range all {
 		n := &all[i]
 		name, text := strings.ToLower(n.Name), strings.ToLower(n.Text)
-		score := 0
+		h := hit{note: n, limit: maxEach}
 		if strings.EqualFold(n.Name, strings.TrimSpace(query)) {
-			score = 1 << 20
+			h.limit = MaxRead
 		}
 		for _, w := range words {
 			if strings.Contains(name, w) {
-				score += 200
+				h.score += 200
 			}
 			if c := strings.Count(text, w); c > 0 {
-				score += 100 + min(c, 20)
+				h.score += 100 + min(c, 20)
 			}
 		}
-		if score > 0 {
-			hits = append(hits, hit{n, score})
+		if h.score > 0 {
+			hits = append(hits, h)
 		}
 	}
 	if len(hits) == 0 {
 		return "No matching notes. Try a different query."
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return b.score - a.score })
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(b.limit-a.limit, b.score-a.score) })
 	var b strings.Builder
 	for i, h := range hits {
-		limit := maxEach
-		if h.score >= 1<<20 {
-			limit = MaxRead
-		}
 		room := maxResult - b.Len()
-		text, cut := clean.Cut(clean.Text(h.note.Text), min(limit, room))
+		text, cut := clean.Cut(clean.Text(h.note.Text), min(h.limit, room))
 		if i == maxFound || room < 200 {
 			fmt.Fprintf(&b, "[%d more notes fit. Use more words, or the name of a note.]", len(hits)-i)
 			break

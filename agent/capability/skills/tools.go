@@ -115,7 +115,7 @@ func (c *catalogue[D]) readFile(ctx context.Context, run *toolset.RunContext[D],
 		return "", toolset.Failed("Could not read %s of the skill %s.", clean.Short(name, 300), e.Name)
 	}
 	if more {
-		for len(data) > 0 && !utf8.Valid(data[max(0, len(data)-utf8.UTFMax):]) && len(data) > maxShown-utf8.UTFMax {
+		for len(data) > maxShown-utf8.UTFMax && !utf8.Valid(data[len(data)-utf8.UTFMax:]) {
 			data = data[:len(data)-1]
 		}
 	}
