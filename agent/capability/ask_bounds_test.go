@@ -29,6 +29,14 @@ func TestAnswersAreShownInPart(t *testing.T) {
 	}
 }
 
+// Another answer may be given if there is only one to choose.
+func TestOneOptionIsNotTheOnlyAnswer(t *testing.T) {
+	p := &person{replies: []toolset.Reply{accept(`{"answer":"Another answer"}`), accept(`{"answer":"Blue"}`)}}
+	require.Equal(t, "The user answered: Blue", told(t, p, `{"question":"Which?","options":["Red"]}`))
+	require.Contains(t, string(p.asked[0].Schema), `"enum":["Red","Another answer"]`)
+	require.NotContains(t, string(p.asked[1].Schema), "enum")
+}
+
 // Options have up to 300 bytes for people, who must be able to tell them apart.
 func TestOptionsAreShownInPart(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("é", n/2) + strings.Repeat("x", n%2) }

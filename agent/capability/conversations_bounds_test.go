@@ -96,6 +96,26 @@ func TestExcerptsBeginWithTheText(t *testing.T) {
 	require.Contains(t, told[0], "\nuser: alphax")
 }
 
+// An excerpt begins at the beginning if less than a character would be left out.
+func TestExcerptsBeginWithAWholeCharacter(t *testing.T) {
+	for skipped, begins := range []string{"user: éb", "user: éb", "user: …b"} {
+		s := new(session.Memory)
+		add(t, s, session.New{ID: "s1", Created: day}, model.UserText("éb"+strings.Repeat("x", 200+skipped-len("éb "))+" first"))
+		require.Contains(t, runConversations(t, scope{Store: s}, search("first"))[0], begins, skipped)
+	}
+}
+
+// An id that is not known is told in part, and an entry that is damaged is left out, be it the
+// first.
+func TestUnknownIDsAreToldInPart(t *testing.T) {
+	s := new(session.Memory)
+	add(t, s, session.New{ID: "s1", Created: day}, model.UserText("port one"), model.UserText("port two"))
+	told := runConversations(t, scope{Store: s}, read(strings.Repeat("é", 150), 0), read(strings.Repeat("é", 150)+"x", 0))
+	require.Equal(t, []string{"There is no session " + strings.Repeat("é", 150) + ".", "There is no session " + strings.Repeat("é", 148) + "…."}, told)
+	told = runConversations(t, scope{Store: damaged{s, "s1", 1, session.ErrCorrupt}}, search("port"), read("s1", 0))
+	require.Equal(t, []string{"## Untitled (2026-05-01, session s1, entry 2)\nuser: port two", "user: port two"}, told)
+}
+
 // Messages are shown up to half of what one call returns, which is so much that two of them fit.
 func TestReadingEndsWhenTheNextDoesNotFit(t *testing.T) {
 	s := new(session.Memory)

@@ -91,6 +91,33 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
+// fillsUp is an output that takes so many writes.
+type fillsUp struct{ left int }
+
+func (f *fillsUp) Write(p []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+// TestOutputsThatFillUpAreMistakes has outputs that take only the beginning of a comparison.
+func TestOutputsThatFillUpAreMistakes(t *testing.T) {
+	good, bad := saved(t, "good.json", 0), saved(t, "bad.json", 2)
+	for n := range 100 {
+		var errOut strings.Builder
+		out := &fillsUp{n}
+		code := evalcli.Run([]string{"compare", good, bad, bad}, out, &errOut)
+		if out.left >= 0 {
+			require.Zero(t, code)
+			require.Greater(t, n, 2)
+			return
+		}
+		require.Equal(t, evalcli.ExitMistake, code, n)
+	}
+	t.Fatal("it never ends")
+}
+
 // TestOutputsThatCannotBeWrittenAreMistakes has outputs and files that take nothing.
 func TestOutputsThatCannotBeWrittenAreMistakes(t *testing.T) {
 	good, bad := saved(t, "good.json", 0), saved(t, "bad.json", 2)

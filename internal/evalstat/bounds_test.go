@@ -137,6 +137,7 @@ func TestUpTo200DifferencesAreExact(t *testing.T) {
 	require.InDelta(t, binomial(200, 80), evalstat.SignedRank(zeros), 1e-12, "zeros are left out")
 	require.InDelta(t, 0.25, evalstat.SignedRank([]float64{1, 2, 3}), 1e-12)
 	require.InDelta(t, 0.75, evalstat.SignedRank([]float64{1, 2, -2, -3}), 1e-12, "6 of 16 signs are as uneven, and the next ones are not")
+	require.InDelta(t, 1, evalstat.SignedRank([]float64{-3, 1, 2}), 1e-12, "in any order")
 	require.InDelta(t, 0.5, evalstat.SignedRank([]float64{-1, -1, 2, 2}), 1e-12, "3, 3, 7 and 7 halves: 4 of 16 signs are as uneven")
 	require.InDelta(t, 46.0/64, evalstat.SignedRank([]float64{1, 2, -3, 5, 5, -5}), 1e-12, "equal ones share a rank")
 	require.Equal(t, []float64{1, 2, -3}, func() []float64 {

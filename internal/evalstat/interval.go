@@ -79,7 +79,8 @@ func Bootstrap(values []float64, seed uint64) Interval {
 	return Interval{percentile(means, 0.025), percentile(means, 0.975)}
 }
 
-// percentile returns a percentile below the last of sorted values, between two where it falls there.
+// percentile returns a percentile of sorted values, between two of them where it falls there. It is
+// below the last.
 func percentile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

@@ -131,7 +131,7 @@ func (c *compactor[D]) bound(run *toolset.RunContext[D]) int {
 
 func (c *compactor[D]) boundOf(window int) int {
 	window = max(cmp.Or(window, DefaultWindow), MinWindow)
-	return window - min(cmp.Or(c.options.Reserve, window/8), window/2)
+	return window - cmp.Or(c.options.Reserve, window/8)
 }
 
 // summary returns the configuration of summaries.

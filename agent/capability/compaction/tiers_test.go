@@ -247,6 +247,7 @@ func TestHistoriesBehindAProvidersSummaryHaveTheirWholeSize(t *testing.T) {
 		"another kind of summary": {history(response("p", 2000, summary("compaction_summary"), model.Text(x(10))), own), "3522"},
 		"a large summary":         {history(response("p", 5000, summary("compaction"), model.Text(x(10))), response("p", 400, model.Text(x(10)))), "3522"},
 		"without its usage":       {history(response("p", 0, summary("compaction"), model.Text(x(10))), response("p", 400, model.Text(x(10)))), "3522"},
+		"one token at last":       {history(response("p", 2000, summary("compaction"), model.Text(x(10))), response("p", 1, model.Text(x(10)))), "3123"},
 		"no usage at last":        {history(response("p", 2000, summary("compaction"), model.Text(x(10))), response("p", 0, model.Text(x(10)))), "3432"},
 		"the size is known":       {history(response("p", 2000, summary("compaction"), model.Text(x(10))), marked), "3112"},
 		"no summary":              {history(response("p", 2000, summary("reasoning"), model.Text(x(10))), response("p", 400, model.Text(x(10)))), ""},
@@ -283,9 +284,14 @@ func TestUsersAreWarnedWhenTheHistoryGrows(t *testing.T) {
 		"long before":          {[]*model.Message{model.UserText(x(2625)), model.Response(model.Text(x(2))), model.UserText(x(40)), model.Response(model.Text(x(2)))}, false},
 		"by the last question": {[]*model.Message{model.UserText(x(2500)), model.Response(model.Text("y")), model.UserText(x(120)), model.UserText(x(20)), model.Response(model.Text(""))}, false},
 		"by the prompt":        {[]*model.Message{model.UserText(x(2600)), model.Response(model.Text(x(21))), model.UserText(x(2))}, true},
+		"by the first prompt":  {[]*model.Message{model.UserText(x(2700))}, true},
 		"not yet":              {[]*model.Message{model.UserText(x(2600)), model.Response(model.Text(x(22)))}, false},
 	} {
 		got := happens(t, compaction.Options[deps]{}, info, c.messages, false)
-		require.Equal(t, c.warned, strings.Contains(got, "notice warning  The conversation fills 75% of the context window."), "%s: %s", name, got)
+		require.Equal(t, c.warned, strings.Contains(got, "notice warning  The conversation fills 7"), "%s: %s", name, got)
+	}
+	for size, share := range map[int]string{2764: "78%", 2765: "79%", 2799: "79%", 2800: "80%"} {
+		got := happens(t, compaction.Options[deps]{}, info, []*model.Message{model.UserText(x(size - len("go")))}, false)
+		require.Contains(t, got, "notice warning  The conversation fills "+share+" of the context window. Its older part will be summarised soon;", size)
 	}
 }

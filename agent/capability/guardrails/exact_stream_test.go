@@ -90,11 +90,16 @@ func TestCompletedPartsAreHeldBackWithTheText(t *testing.T) {
 func TestShownPartsHaveIndexesOfTheirOwn(t *testing.T) {
 	long := strings.Repeat("Well. ", 40)
 	parts := []model.Part{model.Text(long), model.ToolCall("c1", "echo", `{"text":"a"}`), model.ToolCall("c2", "echo", `{"text":"b"}`), model.Thinking("Hm.")}
-	for name, g := range map[string]guard{"all": {On: output | call}, "growing": {On: output, Stream: 4}, "growing thoughts": {On: output | call, Stream: 300}, "calls": {On: call}} {
+	calls := []model.Part{parts[1], parts[2], parts[3], parts[0]}
+	for name, g := range map[string]guard{"all": {On: output | call}, "calls first": {On: output | call}, "growing": {On: output, Stream: 4}, "growing thoughts": {On: output | call, Stream: 300}, "calls": {On: call}} {
 		g.Name, g.Check = "g", always(guardrails.Pass())
+		said := parts
+		if name == "calls first" {
+			said = calls
+		}
 		kinds := map[int]string{}
 		var order []string
-		s := newAgent(t, speaker(parts, says("Done.")), g).Stream(t.Context(), none{}, "go")
+		s := newAgent(t, speaker(said, says("Done.")), g).Stream(t.Context(), none{}, "go")
 		for e := range s.Events() {
 			if e.Step != 1 {
 				continue

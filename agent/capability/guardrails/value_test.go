@@ -152,10 +152,11 @@ func TestReplacementsArePerValueAndLeaveTheRest(t *testing.T) {
 }
 
 func TestGuardsSeeEveryMemberAndTheirPaths(t *testing.T) {
-	const text = `{"a/b":[1,{"~":"x"}],"twice":"first","twice":"second","n":null,"t":true,"id":9223372036854775807,"tiny":-0.00,"long":1e400}`
+	text := `{"a/b":[1,{"~":"x"}],"twice":"first","twice":"second","n":null,"t":true,"id":9223372036854775807,"tiny":-0.00,"long":1e400,"forty":-` + strings.Repeat("9", 40) + `,"more":` + strings.Repeat("9", 41) + `,"much":` + strings.Repeat("9", 41) + `0}`
 	want := map[string]any{
 		"/a~1b/0": json.Number("1"), "/a~1b/1/~0": "x", "/n": nil, "/t": true, "/id": json.Number("9223372036854775807"),
 		"/tiny": json.Number("0"), "/long": json.Number("1e400"),
+		"/forty": json.Number("-" + strings.Repeat("9", 40)), "/more": json.Number(strings.Repeat("9", 41) + "e0"), "/much": json.Number(strings.Repeat("9", 41) + "e1"),
 	}
 	var seen []string
 	got := map[string]any{}
@@ -212,6 +213,22 @@ func TestTextThatIsNoDocumentIsStreamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, shown)
 		require.Equal(t, held, first == "whole", "%.20s", text)
+	}
+}
+
+// A list is held back until it is whole, wherever it is cut, be it behind a backslash.
+func TestListsAreHeldBackWhereverTheyAreCut(t *testing.T) {
+	const text = `["a\"b, ]","c\\\\"]`
+	for _, cut := range cuts(text) {
+		var seen []string
+		g := guardrails.Guard[none]{Name: "all", On: guardrails.Output, Stream: 1, Check: func(_ context.Context, _ *toolset.RunContext[none], s *guardrails.Subject) (guardrails.Verdict, error) {
+			seen = append(seen, s.Text)
+			return guardrails.Pass(), nil
+		}}
+		shown, err := playValue(t, agent.Config[none, string]{Model: pieces(cut)}, g, true)
+		require.NoError(t, err)
+		require.Equal(t, text, shown)
+		require.Equal(t, []string{text}, seen, "%q", cut)
 	}
 }
 

@@ -67,7 +67,7 @@ const accountVersion = 1
 // slot returns the end of the time slot of t. An amount counts for at least the length of the
 // window.
 func (l *ledger) slot(t time.Time) int64 {
-	width := max(l.length.Milliseconds()/slots, 1)
+	width := l.length.Milliseconds() / slots
 	return (t.UnixMilli()/width + 1) * width
 }
 

@@ -60,6 +60,12 @@ func TestDefinitionsAreLoaded(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.Empty(t, wrong)
+	windows, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{`C:\repo`}, Files: map[string]string{`C:\repo\agents\a.md`: good("a")}})
+	require.NoError(t, err)
+	all, wrong, err = subagents.Load(t.Context(), windows, "agents")
+	require.NoError(t, err)
+	require.Empty(t, wrong)
+	require.Equal(t, []subagents.Definition{{Name: "a", Description: "d", Instructions: "x", Path: "agents/a.md"}}, all)
 	_, _, err = subagents.Load(t.Context(), ws, "../x")
 	require.ErrorContains(t, err, "outside")
 }

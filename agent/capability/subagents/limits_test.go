@@ -134,6 +134,17 @@ func TestModelsAreToldOfAgents(t *testing.T) {
 		require.True(t, want == all[i], "%d: %.200q", i, all[i])
 	}
 	require.Len(t, all, 12)
+	for _, n := range []int{300, 301} {
+		handles := []string{strings.Repeat("x", 100), strings.Repeat("y", 100), strings.Repeat("z", n-204)}
+		a := agentOn(t, modeltest.Script(modeltest.Say(wait(`"`+strings.Join(handles, `","`)+`"`)), modeltest.SayText("done")), []sub{answering("a")})
+		res, err := a.Run(t.Context(), none{}, "go")
+		require.NoError(t, err)
+		want := strings.Join(handles, ", ")
+		if n > 300 {
+			want = want[:297] + "…"
+		}
+		require.Equal(t, []string{"Unknown handle " + want + ". Background agents: none."}, told(res.Messages))
+	}
 	first := script.Requests()[0]
 	require.Contains(t, first.Instructions, "You can delegate tasks to other agents with delegate. They see the task and nothing of this conversation, so say all that they need. Delegate tasks that do not depend on each other in one response: they run in parallel. Set background to continue your own work in the meantime, and get the results with wait_for_agents before you finish.\n\n- a: Answers.\n- long: Says much.\n- fails: Fails.")
 	var names []string

@@ -116,6 +116,10 @@ func TestServicesGetTheirParameters(t *testing.T) {
 	found, err := get.Search(t.Context(), websearch.Query{})
 	require.NoError(t, err)
 	require.Equal(t, websearch.Result{Title: long, Snippet: long, Date: strings.Repeat("d", 57) + "…"}, found[0])
+	answer = `{"results":[{"t":"` + long[:15<<10+1] + `"}]}`
+	found, err = get.Search(t.Context(), websearch.Query{})
+	require.NoError(t, err)
+	require.Equal(t, []websearch.Result{{Title: long[:15<<10+1]}}, found)
 	get.Name = ""
 	get.URL = "mailto:x"
 	_, err = get.Search(t.Context(), websearch.Query{})
