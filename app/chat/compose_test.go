@@ -46,7 +46,7 @@ func TestPromptIsWrittenInAnEditor(t *testing.T) {
 }
 
 func TestInputStaysWhenTheEditorFails(t *testing.T) {
-	for editor, says := range map[string]string{"false": "the input is as it was", "no-such-editor-here": "not found", "'half": "$VISUAL or $EDITOR", "": "$VISUAL or $EDITOR"} {
+	for editor, says := range map[string]string{"false": "the input is as it was", "no-such-editor-here": "not found", "'half": "$VISUAL or $EDITOR", "": "$VISUAL or $EDITOR", "truncate -s 4194305": "4194304"} {
 		p := newPerson(t)
 		p.Editor = editor
 		screen := p.sitDown()
