@@ -3,6 +3,7 @@
 package generate_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -131,6 +132,19 @@ func TestNamesOfPropertiesBecomePlain(t *testing.T) {
 		} else {
 			require.ErrorContains(t, err, "recurs without end")
 		}
+	}
+}
+
+// What is encoded in base64 has up to 200 bytes.
+func TestLongBytesInBase64(t *testing.T) {
+	for schema, n := range map[string]int{`"minLength":1`: 1, `"minLength":265`: 199, `"minLength":265,"pattern":"[^=]=$"`: 200, `"minLength":269`: 0} {
+		got, err := generate.Value(json.RawMessage(`{"contentEncoding":"base64",` + schema + "}"))
+		if n == 0 {
+			require.ErrorContains(t, err, `no string of format "base64"`)
+			continue
+		}
+		require.NoError(t, err, schema)
+		require.Equal(t, `"`+base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", n)))+`"`, string(got))
 	}
 }
 

@@ -332,6 +332,7 @@ func TestWherePiecesAreCut(t *testing.T) {
 	for _, c := range []struct{ text, want, code string }{
 		{"a\nb\n\nc\n", "a\nb\n\n|+c\n", "a\nb\n\nc\n"},
 		{"\n\na\n\n\nb\n\n", "\n\n|a\n\n\n|+b\n\n", "\n\na\n\n\nb\n\n"},
+		{"\na\n", "\n|a\n", "\na\n"},
 		{"- a\n\n  b\n\n- c\n", "- a\n\n  b\n\n|+- c\n", "- a\n\n  b\n\n- c\n"},
 		{"a\n\n```\nb\n\nc\n```\nd\n\ne\n", "a\n\n|+```\nb\n\nc\n```\nd\n\n|+e\n", "a\n\n```\nb\n\nc\n```\nd\n\ne\n"},
 		{"a\n```\nb\n\nc\n```\n\nd\n", "a\n```\nb\n\nc\n```\n\n|+d\n", "a\n```\nb\n\nc\n```\n\nd\n"},
