@@ -75,5 +75,5 @@ func linkTarget(name string, info fs.FileInfo) (string, bool) {
 }
 
 func pathParts(name string) []string {
-	return strings.FieldsFunc(name, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+	return strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == filepath.Separator })
 }

@@ -18,7 +18,7 @@ func createTerminal(ctx context.Context, client acp.Client, req *acp.CreateTermi
 		err   error
 		panic any
 	}
-	answered := make(chan created, 1)
+	answered := make(chan created)
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	go func() {

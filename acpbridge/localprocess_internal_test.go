@@ -53,12 +53,20 @@ func TestOutputIsReadPieceByPiece(t *testing.T) {
 	require.False(t, o.read(t.Context(), p), "only a part of a character")
 	require.Equal(t, "````text\none é 😀\ufffd \ufffd ```\n\ufffd\nexit code 0\n````", o.ended("exit code 0"), "at the end it is shown")
 
+	p.data += "\x82\xc3"
+	require.True(t, o.read(t.Context(), p))
+	require.Equal(t, "````text\none é 😀\ufffd \ufffd ```\n\ufffd\ufffd\ufffd\nexit code 0\n````", o.ended("exit code 0"), "also a single byte of it")
+
 	p, o = &written{data: "abc"}, &growingOutput{begun: true}
 	require.True(t, o.read(t.Context(), p))
 	require.Equal(t, []string{"0 16384"}, p.asked, "what has just begun is read from its beginning")
 	p.data, p.dropped = "abcdefgh", 6
 	require.True(t, o.read(t.Context(), p))
 	require.Equal(t, "```text\n[6 bytes before]\ngh", o.shown())
+
+	p.data += "i"
+	require.True(t, o.read(t.Context(), p), "a single byte is new, too")
+	require.Equal(t, "```text\n[6 bytes before]\nghi", o.shown())
 
 	late := &growingOutput{}
 	require.True(t, late.read(t.Context(), &written{data: strings.Repeat("x", 70_000)}))
@@ -89,7 +97,7 @@ func TestLongOutputIsShownFromALine(t *testing.T) {
 	require.True(t, strings.HasPrefix(o.Text, "é"), "it begins with a character")
 	require.EqualValues(t, 1+2*half-len(o.Text), o.Before)
 
-	for at, kept := range map[int]int{limit/8 - 1: half - limit/8, limit / 8: half} {
+	for at, kept := range map[int]int{0: half - 1, limit/8 - 1: half - limit/8, limit / 8: half} {
 		o = &growingOutput{begun: true}
 		text := strings.Repeat("x", half+1+at) + "\n"
 		require.True(t, o.add([]byte(text+strings.Repeat("x", limit+1-len(text)))))

@@ -242,6 +242,30 @@ func TestUsageIsThatOfTheLastResponseAndNeedsAWindow(t *testing.T) {
 	}
 }
 
+// The window is the one that is configured, or that of the model: of the host's if it is known.
+func TestWindowIsThatOfTheConfigurationOrTheModel(t *testing.T) {
+	for _, c := range []struct {
+		window, ofHost, ofModel, want int
+	}{
+		{0, 0, 500, 500}, {0, 300, 500, 300}, {1, 0, 500, 1}, {1, 300, 500, 1}, {700, 300, 500, 700},
+	} {
+		script := modeltest.Script(modeltest.SayText("done"))
+		config := config(t, model.Func(model.Info{ContextWindow: c.ofModel}, script.Generate))
+		if config.Host.Window = c.window; c.ofHost > 0 {
+			config.Host.Info = &model.Info{ContextWindow: c.ofHost}
+		}
+		e, id := start(t, config)
+		e.prompt(id, "go")
+		var sizes []uint64
+		for _, u := range e.updates(id) {
+			if u.UsageUpdate != nil {
+				sizes = append(sizes, u.UsageUpdate.Size)
+			}
+		}
+		assert.Equal(t, []uint64{uint64(c.want)}, sizes, "%+v", c)
+	}
+}
+
 // structured returns the configuration of an agent with a structured output.
 func structured(t *testing.T, c agent.Config[bare, place]) acpbridge.Config[bare, place] {
 	a, err := agent.New(c)

@@ -89,3 +89,20 @@ func TestProgramWithoutSettingsOffersNone(t *testing.T) {
 	require.NotContains(t, e.all()[1].Text, "configOptions")
 	require.Equal(t, acp.CodeMethodNotFound, e.set(id, "mode", `"plan"`).Error.Code)
 }
+
+func TestASingleSettingIsOfferedAndSet(t *testing.T) {
+	c := config(t, modeltest.Script())
+	c.Host.Settings = []host.Setting{{Setting: view.Setting{ID: "fast", Title: "Fast", Switch: true, Value: "false"}}}
+	e := serve(t, c)
+	e.initialize(`{"session":{"configOptions":{"boolean":{}}}}`)
+	var made acp.NewSessionResponse
+	require.NoError(t, json.Unmarshal(e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`).Result, &made))
+	require.Nil(t, made.Modes)
+	require.Len(t, made.ConfigOptions, 1)
+	require.False(t, made.ConfigOptions[0].Boolean.CurrentValue)
+	answer := e.call(acp.MethodSetSessionConfigOption, fmt.Sprintf(`{"sessionId":%q,"configId":"fast","type":"boolean","value":true}`, made.SessionID))
+	var set acp.SetSessionConfigOptionResponse
+	require.NoError(t, json.Unmarshal(answer.Result, &set), answer.Text)
+	require.Len(t, set.ConfigOptions, 1)
+	require.True(t, set.ConfigOptions[0].Boolean.CurrentValue)
+}

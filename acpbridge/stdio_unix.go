@@ -23,7 +23,7 @@ func hijackStdio() (*stdio, error) {
 	}
 	out, err := keep(1, "standard output")
 	if err != nil {
-		return nil, errors.Join(err, in.restore())
+		return nil, errors.Join(err, in.file.Close(), in.restore())
 	}
 	s := &stdio{in: in.file, out: out.file, restore: func() error {
 		return errors.Join(in.restore(), out.restore())
@@ -76,7 +76,7 @@ type kept struct {
 
 // keep makes copies of a standard descriptor that no child process inherits.
 func keep(number int, name string) (*kept, error) {
-	k := &kept{number: number, fd: -1}
+	k := &kept{number: number}
 	fd, err := dupPrivate(number)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -188,7 +188,7 @@ func TestResultsOfCommandsAreShown(t *testing.T) {
 				{Text: "text\n[exit code 0]", Meta: state(ws.CommandState{Exit: &ws.Exit{}})}, {Text: "[no output]\n[exit code 7]", Meta: state(ws.CommandState{Exit: &ws.Exit{Code: 7}})},
 				{Text: "a\n[killed]", Meta: state(ws.CommandState{Exit: &ws.Exit{Code: -1, Signal: "KILL"}, Truncated: true})}, {Text: "a\n[unknown]", Meta: state(ws.CommandState{Exit: &ws.Exit{Code: -1}})},
 				{Text: "a\n[timed out]", Meta: state(ws.CommandState{TimedOut: true})}, {Text: "started", Meta: state(ws.CommandState{Terminal: "t", Running: true})},
-				{Text: "plain"}, {Text: "odd", Meta: json.RawMessage(`7`)}, {Text: "", Meta: json.RawMessage(`{"lines":1}`)},
+				{Text: "\n[exit code 0]", Meta: state(ws.CommandState{Exit: &ws.Exit{}})}, {Text: "plain"}, {Text: "odd", Meta: json.RawMessage(`7`)}, {Text: "", Meta: json.RawMessage(`{"lines":1}`)},
 			} {
 				a := &report{about: about, live: live}
 				w.json(fmt.Sprintf("%s, live %v, %q %s", about.Title, live, res.Text, res.Meta), a.completed(&res))
@@ -288,10 +288,10 @@ func TestFilesOfLinksAreReadWithinLimits(t *testing.T) {
 		uris  []string
 	}{
 		{0, true, []string{"file:///a"}}, {4, true, []string{"file:///four"}}, {3, true, []string{"file:///four"}}, {8, true, []string{"file:///four", "file:///four", "file:///4", "file:///one"}}, {9, true, []string{"file:///four", "file:///4", "file:///one"}},
-		{100, true, []string{"", "f", "file", "file:", "FILE:///four", "http:///four", "file:///empty", "file:///more", "file:///nul", "file:///bytes", "file:///none", "file:///four#L2-3"}},
+		{100, true, []string{"", "f", "file", "file:", "FILE:///four", "http:///four", "file:///empty", "file:///more", "file:///nul", "file:///first nul", "file:///bytes", "file:///none", "file:///four#L2-3"}},
 		{100, true, []string{"file:///a.png", "file:///b.pdf", "file:///a.PNG"}}, {100, false, []string{"file:///a.png", "file:///four"}}, {7, true, []string{"file:///a.png"}},
 	} {
-		l := &linkedTo{saved: c.saved, files: map[string]string{"file:///four": "four", "FILE:///four": "four", "file:///4": "4444", "file:///one": "1", "file:///empty": "", "file:///more": "more", "file:///nul": "a\x00", "file:///bytes": "\xff", "file:///a.png": "\x89PNG\x00\x01\x02\x03", "file:///a.PNG": "\x89PNG", "file:///b.pdf": "pdf"}}
+		l := &linkedTo{saved: c.saved, files: map[string]string{"file:///four": "four", "FILE:///four": "four", "file:///4": "4444", "file:///one": "1", "file:///empty": "", "file:///more": "more", "file:///nul": "a\x00", "file:///first nul": "\x00a", "file:///bytes": "\xff", "file:///a.png": "\x89PNG\x00\x01\x02\x03", "file:///a.PNG": "\x89PNG", "file:///b.pdf": "pdf"}}
 		var links []*acp.ResourceLink
 		for _, uri := range c.uris {
 			links = append(links, &acp.ResourceLink{URI: uri})

@@ -86,3 +86,14 @@ func TestTextsAreMovedSeldom(t *testing.T) {
 	require.Equal(t, "bcde", string(end.data))
 	require.Equal(t, 10, end.dropped)
 }
+
+// A text that is longer than the limit takes the place of what was there, if only by a byte.
+func TestLongTextsReplaceOthers(t *testing.T) {
+	for text, want := range map[string]string{"abcd": "xabcd", "abcde": "bcde", "abcdef": "cdef"} {
+		var end tail
+		end.write("x", 4)
+		end.write(text, 4)
+		require.Equal(t, want, string(end.data))
+		require.Equal(t, 1+len(text)-len(want), end.dropped)
+	}
+}

@@ -250,8 +250,10 @@ func TestNothingIsSmuggledPastThePolicy(t *testing.T) {
 		agent.write(line)
 	}
 	inner := `{"jsonrpc":"2.0","id":1,` + write + `,"params":{}}`
+	// None of the lines above comes before these.
+	agent.write("\r"+`{"jsonrpc":"2.0","method":"v"}`, `{"jsonrpc":"2.0","method":"w","params":"`+"\u2029"+`"}`, `{"jsonrpc":"2.0","method":"w","params":"`+"\u0085"+`"}`)
+	editor.expect(` {"jsonrpc":"2.0","method":"v"}`, `{"jsonrpc":"2.0","method":"w","params":"\u2029"}`, `{"jsonrpc":"2.0","method":"w","params":"\u0085"}`)
 	agent.write(`{"jsonrpc":"2.0","method":"x","params":`+"\r"+inner+"\r}", `{"jsonrpc":"2.0","method":"y","params":"a`+"\u2028"+`b"}`, "{\"jsonrpc\":\"2.0\",\"method\":\"z\"}\r")
-	// Before the update stands none of the lines above.
 	editor.expect(`{"jsonrpc":"2.0","method":"x","params": `+inner+" }", `{"jsonrpc":"2.0","method":"y","params":"a\u2028b"}`, "{\"jsonrpc\":\"2.0\",\"method\":\"z\"}\r")
 }
 

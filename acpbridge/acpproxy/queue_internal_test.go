@@ -139,6 +139,27 @@ func TestQueuesAreBounded(t *testing.T) {
 	})
 }
 
+// Even an empty line has to be written before a line that is too long for the queue.
+func TestALongLineWaitsForAnEmptyOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{next: make(chan error)}
+		q := newQueue(w)
+		require.NoError(t, q.send(nil))
+		sent := make(chan error, 1)
+		go func() { sent <- q.send(make([]byte, 1<<20)) }()
+		synctest.Wait()
+		require.Empty(t, sent)
+		w.next <- nil
+		require.NoError(t, <-sent)
+		synctest.Wait()
+		require.Equal(t, []int{1, 1 << 20}, w.take())
+		w.next <- nil
+		w.next <- nil
+		q.finish()
+		<-q.done
+	})
+}
+
 // After its end a queue writes what it has, and takes nothing more.
 func TestFinishedQueuesWriteTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ const maxEntry = 256 << 20
 // ReadRecording reads a recording. A last line that was cut off, such as by a crash, is left out.
 func ReadRecording(r io.Reader) ([]Entry, error) {
 	var all []Entry
-	lines := bufio.NewReaderSize(r, 64<<10)
+	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := readLine(lines)
 		if err != nil {

@@ -178,6 +178,8 @@ func TestPolicySeesWholeRequests(t *testing.T) {
 	r = ask(acp.MethodCreateTerminal, `{"sessionId":"s","command":"ls -l"}`)
 	require.Equal(t, []any{"run_command", toolset.KindExecute, "Run a command", "Run a command"}, []any{r.Approval.Tool, r.Approval.Kind, r.Approval.Title, r.Approval.Approval.Title})
 	require.Equal(t, toolset.CommandLine{Line: "ls -l"}, *r.Approval.Approval.Preview[0].Command, "without arguments, it is a line for a shell")
+	r = ask(acp.MethodCreateTerminal, `{"sessionId":"s","command":"ls","args":["-l"],"cwd":"/repo","env":[{"name":"A","value":"1"}]}`)
+	require.Equal(t, toolset.CommandLine{Args: []string{"ls", "-l"}, Dir: "/repo", Env: []string{"A=1"}}, *r.Approval.Approval.Preview[0].Command)
 	call := func(more string) *acpproxy.Request {
 		t.Helper()
 		return ask(acp.MethodRequestPermission, `{"sessionId":"s","toolCall":{"toolCallId":"c"`+more+`},"options":[]}`)

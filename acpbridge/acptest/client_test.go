@@ -118,7 +118,7 @@ func TestProgramsAreFoundByLineThenBySubcommandThenByName(t *testing.T) {
 		out     string
 		code    uint32
 	}{
-		{"go", []string{"test", "./a"}, "line", 0}, {"go", []string{"test", "./b"}, "subcommand", 1}, {"go", []string{"vet"}, "program", 2},
+		{"go", []string{"test", "./a"}, "line", 0}, {"go", []string{"test", "./b"}, "subcommand", 1}, {"go", []string{"vet"}, "program", 2}, {"go  test", nil, "subcommand", 1},
 		{"sh", []string{"-c", "go test ./a"}, "line", 0}, {"sh", []string{"-c", "go vet | cat"}, "program", 2},
 		{"nope", nil, "nope: command not found\n", 127},
 	} {

@@ -42,7 +42,7 @@ func Connect(t testing.TB, c *Client, serve ServeFunc) *Conn {
 	c.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	served, client := make(chan error, 1), make(chan error, 1)
+	served, client := make(chan error), make(chan error)
 	go func() {
 		err := serve(ctx, toAgent, fromAgent)
 		_ = fromAgent.Close() // a serve function need not own its streams

@@ -188,3 +188,36 @@ func ended(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// A recorded client that said its last word after an update says it when an update has come.
+func TestReplayOfTheClientWaitsForAnUpdateBeforeItsLastMessage(t *testing.T) {
+	const update = `{"jsonrpc":"2.0","method":"session/update"}`
+	const last = `{"jsonrpc":"2.0","method":"session/cancel"}`
+	replay, err := acptest.ReadReplay(strings.NewReader(hello +
+		`{"ms":0,"from":"agent","message":` + update + "}\n" + `{"ms":0,"from":"client","message":` + last + "}\n"))
+	require.NoError(t, err)
+	const answer = `{"jsonrpc":"2.0","id":0,"result":{}}` + "\n"
+	unread, err := acptest.ReadReplay(strings.NewReader(hello + `{"ms":0,"from":"agent","message":` + update + "}\n"))
+	require.NoError(t, err)
+	require.NoError(t, unread.ServeClient(t.Context(), strings.NewReader(answer), io.Discard), "nothing follows the update")
+	for in, want := range map[string]string{answer: "", answer + update + "\n": last + "\n"} {
+		var out bytes.Buffer
+		require.NoError(t, replay.ServeClient(t.Context(), strings.NewReader(in), &out))
+		_, after, _ := strings.Cut(out.String(), "\n") // initialize
+		require.Equal(t, want, after)
+	}
+}
+
+// Up to five differences are told, and the number of the others.
+func TestReplayTellsFiveDifferences(t *testing.T) {
+	replay, err := acptest.ReadReplay(strings.NewReader(hello))
+	require.NoError(t, err)
+	const noise, missing = "what came is not a message", "message 2 of the recording has not come: a response of initialize"
+	for n, want := range map[int]string{
+		3: strings.Repeat(noise+"; ", 3) + missing, 4: strings.Repeat(noise+"; ", 4) + missing,
+		5: strings.Repeat(noise+"; ", 5) + "and 1 more", 7: strings.Repeat(noise+"; ", 5) + "and 3 more",
+	} {
+		err := replay.ServeClient(t.Context(), strings.NewReader(strings.Repeat("noise\n", n)), io.Discard)
+		require.EqualError(t, err, "acptest: replay: "+want)
+	}
+}

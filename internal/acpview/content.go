@@ -86,7 +86,7 @@ func Contents(blocks []acp.ContentBlock) []view.Content {
 // citesOf returns the places that a link is the source of, or nil if the peer says something else.
 func citesOf(data json.RawMessage) []view.Span {
 	var cites []view.Span
-	if len(data) == 0 || len(data) > maxCites || json.Unmarshal(data, &cites) != nil {
+	if len(data) > maxCites || json.Unmarshal(data, &cites) != nil {
 		return nil
 	}
 	for _, c := range cites {
