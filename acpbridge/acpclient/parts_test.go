@@ -73,6 +73,26 @@ func TestWhatAgentsUseCounts(t *testing.T) {
 	require.Nil(t, c.limit(errors.New("because")))
 }
 
+// Lines that an agent prints are told one by one. Those of more than 8 KiB are taken apart.
+func TestLongLinesAreTakenApart(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	p := &process{stderr: r, drained: make(chan struct{})}
+	var told []string
+	go p.collect(func(line string) { told = append(told, line) })
+	long := strings.Repeat("x", 8<<10)
+	for _, text := range []string{"one\n\ntwo\r\n", long + "\n", long + "y\n", "no end"} {
+		_, err = io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	<-p.drained
+	cut := long[:400] + "…"
+	require.Equal(t, []string{"one", "two", cut, cut, "y", "no end"}, told)
+	require.Equal(t, told, p.last.all())
+	require.NoError(t, r.Close())
+}
+
 // The last lines of an agent are kept, without secrets and blanks, and each is cut.
 func TestLastLinesAreKept(t *testing.T) {
 	l := lines{secrets: secrets([]string{"API_KEY=sesame-sesame", "MY_TOKEN=short", "OTHER_TOKEN=longer", "PLAIN=plainly"})}
@@ -94,6 +114,11 @@ func TestLastLinesAreKept(t *testing.T) {
 	require.Equal(t, "line 12", all[11])
 	all[0] = "changed"
 	require.Equal(t, "line 1", l.all()[0])
+	for n, want := range map[int]string{6398: "[secret]yz", 6399: "[secret]y", 6400: "[secret]"} {
+		secret := strings.Repeat("s", n)
+		long := lines{secrets: secrets([]string{"API_KEY=" + secret})}
+		require.Equal(t, want, long.add([]byte(secret+"yzz")), "6,400 bytes of a line are looked at")
+	}
 	var plain lines
 	require.Equal(t, "sesame-sesame", plain.add([]byte("sesame-sesame")))
 }

@@ -127,12 +127,15 @@ func TestModesOfAnArchiveAreKept(t *testing.T) {
 	require.NoError(t, w.Close())
 	data := gzipped(t, out.Bytes())
 	url := served(t, map[string][]byte{"/a.tar.gz": data})
-	store := acpclient.AgentStore{Dir: t.TempDir(), Platform: "linux-x86_64"}
+	store := acpclient.AgentStore{Dir: filepath.Join(t.TempDir(), "agents"), Platform: "linux-x86_64"}
 	a := binary(t, url+"/a.tar.gz", "agent", sumOf(data))
 	require.NoError(t, store.Install(t.Context(), a, nil))
 	command, err := store.Command(a)
 	require.NoError(t, err)
 	dir := filepath.Dir(command.Path)
+	root, err := os.Stat(filepath.Dir(dir))
+	require.NoError(t, err)
+	require.Equal(t, fs.ModeDir|0o700, root.Mode(), "what is installed is the user's alone")
 	for name, want := range map[string]fs.FileMode{"agent": 0o755, "lib/helper": 0o755, "lib/data": 0o644, "lib": fs.ModeDir | 0o755} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)

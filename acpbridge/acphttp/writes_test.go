@@ -381,6 +381,31 @@ func TestHeadOfARequestHasItsTime(t *testing.T) {
 	})
 }
 
+// The head of a request may have 64 KiB, to which the server of net/http adds 4 KiB.
+func TestHeadOfARequestIsBounded(t *testing.T) {
+	for size, want := range map[int]string{68<<10 - 1: "401", 68<<10 + 1: "431"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+			ctx, stop := context.WithCancel(t.Context())
+			served := make(chan error, 1)
+			go func() { served <- acphttp.Serve(ctx, p, handler(t, acphttp.Config{Serve: helloAgent(nil)})) }()
+			client, server := net.Pipe()
+			p.conns <- server
+			head := "GET / HTTP/1.1\r\nHost: localhost\r\nX: "
+			head += strings.Repeat("x", size-len(head)-len("\r\n\r\n")) + "\r\n\r\n"
+			go func() { _, _ = io.WriteString(client, head) }()
+			answer := make([]byte, 12)
+			_, err := io.ReadFull(client, answer)
+			require.NoError(t, err)
+			require.Equal(t, "HTTP/1.1 "+want, string(answer))
+			require.NoError(t, client.Close())
+			time.Sleep(time.Second) // the server closes with care
+			stop()
+			require.NoError(t, <-served)
+		})
+	}
+}
+
 // A message of 64 MiB is taken by default, and no longer one.
 func TestMessagesHaveAMostLength(t *testing.T) {
 	h := handler(t, acphttp.Config{Serve: helloAgent(nil)})

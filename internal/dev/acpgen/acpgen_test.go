@@ -65,6 +65,22 @@ func TestReadArchive(t *testing.T) {
 	assert.Error(t, err)
 }
 
+// A file of the archive is read up to 16 MiB.
+func TestReadArchiveIsBounded(t *testing.T) {
+	const most = 16 << 20
+	var buf bytes.Buffer
+	zw := gzip.NewWriter(&buf)
+	tw := tar.NewWriter(zw)
+	require.NoError(t, tw.WriteHeader(&tar.Header{Name: "large", Mode: 0o600, Size: most + 1}))
+	_, err := tw.Write(make([]byte, most+1))
+	require.NoError(t, err)
+	require.NoError(t, tw.Close())
+	require.NoError(t, zw.Close())
+	data, err := readArchive(&buf, "large")
+	require.NoError(t, err)
+	require.Len(t, data, most)
+}
+
 // miniature has one of each construct of the real schema.
 const miniature = `{"$defs": {
 	"ThingId": {"description": "prose", "type": "string"},
