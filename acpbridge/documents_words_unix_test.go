@@ -343,15 +343,3 @@ func TestWhatIsKnownOfAFileIsTold(t *testing.T) {
 	}
 	golden(t, "documents.want", d.all())
 }
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *updateGolden {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test with -update to make it")
-	require.Equal(t, string(want), got)
-}
