@@ -5,18 +5,14 @@ package proxy_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
-	"testing"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/proxy"
 )
@@ -24,25 +20,6 @@ import (
 func newDesk() *agent.Agent[any, string] {
 	says := modeltest.Script(modeltest.SayText("It was delivered on Monday."))
 	return agent.Must(agent.New(agent.Config[any, string]{Model: says}))
-}
-
-// TestMain makes the other agent of this test's program.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && (os.Args[1] == "agent" || os.Args[1] == "payer") {
-		desk := newDesk()
-		if os.Args[1] == "payer" {
-			desk = newPayer()
-		}
-		h, err := host.New(host.Config[any, string]{Agent: desk})
-		if err == nil {
-			err = acpbridge.ServeHost(context.Background(), h, acpbridge.Options{})
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	os.Exit(m.Run())
 }
 
 // An editor talks to another agent through the program, which lets it change nothing.

@@ -15,29 +15,9 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/proxy"
-	"github.com/ponte-go/ponte/toolset"
 )
-
-// newPayer is an agent that asks whether it may pay, and says what came of it.
-func newPayer() *agent.Agent[any, string] {
-	says := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
-		last := req.Messages[len(req.Messages)-1].Parts
-		if p := last[len(last)-1]; p.Kind == model.PartToolReturn {
-			return model.Response(model.Text("It says: " + p.Text)), nil
-		}
-		return model.Response(model.ToolCall("c", "pay", `{}`)), nil
-	})
-	pay := toolset.Func("pay", "Pay.", func(context.Context, *toolset.RunContext[any], struct{}) (string, error) { return "paid", nil },
-		toolset.OfKind(toolset.KindEdit, "Pay"), toolset.Approve(func(context.Context, *toolset.RunContext[any], struct{}) (*toolset.Approval, error) {
-			return &toolset.Approval{Title: "Pay"}, nil
-		}))
-	return agent.Must(agent.New(agent.Config[any, string]{Model: says, Tools: []*toolset.Tool[any]{pay}}))
-}
 
 // TestWhoDecidesAboutRequests has another agent ask for permission. The person is asked only if nothing has decided before.
 func TestWhoDecidesAboutRequests(t *testing.T) {
