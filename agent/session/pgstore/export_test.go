@@ -68,3 +68,6 @@ func ConnectTimeout(database string) (time.Duration, error) {
 	}
 	return config.ConnConfig.ConnectTimeout, nil
 }
+
+// Connections returns how many connections the pool of a store has at most.
+func Connections(s *Store) int { return int(s.connections()) }

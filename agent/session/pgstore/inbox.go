@@ -131,7 +131,7 @@ func (s *Store) Items(
 			which += " AND kind = ANY($6)"
 			args = append(args, texts)
 		}
-		query := strings.Replace(s.sql.items, "WHICH", which, 1)
+		query := s.sql.items + which + " ORDER BY rev LIMIT $4) p) q WHERE before < $5 ORDER BY rev"
 		for err == nil {
 			var page []session.Item
 			if page, err = s.itemPage(ctx, query, args); err != nil || len(page) == 0 {

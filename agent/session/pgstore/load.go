@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -83,7 +84,7 @@ func (s *Store) Load(ctx context.Context, id string, after int64) iter.Seq2[sess
 		if err == nil {
 			var again int64
 			err = s.read(ctx, func(ctx context.Context) (err error) {
-				again, _, _, err = s.find(ctx, id, 1<<62)
+				again, _, _, err = s.find(ctx, id, math.MaxInt64)
 				return err
 			})
 			if err == nil && again != num {

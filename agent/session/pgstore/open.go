@@ -68,7 +68,7 @@ var (
 // makes or migrates the tables. Passwords may come from PGPASSWORD or a pgpass file; special
 // characters of one in a URL are percent-encoded. Errors never have the password in them.
 //
-// The pool has as many connections as pool_max_conns says; without it, four for each processor, but
+// The pool has as many connections as pool_max_conns says; without it, one for each processor, but
 // at least eight. An attempt to connect takes as many seconds as connect_timeout says; without it,
 // at most ten.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {

@@ -77,7 +77,7 @@ func (p *presence) connect(ctx context.Context) (err error) {
 	}
 	// The server asks three times in the time after which a silent machine counts as lost. Sockets
 	// of the same machine need none of it.
-	every := strconv.Itoa(max(1, int(p.lost/time.Second)/3))
+	every := strconv.Itoa(int(p.lost/time.Second) / 3)
 	for _, setting := range [][2]string{
 		{"tcp_keepalives_idle", every}, {"tcp_keepalives_interval", every}, {
 			"tcp_keepalives_count", "2",

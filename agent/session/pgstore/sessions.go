@@ -54,8 +54,7 @@ func prepared(schema string) statements {
 		rev: in("SELECT num, rev FROM SCHEMA.sessions WHERE id = $1"),
 		items: in("SELECT " + itemColumns("") + ` FROM (
 				SELECT *, sum(octet_length(coalesce(data, ''))) OVER (ORDER BY rev) - octet_length(coalesce(data, '')) AS before FROM (
-					SELECT * FROM SCHEMA.items WHERE session = $1 AND rev > $2 AND rev <= $3 AND WHICH ORDER BY rev LIMIT $4) p
-			) q WHERE before < $5 ORDER BY rev`),
+					SELECT * FROM SCHEMA.items WHERE session = $1 AND rev > $2 AND rev <= $3 AND `),
 		find:   in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
 		parent: in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
 		// Of a page only as much is read as the bound on bytes allows, but at least one entry.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -206,7 +207,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 			changed := s.watchers.wait(id)
 			var num, head int64
 			err := s.read(ctx, func(ctx context.Context) (err error) {
-				num, head, _, err = s.find(ctx, id, 1<<62)
+				num, head, _, err = s.find(ctx, id, math.MaxInt64)
 				return err
 			})
 			if first == 0 {
