@@ -39,3 +39,6 @@ func Reference(t testing.TB) (tasks []string, messages, usage string) {
 	res, l := reference(t, "reference")
 	return l.begun, history(t, res.Messages), fmt.Sprintf("%+v", res.Usage)
 }
+
+// Passed returns how many places of a life were passed where it could have ended.
+func Passed(l *Life) int { return l.passed }
