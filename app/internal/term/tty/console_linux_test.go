@@ -267,3 +267,20 @@ func TestFramesOfOtherSizes(t *testing.T) {
 	require.NoError(t, p.Paint(f, 21, 2))
 	require.Equal(t, "\x1b[?2026h\x1b[?25l\x1b[?2026l\x1b[1;1H\x1b[?25h", out.String())
 }
+
+// Keys come one by one, and what is typed or pasted at once comes at once.
+func TestKeysOfTerminals(t *testing.T) {
+	p := newPseudo(t)
+	c := p.open()
+	defer c.Close()
+	for _, typed := range []string{"a", "\x1b", "é", "\x1b[A", strings.Repeat("x", 1000)} {
+		p.types(typed)
+		got := ""
+		for len(got) < len(typed) {
+			all, ok := takes(t, c.Input())
+			require.True(t, ok)
+			got += string(all)
+		}
+		require.Equal(t, typed, got)
+	}
+}

@@ -31,6 +31,19 @@ func TestTerminalIsAskedAfterItHasDrawn(t *testing.T) {
 	require.Equal(t, "\x1b[?2026h\x1b[?25l\x1b[2J\x1b[1;1H\x1b[2Kone\x1b[2;1H\x1b[2Kquestion\x1b[?2026l\x1b[2;3H\x1b[6n\x1b[1;4H\x1b[6n\x1b[2;3H\x1b[?25h", out.String())
 }
 
+// The cursor is shown where the frame has it, from the first row and column on, or nowhere.
+func TestWhereTheCursorIs(t *testing.T) {
+	for row, want := range map[int]string{-1: "", 0: "\x1b[1;1H\x1b[?25h", 1: "\x1b[2;2H\x1b[?25h", 2: "\x1b[3;3H\x1b[?25h"} {
+		var out strings.Builder
+		p := tty.Painter{Out: &out}
+		f := frame("one", "two", "three")
+		f.Row, f.Column = row, row
+		require.NoError(t, p.Paint(f, 20, 3))
+		_, end, _ := strings.Cut(out.String(), "\x1b[?2026l")
+		require.Equal(t, want, end, row)
+	}
+}
+
 func TestOnlyChangedLinesAreSent(t *testing.T) {
 	var out strings.Builder
 	p := tty.Painter{Out: &out}
