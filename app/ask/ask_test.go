@@ -78,7 +78,7 @@ func TestNobodyAnswersAtTheEndOfTheInput(t *testing.T) {
 
 // A line that is too long ends the conversation with an error, not as the end of the input does.
 func TestLineThatIsTooLongIsAnError(t *testing.T) {
-	for input, wrong := range map[string]bool{"hello\n": false, strings.Repeat("x", 1<<19) + "\n": false, strings.Repeat("x", 1<<21) + "\n": true} {
+	for input, wrong := range map[string]bool{"hello\n": false, strings.Repeat("x", 1<<20-1) + "\n": false, strings.Repeat("x", 1<<20) + "\n": true} {
 		a := agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("Hello."))}))
 		at := ask.New(strings.NewReader(input), new(bytes.Buffer))
 		messages := ask.Converse(t.Context(), at, a, nil)

@@ -3,7 +3,9 @@
 package coding
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -92,4 +94,30 @@ func TestMistakesInServersAreProblemsOfTheConfiguration(t *testing.T) {
 	_, e := kit(t, `{"mcpServers": {"files": {"command": "npx"}}}`)
 	require.NoError(t, e.Problem())
 	require.Len(t, servers(e), 1)
+}
+
+// A session keeps its last thousand changes, and 16 MB of what files were.
+func TestHowMuchCanBeUndone(t *testing.T) {
+	files, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
+	require.NoError(t, err)
+	r := (*undo)(nil).open(nil, files)
+	for i := range 1001 {
+		_, err := r.Write(t.Context(), fmt.Sprintf("/repo/%d.md", i), nil, workspace.AnyVersion)
+		require.NoError(t, err)
+	}
+	require.Len(t, r.Log().Changes, 1000)
+
+	r = (*undo)(nil).open(nil, files)
+	for i := range 17 {
+		content := bytes.Repeat([]byte{byte('a' + i)}, 1<<20)
+		_, err := r.Write(t.Context(), fmt.Sprintf("/repo/%d.txt", i), content, workspace.AnyVersion)
+		require.NoError(t, err)
+	}
+	kept := 0
+	for _, c := range r.Log().Changes {
+		if _, ok := r.Content(c.After.Hash); ok {
+			kept++
+		}
+	}
+	require.Equal(t, 16, kept)
 }

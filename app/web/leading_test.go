@@ -3,13 +3,27 @@
 package web
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A client has ten seconds and 64 KB for the headers of a request, and may be silent for two minutes between two.
+func TestWhatClientsOfThePageMayTake(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := serve(l, http.NotFoundHandler(), make(chan error, 1))
+	require.NoError(t, server.Close())
+	require.Equal(t, []time.Duration{10 * time.Second, 2 * time.Minute}, []time.Duration{server.ReadHeaderTimeout, server.IdleTimeout})
+	require.Equal(t, 64<<10, server.MaxHeaderBytes)
+	require.Zero(t, server.WriteTimeout, "events are written as long as there are some")
+}
 
 // TestFileThatLeadsToThePage is for its user alone, and its address is part of the page, whatever characters it has.
 func TestFileThatLeadsToThePage(t *testing.T) {
