@@ -22,6 +22,7 @@ func TestTextsThatBeginWithWhatCounts(t *testing.T) {
 		{"\r\na\n", "a", "\nb", "\r\n\r\nb\n", false},
 		// A line that is added ends like the one before it, wherever that is.
 		{"a\r\na\na\n", "a\n", "aX\nY\n", "aX\r\nY\r\naX\r\nY\naX\nY\n", true},
+		{"1\r\n\n2\r\nend\n", "1\n\n2\n", "A\nB\nC\n", "A\r\nB\nC\r\nend\n", false},
 		{"a\na\r\na\r\n", "a\n", "aX\nY\n", "aX\nY\naX\nY\r\naX\r\nY\r\n", true},
 	} {
 		got, err := ApplyEdits([]byte(c.text), []Edit{{OldText: c.old, NewText: c.new, ReplaceAll: c.all}})
@@ -50,6 +51,7 @@ func TestFilesAreCutWhereLinesOrCharactersEnd(t *testing.T) {
 		want  string
 	}{
 		{"a\nb", 3, "a\n\n[Cut here: these are the lines 2 to 2 of 3. To read on, call read_file with line 3.]"},
+		{"a\nb", 1, "a\n\n[Cut here: these are the lines 2 to 2 of 1. To read on, call read_file with line 3.]"},
 		{"a\nb\nc", 0, "a\nb\n\n[Cut here: these are the lines 2 to 3. To read on, call read_file with line 4.]"},
 		{"\nb", 0, "\n\n[Cut here: these are the lines 2 to 2. To read on, call read_file with line 3.]"},
 		{"ab", 0, "ab" + long}, {"ab\xc3", 0, "ab" + long}, {"a\xe2\x82", 0, "a" + long}, {"a\xf0\x9f\x98", 0, "a" + long}, {"aä", 0, "aä" + long}, {"\xc3", 0, "" + long},
@@ -57,6 +59,8 @@ func TestFilesAreCutWhereLinesOrCharactersEnd(t *testing.T) {
 	} {
 		require.Equal(t, c.want, showFile(&File{Data: []byte(c.data), More: true, Lines: c.lines}, 2, 7), "%q", c.data)
 	}
+	require.Empty(t, showFile(&File{}, 3, 7), "an empty file has nothing to say")
+	require.Equal(t, "[The file ends before line 2.]", showFile(&File{Info: Info{Size: 1}}, 2, 7))
 	w, err := NewMemory(MemoryConfig{Commands: map[string]MemoryScript{"print": MemoryPrint("ä", 0)}})
 	require.NoError(t, err)
 	o := options{outputLimit: 10}
