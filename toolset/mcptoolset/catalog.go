@@ -153,13 +153,10 @@ func (c *catalog) problem(tool string, err error) {
 // on.
 func digest(t *mcp.Tool, d *Definition) string {
 	h := sha256.New()
-	data, err := json.Marshal([]any{
+	data, _ := json.Marshal([]any{ // which was decoded from JSON
 		d.Server, t.Name, d.Title, t.Description, d.Schema, d.Output, d.ReadOnly, d.Destructive,
 		d.Idempotent, d.OpenWorld,
 	})
-	if err != nil { // it was decoded from JSON
-		data = []byte(err.Error())
-	}
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -3,6 +3,7 @@
 package mcptoolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func outputOf(out any) (*mcp.CallToolResult, error) {
 		return nil, errors.New("the output has no JSON form")
 	}
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}}
-	if len(data) > 0 && data[0] == '{' {
+	if bytes.HasPrefix(data, []byte("{")) {
 		res.StructuredContent = json.RawMessage(data)
 	}
 	return res, nil

@@ -211,6 +211,7 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(t.ctx, cancel)
+	end := func() { stop(); cancel() }
 	r = r.Clone(ctx)
 	for name, value := range t.headers {
 		r.Header.Set(name, value)
@@ -220,11 +221,10 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res, err := t.next.RoundTrip(r)
 	if err != nil {
-		stop()
-		cancel()
+		end()
 		return nil, err
 	}
-	body := &boundedBody{ReadCloser: res.Body, left: t.limit, end: func() { stop(); cancel() }}
+	body := &boundedBody{ReadCloser: res.Body, left: t.limit, end: end}
 	if isEvents(res) {
 		body.left = -1 // events are bounded one by one
 	}

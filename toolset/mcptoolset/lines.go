@@ -154,7 +154,7 @@ func (s *skipped) filter(line []byte) ([]byte, error) {
 	if len(text) > 0 {
 		s.lines++
 		if len(s.shown) < shownLines {
-			s.shown = append(s.shown, visible(string(text[:min(len(text), 4*shownLine)]), shownLine))
+			s.shown = append(s.shown, visible(string(text), shownLine))
 		}
 	}
 	if s.row > maxSkippedLines || s.bytes > maxSkippedBytes {

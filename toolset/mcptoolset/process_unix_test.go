@@ -48,6 +48,13 @@ func TestEndsOfProcessesAreTold(t *testing.T) {
 		require.ErrorIs(t, f.Close(), os.ErrClosed, name)
 	}
 	o.end()
+	_, err := p.Write([]byte("x"))
+	require.Error(t, err, "nobody reads it")
+	o, p = started(t, "while :; do sleep 0.01; done", 10*time.Millisecond)
+	p.stop()
+	<-p.guarded.Exited()
+	require.NoError(t, o.why(), "it was stopped, without waiting for it")
+	o.end()
 	o, p = started(t, "while :; do sleep 0.01; done", 10*time.Millisecond)
 	o.end()
 	require.Equal(t, "SIGTERM", p.guarded.Exit().Signal)

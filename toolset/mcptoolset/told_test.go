@@ -6,6 +6,7 @@ package mcptoolset_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -64,6 +65,22 @@ func TestServersAreToldOfRunsWithoutAModel(t *testing.T) {
 	require.JSONEq(t, `{"content":{"type":"text","text":"4"},"model":"unknown","role":"assistant","stopReason":"endTurn"}`, res.Text)
 	res, err = ask(nil)
 	require.Contains(t, failed(t, res, err), "refused: there is no model")
+}
+
+// Without a person to ask, and if asking fails, the model is not used.
+func TestServersAreToldThatNobodyAllowsThem(t *testing.T) {
+	m := modeltest.Script(modeltest.SayText("4"))
+	for want, asker := range map[string]toolset.Asker{
+		"refused: " + toolset.ErrNobody.Error(): nil,
+		"refused: gone home": toolset.AskerFuncs{OnAnswer: func(context.Context, toolset.Question) (toolset.Reply, error) {
+			return toolset.Reply{}, errors.New("gone home")
+		}},
+	} {
+		host := &toolsettest.Host{Model: m, Asker: asker}
+		res, err := call(t, serve(t, inquiring(sampling)), host, "r", "s_ask", `{}`)
+		require.Contains(t, failed(t, res, err), want)
+	}
+	require.Empty(t, m.Requests())
 }
 
 // The person sees who wants to use the model and for what, up to 4000 bytes, and answers without a

@@ -40,25 +40,13 @@ func verbatim(result []byte) []byte {
 		return result
 	}
 	if tools := members["tools"]; tools != nil {
-		members["tools"] = verbatimTools(tools)
-		if changed, err := json.Marshal(members); err == nil {
-			return changed
-		}
-		return result
+		return with(result, members, "tools", json.RawMessage(verbatimTools(tools)))
 	}
 	content := members["structuredContent"]
 	if content == nil || string(content) == "null" {
 		return result
 	}
-	hidden, err := json.Marshal(map[string]string{rawKey: string(content)})
-	if err != nil {
-		return result
-	}
-	members["structuredContent"] = hidden
-	if changed, err := json.Marshal(members); err == nil {
-		return changed
-	}
-	return result
+	return with(result, members, "structuredContent", map[string]string{rawKey: string(content)})
 }
 
 // verbatimTools adds the schemas of tools, as they are written, to the tools' metadata. The SDK
