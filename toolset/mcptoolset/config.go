@@ -126,19 +126,19 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 	c := ServerConfig{Name: ServerName(name)}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return c, errors.New("must be an object")
+		return ServerConfig{}, errors.New("must be an object")
 	}
 	if c.Name == "" {
-		return c, errors.New("has no name")
+		return ServerConfig{}, errors.New("has no name")
 	}
 	for _, m := range slices.Sorted(maps.Keys(members)) {
 		if slices.Contains(serverFields, m) {
 			continue
 		}
 		if near := nearest.Of(m, slices.Values(serverFields)); near != "" {
-			return c, fmt.Errorf("unknown member %q: did you mean %q?", visible(m, 100), near)
+			return ServerConfig{}, fmt.Errorf("unknown member %q: did you mean %q?", visible(m, 100), near)
 		}
-		return c, fmt.Errorf(
+		return ServerConfig{}, fmt.Errorf(
 			"unknown member %q: the members are %s", visible(m, 100),
 			strings.Join(serverFields, ", "),
 		)
@@ -154,14 +154,14 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 		{"headers", &s.Headers, "an object of strings"}, {"disabled", &s.Disabled, "true or false"},
 	} {
 		if value, ok := members[m.name]; ok && json.Unmarshal(value, m.into) != nil {
-			return c, fmt.Errorf("%s must be %s", m.name, m.want)
+			return ServerConfig{}, fmt.Errorf("%s must be %s", m.name, m.want)
 		}
 	}
 	if c.Disabled = s.Disabled; c.Disabled {
 		lookup = func(string) (string, bool) { return "", true } // its variables need not be set
 	}
 	if err := expandAll(&s, lookup); err != nil {
-		return c, err
+		return ServerConfig{}, err
 	}
 	var err error
 	if c.Transport, err = transportOf(&s); err == nil {

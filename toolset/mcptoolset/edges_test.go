@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +68,20 @@ func TestMembersThatWereMeant(t *testing.T) {
 	}
 }
 
+// A server of a configuration is printed without its secrets, whatever prints it.
+func TestServersOfConfigurationsArePrinted(t *testing.T) {
+	c := ServerConfig{Name: "a", Transport: HTTP{URL: "https://a.test?key=secret"}}
+	const want = "a (https://a.test)"
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		require.Equal(t, want, fmt.Sprintf(verb, c), verb)
+	}
+	data, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.Equal(t, `"`+want+`"`, string(data))
+	require.Equal(t, want, c.LogValue().String())
+	require.Equal(t, "b", ServerConfig{Name: "b"}.String())
+}
+
 // Each byte of a server's standard error counts, also if it comes alone.
 func TestSingleBytesOfStandardError(t *testing.T) {
 	r, w, err := os.Pipe()
@@ -105,6 +121,9 @@ func TestTokensAreKeptInTime(t *testing.T) {
 		k := &keeping{store: d, kept: &kept{}}
 		require.NoError(t, k.save(&oauth2.Token{}))
 		require.Equal(t, []time.Duration{10 * time.Second}, d.left)
+		never := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+		require.EqualError(t, k.save(&oauth2.Token{Expiry: never}), "save token: it has no JSON form")
+		require.Len(t, d.left, 1)
 	})
 }
 
@@ -119,11 +138,19 @@ func TestFilesOfTokensKeepTheirNames(t *testing.T) {
 
 // What people are told of errors, progress and signing in has bounds.
 func TestWhatPeopleAreToldIsBounded(t *testing.T) {
-	s := &Server{config: &Config{Name: "s", Transport: Func(nil)}}
+	s := &Server{config: &Config{Name: "s", Transport: Func(nil)}, known: &catalog{}}
 	require.Equal(t, repeated("e", 500), s.plain(errors.New(repeated("e", 500))))
 	require.Equal(t, repeated("e", 500)+"…", s.plain(errors.New(repeated("e", 501))))
 	require.Equal(t, repeated("p", 200)+"…", Command{Path: repeated("p", 201)}.String())
 	require.Equal(t, repeated("p", 200), Command{Path: repeated("p", 200)}.String())
+	for n, want := range map[int]string{192: repeated("h", 192), 193: repeated("h", 192) + "…"} {
+		r := &http.Request{URL: parsed(t, "https://"+repeated("h", n)+"/x")}
+		_, err := (&homeTripper{home: parsed(t, "https://a.test")}).RoundTrip(r)
+		require.EqualError(t, err, errElsewhere.Error()+": https://"+want)
+	}
+	s.logger = slog.New(slog.DiscardHandler)
+	s.yield(&Definition{Server: "s", Name: repeated("n", 201)}, "x")
+	require.Equal(t, repeated("n", 200)+"…", s.Problems()[0].Tool)
 	host := &toolsettest.Host{}
 	l := &link{flights: map[string]*flight{}, server: s, ctx: t.Context()}
 	f := l.depart(t.Context(), caller{call: &toolset.Call{}, host: host, info: &toolset.RunInfo{}, title: repeated("t", 201)})

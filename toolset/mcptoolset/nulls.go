@@ -30,7 +30,7 @@ func sound(method string, params json.RawMessage) json.RawMessage {
 		return params
 	}
 	messages = slices.DeleteFunc(messages, func(m json.RawMessage) bool { return string(m) == "null" })
-	return with(params, members, "messages", messages)
+	return with(members, "messages", messages)
 }
 
 // answerable returns a result in which the requests that it has are sound.
@@ -48,18 +48,12 @@ func answerable(result json.RawMessage) json.RawMessage {
 			r["params"] = sound(method, params)
 		}
 	}
-	return with(result, members, "inputRequests", requests)
+	return with(members, "inputRequests", requests)
 }
 
-// with returns an object with another value of a member, or as it was if that has no JSON form.
-func with(object json.RawMessage, members map[string]json.RawMessage, name string, value any) json.RawMessage {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return object
-	}
-	members[name] = data
-	if data, err = json.Marshal(members); err != nil {
-		return object
-	}
+// with returns an object with another value of a member. All of them were decoded from JSON.
+func with(members map[string]json.RawMessage, name string, value any) json.RawMessage {
+	members[name], _ = json.Marshal(value)
+	data, _ := json.Marshal(members)
 	return data
 }

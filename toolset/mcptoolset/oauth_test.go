@@ -3,15 +3,18 @@
 package mcptoolset_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,6 +34,9 @@ type authority struct {
 	refreshed int
 	expires   int
 	signIns   int
+	// registered has the programs that registered themselves, and asked those that asked for tokens.
+	registered []map[string]any
+	asked      []string
 }
 
 func newAuthority(t *testing.T, f *fake) *authority {
@@ -60,11 +66,15 @@ func newAuthority(t *testing.T, f *fake) *authority {
 		reply(w, 200, map[string]any{
 			"issuer": a.url, "authorization_endpoint": a.url + "/authorize", "token_endpoint": a.url + "/token", "registration_endpoint": a.url + "/register",
 			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+			"client_id_metadata_document_supported": true,
 		})
 	})
 	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
 		var in map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&in)
+		a.mu.Lock()
+		a.registered = append(a.registered, maps.Clone(in))
+		a.mu.Unlock()
 		in["client_id"] = "client-1"
 		reply(w, 201, in)
 	})
@@ -73,7 +83,7 @@ func newAuthority(t *testing.T, f *fake) *authority {
 		a.signIns++
 		a.mu.Unlock()
 		q := r.URL.Query()
-		if q.Get("code_challenge") == "" || q.Get("client_id") != "client-1" {
+		if q.Get("code_challenge") == "" || !strings.Contains(q.Get("client_id"), "client-") {
 			http.Error(w, "bad", 400)
 			return
 		}
@@ -83,6 +93,12 @@ func newAuthority(t *testing.T, f *fake) *authority {
 		_ = r.ParseForm()
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		client, secret, basic := r.BasicAuth()
+		a.asked = append(a.asked, cmp.Or(client, r.Form.Get("client_id"))+" "+cmp.Or(secret, r.Form.Get("client_secret")))
+		if basic && client == "" {
+			reply(w, 401, map[string]any{"error": "invalid_client"})
+			return
+		}
 		switch {
 		case r.Form.Get("grant_type") == "authorization_code" && r.Form.Get("code") == "code-secret" && r.Form.Get("code_verifier") != "":
 		case r.Form.Get("grant_type") == "refresh_token" && r.Form.Get("refresh_token") == "refresh-secret":
@@ -169,6 +185,44 @@ func TestOAuth(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(data), "token-secret-2")
 	require.NotContains(t, log.String(), "secret")
+}
+
+// A program that is not registered registers itself, under its name. One that is uses its
+// identifier, and its secret if it has one.
+func TestProgramsIdentifyThemselves(t *testing.T) {
+	for _, c := range []struct {
+		oauth      mcptoolset.OAuth
+		registered string // the name
+		asked      string
+	}{
+		{mcptoolset.OAuth{}, "ponte", "client-1 "},
+		{mcptoolset.OAuth{ClientName: "Desk"}, "Desk", "client-1 "},
+		{mcptoolset.OAuth{ClientURL: "https://a.test/client-3"}, "", "https%3A%2F%2Fa.test%2Fclient-3 "},
+		{mcptoolset.OAuth{ClientID: "client-2", ClientName: "Desk"}, "", "client-2 "},
+		{mcptoolset.OAuth{ClientID: "client-2", ClientSecret: "word"}, "", "client-2 word"},
+	} {
+		f := newFake(nil)
+		f.tool("echo", echo)
+		a := newAuthority(t, f)
+		signIn, err := mcptoolset.NewLoopback(browser)
+		require.NoError(t, err)
+		c.oauth.SignIn = signIn
+		s := serve(t, f, over(mcptoolset.HTTP{URL: a.url + "/mcp", OAuth: &c.oauth}))
+		res, err := call(t, s, nil, "r", "s_echo", `{}`)
+		require.NoError(t, err, s.Status().Err)
+		require.Equal(t, "{}", res.Text)
+		require.Equal(t, []string{c.asked}, a.asked)
+		if c.registered == "" {
+			require.Empty(t, a.registered)
+		} else {
+			require.Equal(t, []map[string]any{{
+				"client_name": c.registered, "redirect_uris": []any{signIn.RedirectURL()},
+				"grant_types": []any{"authorization_code", "refresh_token"}, "response_types": []any{"code"},
+				"token_endpoint_auth_method": "none", "application_type": "native",
+			}}, a.registered)
+		}
+		require.NoError(t, signIn.Close())
+	}
 }
 
 func TestOAuthThatTheUserRefuses(t *testing.T) {

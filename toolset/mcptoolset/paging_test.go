@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -149,7 +150,9 @@ func TestUsersSignInOneAtATime(t *testing.T) {
 		address = l.RedirectURL() + "?error=" + strings.Repeat("r", n)
 		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(address)
 		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
+		said, err := io.ReadAll(res.Body)
+		require.NoError(t, errors.Join(err, res.Body.Close()))
+		require.Equal(t, "You are not signed in. You can close this window.\n", string(said))
 		require.EqualError(t, <-first, "the authorization server refused: "+want)
 	}
 	require.NoError(t, l.Close())

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -135,6 +136,27 @@ func TestServersArePrintedWithoutSecrets(t *testing.T) {
 	require.Equal(t, want, s.LogValue().String())
 	require.Equal(t, "files", s.Name())
 	require.NoError(t, s.Close())
+}
+
+// What a server logs during a call is emitted, also over HTTP, where it may come after the answer.
+func TestLogsAreEmittedOverHTTP(t *testing.T) {
+	f := newFake(nil)
+	host := &heard{event: make(chan struct{}, 10)}
+	f.tool("work", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		err := r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "db", Data: "working"})
+		select {
+		case <-host.event:
+		case <-time.After(patience):
+		}
+		return say("done"), err
+	})
+	s := serve(t, f, legacy, func(c *mcptoolset.Config) {
+		c.LogLevel = "debug"
+		c.Transport = mcptoolset.HTTP{URL: listen(t, f, nil).URL}
+	})
+	_, err := call(t, s, host, "r", "s_work", `{}`)
+	require.NoError(t, err)
+	require.Equal(t, []any{mcptoolset.Log{Server: "s", Level: "info", Logger: "db", Message: "working"}}, host.Events())
 }
 
 // A call without a person or an observer goes on though the server logs and reports its progress.

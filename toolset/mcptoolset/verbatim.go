@@ -40,13 +40,13 @@ func verbatim(result []byte) []byte {
 		return result
 	}
 	if tools := members["tools"]; tools != nil {
-		return with(result, members, "tools", json.RawMessage(verbatimTools(tools)))
+		return with(members, "tools", json.RawMessage(verbatimTools(tools)))
 	}
 	content := members["structuredContent"]
 	if content == nil || string(content) == "null" {
 		return result
 	}
-	return with(result, members, "structuredContent", map[string]string{rawKey: string(content)})
+	return with(members, "structuredContent", map[string]string{rawKey: string(content)})
 }
 
 // verbatimTools adds the schemas of tools, as they are written, to the tools' metadata. The SDK
@@ -95,11 +95,11 @@ func verbatimMessage(message []byte) []byte {
 		return message
 	}
 	if result := members["result"]; result != nil {
-		return with(message, members, "result", json.RawMessage(verbatim(answerable(result))))
+		return with(members, "result", json.RawMessage(verbatim(answerable(result))))
 	}
 	var method string
 	if params := members["params"]; params != nil && json.Unmarshal(members["method"], &method) == nil {
-		return with(message, members, "params", sound(method, params))
+		return with(members, "params", sound(method, params))
 	}
 	return message
 }

@@ -50,8 +50,8 @@ type rule struct {
 
 func (s *suite[D]) rules() []rule {
 	return []rule{
+		{"toolsets inside are checked before a run", s.forwards}, // looks into fields, so nothing may run
 		{"the name does not change", s.name},
-		{"toolsets inside are checked before a run", s.forwards},
 		{"fixed tools are listed", s.fixed},
 		{"tool names are valid and unique", s.toolNames},
 		{"every schema describes an object", s.schemas},
