@@ -258,7 +258,7 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 		if i == len(all)-1 && len(c.tail) > 0 && says(c.tail[0]) {
 			fmt.Fprintf(&b, "The assistant will be shown this message of the user after your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
 		}
-		fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
+		fmt.Fprintf(&b, "Write the summary now, in at most %d words.", s.Threshold/8)
 		resp, err := s.ask(ctx, b.String(), meter)
 		if err != nil {
 			return nil, err

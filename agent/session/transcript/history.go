@@ -341,7 +341,7 @@ func (h *history) addLost(m *model.Message) {
 // continued.
 func streamed(id, run string, pieces []session.Entry) *model.Message {
 	m := &model.Message{Kind: model.KindResponse, RunID: run, ConversationID: id, Interrupted: true}
-	part := -1
+	var part int // of the last one
 	for _, e := range pieces {
 		var p piece
 		if json.Unmarshal(e.Data, &p) != nil || p.Kind != model.PartText || p.Text == "" {
