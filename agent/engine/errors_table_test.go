@@ -176,6 +176,7 @@ func TestEventsInJSON(t *testing.T) {
 	}{
 		{E{Kind: engine.EventPartDelta}, `{"v":1,"kind":"part_delta"}`},
 		{E{Kind: engine.EventPartDelta, Step: 1, Part: 2, PartKind: model.PartText, Text: "<\"é\n"}, `{"v":1,"kind":"part_delta","step":1,"part":2,"part_kind":"text","text":"<\"é\n"}`},
+		{E{Kind: engine.EventPartDelta, Step: 12, Part: 34, Text: "x"}, `{"v":1,"kind":"part_delta","step":12,"part":34,"text":"x"}`},
 		{E{Kind: engine.EventPartDelta, Text: "x", CallID: "c"}, `{"v":1,"kind":"part_delta","text":"x","call_id":"c"}`},
 		{E{Kind: engine.EventPartDelta, Text: "x", Tool: "t", Args: model.RawArgs("{")}, `{"v":1,"kind":"part_delta","text":"x","tool":"t","args":"{"}`},
 		{E{Kind: engine.EventCustom, Value: 1}, `{"v":1,"kind":"custom","value":1}`},

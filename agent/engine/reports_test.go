@@ -68,6 +68,7 @@ func TestTextsOfPanics(t *testing.T) {
 		"panic: boom (cart.go:42 in cart.(*Cart).Add)":     {Value: errBoom, Stack: []byte(stack)},
 		"panic: <nil> (main.go:9 in main.main)":            {Stack: []byte("panic({0x1})\n\t/p.go:1\nmain.main()\n\t/home/x/main.go:9 +0x1\n")},
 		"panic: cut":                                       {Value: "cut", Stack: []byte("panic({0x1})\n\t/p.go:1\nmain.main()")},
+		"panic: the end (main.go:9 in main.main)":          {Value: "the end", Stack: []byte("panic({0x1})\n\t/p.go:1\nmain.main()\n\t/home/x/main.go:9")},
 		"panic: before the panic":                          {Value: "before the panic", Stack: []byte("main.main()\n\t/home/x/main.go:9 +0x1\n")},
 		"panic: a goroutine (main.go:3 in main.run.func1)": {Value: "a goroutine", Stack: []byte("panic({0x1})\n\t/p.go:1\nmain.run.func1()\n\t/home/x/main.go:3 +0x1\n")},
 	} {

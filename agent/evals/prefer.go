@@ -21,7 +21,6 @@ import (
 // order. Cases without an output in the baseline are not scored. If the interval of the mean does
 // not contain 0.5, one of the two is better.
 func Prefer(m model.Model, rubric string, base *Report, o JudgeOptions) Evaluator {
-	o.Low, o.High = 0, 0
 	chooser, invalid := newChooser(m, rubric, o)
 	return untyped("preferred", func(ctx context.Context, t *trial) (Score, error) {
 		if invalid != nil || base == nil {

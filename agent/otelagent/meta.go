@@ -5,6 +5,8 @@ package otelagent
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"go.opentelemetry.io/otel/propagation"
 )
@@ -46,10 +48,4 @@ func (c carrier) Set(key, value string) {
 }
 
 // Keys implements [propagation.TextMapCarrier].
-func (c carrier) Keys() []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	return keys
-}
+func (c carrier) Keys() []string { return slices.Collect(maps.Keys(c)) }
