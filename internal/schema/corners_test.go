@@ -97,6 +97,13 @@ func TestFenceMayNameALanguageWithDigits(t *testing.T) {
 	}
 }
 
+func TestFenceMayHoldNothing(t *testing.T) {
+	for _, text := range []string{"```", "``````", "```\n```", "```text\n```", "```text\r```", "```json```", "```json"} {
+		require.Empty(t, schema.TrimFences([]byte(text)), "%q", text)
+	}
+	require.Equal(t, "text", string(schema.TrimFences([]byte("```text```"))))
+}
+
 // untidy adds to its schema what the jsonschema package writes as true, and an identity.
 type untidy struct {
 	A string `json:"a"`

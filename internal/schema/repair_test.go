@@ -148,6 +148,29 @@ func TestRepairTriesABoundedNumberOfReadings(t *testing.T) {
 	}
 }
 
+// The search for other readings takes up to 64 steps for each token of the text, and 1000 more. A text that needs one
+// step more is not repaired.
+func TestRepairSearchesForABoundedTime(t *testing.T) {
+	for _, test := range []struct {
+		name, begin, member string
+		members             int
+		end                 string
+		repaired            bool
+	}{
+		{"all its steps", `[[1,{"a":{"k":"v"`, `,"k":"v"`, 51, `},"z":"y"},"x","x","x",["a"]`, true},
+		{"one step more", `[1,[],[],{"a":{"k":"v"`, `,"k":"v"`, 132, `},"z":"y"}`, false},
+		{"one step more, in another text", `[{"a":{"k":"v"`, `,"k":"v"`, 119, `,"k":[],"k":[],"k":[1],"k":[1],"k":[1],"k":[1],"k":[1],"k":[1]},"z":"y"}`, false},
+	} {
+		text := []byte(test.begin + strings.Repeat(test.member, test.members) + test.end)
+		asked := 0
+		_, ok := schema.Repair(text, true, func(doc []byte) bool {
+			asked++
+			return asked == 1
+		})
+		require.Equal(t, test.repaired, ok, test.name)
+	}
+}
+
 func TestRepairIsDecidedByTheSchema(t *testing.T) {
 	type edit struct {
 		Path string `json:"path"`

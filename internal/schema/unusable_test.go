@@ -168,6 +168,9 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		"keys of a list": {reflectType[struct {
 			V []string `validate:"dive,keys,min=1,endkeys"`
 		}](), "keys needs a map, not []string"},
+		"keys of a list, and no more": {reflectType[struct {
+			V []string `validate:"dive,keys"`
+		}](), `validate tag "dive": keys needs a map, not []string`},
 		"dive into a number": {reflectType[struct {
 			V int `validate:"dive"`
 		}](), `validate tag "dive": it needs a list or a map, not int`},
