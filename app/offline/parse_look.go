@@ -27,7 +27,7 @@ func (p *parser) read(k *cursor) ([]step, string) {
 		return nil, "I can read one range of lines at a time"
 	}
 	var steps []step
-	for !k.done() {
+	for ranges > 0 && len(steps) == 0 || !k.done() {
 		s := step{act: actRead, line: line, limit: limit}
 		begin := k.at
 		k.skip(
@@ -257,14 +257,11 @@ func (p *parser) search(k *cursor) ([]step, string) {
 	aboutUses(k)
 	from := k.at
 	end := k.lastIndex(1, "in", "inside", "within", "under", "across")
-	if k.peek(0).kind == quoted {
-		end = k.index(1, "in", "inside", "within", "under", "across")
-	}
 	if s.path != "." || end < 0 {
 		end = len(k.tokens)
 	}
 	if k.peek(0).kind == quoted {
-		end = min(from+1, end)
+		end = from + 1
 	}
 	k.at = end
 	if describes(k.tokens[from:k.at]) {

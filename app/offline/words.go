@@ -90,7 +90,7 @@ func isTarget(t token) bool {
 // operators are what only command lines have.
 func hasOperator(tokens []token) bool {
 	for _, t := range tokens {
-		if t.kind == word && (strings.HasPrefix(t.text, "-") && len(t.text) > 1 && t.text != "->" && !listMarker().MatchString(t.text) ||
+		if t.kind == word && (strings.HasPrefix(t.text, "-") && t.text != "->" && !listMarker().MatchString(t.text) ||
 			t.text == "|" || t.text == "||" || t.text == "&&" || t.text == ">" || t.text == ">>" || t.text == "<" || strings.HasPrefix(t.text, "$(")) {
 			return true
 		}

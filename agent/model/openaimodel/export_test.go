@@ -17,6 +17,12 @@ func RequestBody(m *Model, req *model.Request, stream bool) ([]byte, error) {
 	return m.appendRequest(req, m.settings.Merge(req.Settings), stream)
 }
 
+// AudioType tells the type of audio by its first bytes.
+func AudioType(data []byte) string { return audioType(data) }
+
+// SizeHint is how long a body is expected to be.
+func SizeHint(req *model.Request) int { return sizeHint(req) }
+
 // AppendJSONString exposes the string encoder.
 func AppendJSONString(dst []byte, s string) []byte { return adapter.AppendJSONString(dst, s) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
 // mediaMessage is a response with these parts, as the helpers below make it.
@@ -96,11 +97,23 @@ func TestAudioTypeIsDetected(t *testing.T) {
 	for begins, want := range map[string]string{
 		"RIFF": "audio/wav", "ID3\x04": "audio/mpeg", "\xff\xfb\x90": "audio/mpeg", "\xff\xf1P": "audio/aac", "fLaC": "audio/flac",
 		"OggS": "audio/ogg", "\x00\x01": "audio/pcm",
+		"\xff": "audio/pcm", "\xfe\xfb": "audio/pcm", "\xfb\xff": "audio/pcm", "\xff\xfb": "audio/mpeg", "\xff\xf1": "audio/aac", "RIF": "audio/pcm", "ID": "audio/pcm",
 	} {
 		m := newModel(t, serve(t, answer{Body: whole(`"audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(begins)) + `"}`)}).URL, "openai")
 		msg, err := m.Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Parts[0].MediaType, "%q", begins)
+	}
+	// A frame begins with eleven bits that are set. Those that follow tell the version and the layer, which AAC does not have.
+	for second := range 256 {
+		want := "audio/pcm"
+		switch sync, version, layer := second>>5, second>>3&3, second>>1&3; {
+		case sync == 7 && layer == 1:
+			want = "audio/mpeg"
+		case sync == 7 && version >= 2 && layer == 0:
+			want = "audio/aac"
+		}
+		require.Equal(t, want, openaimodel.AudioType([]byte{0xff, byte(second)}), "%08b", second)
 	}
 	_, err := newModel(t, serve(t, answer{Body: whole(`"audio":{"data":"!"}`)}).URL, "openai").Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, apiError(t, err), "cannot decode the audio of the response")
