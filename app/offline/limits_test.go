@@ -148,7 +148,6 @@ func TestShortRequests(t *testing.T) {
 		"wait 0.5 minutes":             "1. wait 30s.",
 		"wait 60 minutes":              "1. wait 1h0m0s.",
 		"wait 61 minutes":              "= I wait for an hour at most.",
-		"ls - x":                       "= I did not understand `- x`.",
 		"ls -l":                        "run_command {\"command\":\"ls -l\"}",
 		"run":                          "= which command should I run?",
 		"run tests":                    "list_files",

@@ -85,7 +85,7 @@ func (p *parser) pause(k *cursor) ([]step, string) {
 		return []step{{act: actWait, wait: time.Second}}, ""
 	}
 	s := strings.ToLower(t.text)
-	if d, err := time.ParseDuration(strings.TrimRight(s, ".!")); err == nil && d >= 0 && d <= longestWait {
+	if d, err := time.ParseDuration(strings.TrimRight(s, ".!")); err == nil && s != "0" && d >= 0 && d <= longestWait {
 		return []step{{act: actWait, wait: d}}, ""
 	}
 	n := 1.0
