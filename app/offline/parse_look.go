@@ -27,7 +27,7 @@ func (p *parser) read(k *cursor) ([]step, string) {
 		return nil, "I can read one range of lines at a time"
 	}
 	var steps []step
-	for ranges > 0 && len(steps) == 0 || !k.done() {
+	for !k.done() || ranges > 0 && len(steps) == 0 {
 		s := step{act: actRead, line: line, limit: limit}
 		begin := k.at
 		k.skip(
