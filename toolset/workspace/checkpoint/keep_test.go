@@ -54,6 +54,10 @@ func TestKeptTurnsAreTakenBackByTheNextProcess(t *testing.T) {
 	turns.Mark("t1", "first")
 	b.agent("a", "two\n")
 	b.agent("empty", "not\n")
+	if info, err := os.Stat(dir); runtime.GOOS != "windows" {
+		require.NoError(t, err)
+		require.Equal(t, os.ModeDir|0o700, info.Mode())
+	}
 	turns = again()
 	turns.Mark("t2", "second")
 	b.agent("a", "three\n")
