@@ -206,6 +206,17 @@ func TestTokensOfAnAnswerAreBounded(t *testing.T) {
 	require.Equal(t, 100, s.seen[1].Settings.MaxTokens)
 }
 
+// A client may ask for 32,768 tokens where the program says nothing else.
+func TestTokensOfAnAnswerAreBoundedByDefault(t *testing.T) {
+	s := openaiServe(t, openaiOptions{model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text("Once")), nil
+	})})
+	for i, asked := range []int{1, 32_767, 32_768, 32_769} {
+		s.post(chatPath, fmt.Sprintf(`{"model":"agent","max_tokens":%d,"messages":[{"role":"user","content":"x"}]}`, asked), 200)
+		require.Equal(t, min(asked, 32_768), s.seen[i].Settings.MaxTokens)
+	}
+}
+
 func TestLimitsOfUsersHold(t *testing.T) {
 	opened := 0
 	s := openaiServe(t, openaiOptions{host: host.Config[openaiNone, string]{Agent: agent.Must(agent.New(agent.Config[openaiNone, string]{Model: modeltest.Auto()})), Deps: func(context.Context, *host.Session) (openaiNone, error) {

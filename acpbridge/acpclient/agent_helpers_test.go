@@ -25,6 +25,7 @@ type scriptedAgent struct {
 	sessions int
 	prompts  []string
 	closed   []acp.SessionID
+	deaf     bool // closes no session
 }
 
 // turn is a prompt that the agent works on.
@@ -47,9 +48,14 @@ func (s *scriptedAgent) NewSession(context.Context, *acp.NewSessionRequest) (*ac
 	return &acp.NewSessionResponse{SessionID: acp.SessionID(fmt.Sprintf("s%d", s.sessions))}, nil
 }
 
-func (s *scriptedAgent) CloseSession(_ context.Context, r *acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
+func (s *scriptedAgent) CloseSession(ctx context.Context, r *acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
+	acp.Async(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.deaf {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
 	s.closed = append(s.closed, r.SessionID)
 	return &acp.CloseSessionResponse{}, nil
 }

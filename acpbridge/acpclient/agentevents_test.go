@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -167,6 +168,20 @@ func TestDeltasOfAgents(t *testing.T) {
 		require.Equal(t, "s1#2", more.ResponseID)
 		require.Equal(t, []model.Part{model.Text("last")}, more.Parts)
 		require.Equal(t, []string{"x", "a\n\nb"}, s.prompts)
+		require.Empty(t, s.closed)
+	})
+}
+
+// An agent has five seconds to close a session that is not needed any more.
+func TestAgentsThatCloseNoSessionHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := modelOf(t, "one")
+		_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("x")}}, nil)
+		require.NoError(t, err)
+		s.deaf = true
+		began := time.Now()
+		require.NoError(t, m.Close())
+		require.Equal(t, 5*time.Second, time.Since(began))
 		require.Empty(t, s.closed)
 	})
 }

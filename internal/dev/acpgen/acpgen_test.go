@@ -9,8 +9,10 @@ import (
 	"context"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -194,6 +196,11 @@ func TestCommittedCodeIsWhatTheSchemasSay(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, made, len(kept))
 		for _, file := range made {
+			info, err := os.Stat(file)
+			require.NoError(t, err)
+			if runtime.GOOS != "windows" {
+				require.Equal(t, fs.FileMode(0o644), info.Mode(), "everybody can read it")
+			}
 			got, err := os.ReadFile(file)
 			require.NoError(t, err)
 			want, err := os.ReadFile(filepath.Join(committed, filepath.Base(file)))
