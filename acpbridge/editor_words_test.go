@@ -178,8 +178,14 @@ func TestLinesAreAskedFor(t *testing.T) {
 	_, err = w.Read(t.Context(), "a", ws.Range{Lines: 2})
 	require.NoError(t, err)
 	require.Equal(t, []string{`read {"sessionId":"s","path":"/no/such/machine/a","limit":2}`}, e.take())
-	_, err = w.Read(t.Context(), "a", ws.Range{Line: 1})
+	f, err = w.Read(t.Context(), "a", ws.Range{Lines: 1})
 	require.NoError(t, err)
+	require.Equal(t, ws.File{Info: ws.Info{Path: "/no/such/machine/a", Size: -1}, Data: []byte("2\n")}, f)
+	require.Equal(t, []string{`read {"sessionId":"s","path":"/no/such/machine/a","limit":1}`}, e.take())
+	f, err = w.Read(t.Context(), "a", ws.Range{Line: 1})
+	require.NoError(t, err)
+	require.NotEmpty(t, f.Version, "it is the whole file")
+	require.EqualValues(t, 4, f.Size)
 	require.Equal(t, []string{`read {"sessionId":"s","path":"/no/such/machine/a"}`}, e.take())
 
 	// Behind the end some editors say nothing, and others fail: then the whole file is read.
@@ -235,6 +241,7 @@ func TestCommandsOfEditorsFromStartToEnd(t *testing.T) {
 	require.Equal(t, "abcdef 0-6 lost false ended false", read(-9, 0))
 	require.Equal(t, " 6-6 lost false ended false", read(9, 0))
 	require.Equal(t, "abcdef 0-6 lost false ended false", read(0, 9))
+	require.Equal(t, "a 0-6 lost false ended false", read(0, 1))
 	var text strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&text, "line %02d\n", i)

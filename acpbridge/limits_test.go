@@ -173,3 +173,33 @@ func TestTheEndOfAnOutputIsRememberedInTheNextOne(t *testing.T) {
 		require.True(t, c.Lost)
 	}
 }
+
+// An output whose beginning is missing lacks a byte at least. What was its end before counts as a
+// whole.
+func TestTheBeginningOfAnOutputThatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		outputs []string // from the second one on, the beginning is missing
+		want    int64
+	}{
+		{[]string{"", "abc"}, 1}, {[]string{"abc", "bcd"}, 3}, {[]string{"abc", "abcd"}, 1}, {[]string{"abc", "abcd", "bcde"}, 5}, {[]string{"a", "b", "bc"}, 1},
+	} {
+		text, truncated := "", false
+		_, w := away(t, func(_ context.Context, method string) (string, error) {
+			if method == "create" {
+				return `{"terminalId":"t"}`, nil
+			}
+			return string(mustJSON(t, map[string]any{"output": text, "truncated": truncated})), nil
+		})
+		p, err := w.Start(t.Context(), ws.Command{Line: "make"})
+		require.NoError(t, err)
+		var from int64
+		for i, output := range c.outputs {
+			text, truncated = output, i > 0
+			chunk, err := p.Output(t.Context(), 0, 0)
+			require.NoError(t, err)
+			require.Equal(t, truncated, chunk.Lost)
+			from = chunk.From
+		}
+		require.Equal(t, c.want, from, "%v", c.outputs)
+	}
+}

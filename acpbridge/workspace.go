@@ -212,13 +212,12 @@ func (w *Workspace) Read(ctx context.Context, path string, r ws.Range) (ws.File,
 	if !now.Exists || s.Buffer != nil && !s.Buffer.Exists && !s.Unsaved && s.Bypass == "" {
 		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
-	whole := r.Line == 0 && r.Lines == 0 && r.Offset == 0 && r.Limit == 0
 	f, err := r.Read(ctx, bytes.NewReader(now.Data))
 	if err != nil {
 		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: err}
 	}
 	f.Info = ws.Info{Path: s.Path, Mode: now.Mode, Size: int64(len(now.Data))}
-	if whole || len(f.Data) == len(now.Data) {
+	if len(f.Data) == len(now.Data) {
 		f.Version = s.Version
 	}
 	f.Unsaved, f.Faithful, f.Uncertain, f.Doubtful = s.Unsaved, s.Faithful, s.Uncertain, s.Doubtful
