@@ -45,6 +45,7 @@ type reply struct {
 	code   string // of an error
 	silent bool   // there is no answer
 	last   bool   // nothing is read after it
+	drop   bool   // the connection ends instead
 }
 
 // fakeConn is a connection at the server.
@@ -196,7 +197,10 @@ func (c *fakeConn) say(sql string, args []string, described bool) bool {
 	if r == nil {
 		r = c.usual(sql)
 	}
-	if r.silent {
+	if r.drop {
+		_ = c.Close()
+	}
+	if r.silent || r.drop {
 		return false
 	}
 	c.last = r.last

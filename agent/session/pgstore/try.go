@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -49,7 +50,7 @@ func (s *Store) tryWithin(ctx context.Context, most time.Duration, do func(ctx c
 	err := attempt()
 	for lost, ended := int32(0), 0; err != nil && s.open(ctx) == nil; err = attempt() {
 		switch {
-		case (pgconn.SafeToRetry(err) || terminated(err)) && lost < s.connections():
+		case (nothingSent(err) || terminated(err)) && lost < s.connections():
 			lost++
 			continue
 		case isConflict(err) && ended < maxConflicts:
@@ -92,6 +93,12 @@ func (s *Store) read(ctx context.Context, do func(ctx context.Context) error) er
 
 // connections returns how many connections the pool has at most.
 func (s *Store) connections() int32 { return s.pool.Config().MaxConns }
+
+// nothingSent reports whether a statement was not sent. The driver believes that also of some whose
+// connection was lost before their result came.
+func nothingSent(err error) bool {
+	return pgconn.SafeToRetry(err) && !strings.Contains(err.Error(), "conn closed")
+}
 
 // unsent reports whether there was no connection for a statement because the pool, or an attempt to
 // connect, was ended.
