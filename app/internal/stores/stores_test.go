@@ -72,6 +72,8 @@ func TestPasswordsAreNoDirectories(t *testing.T) {
 		"postgres:/user:secret@host/db":           "in the form postgres://user@host/database",
 		"postgres:user:secret@host/db":            "in the form",
 		" postgres://user:secret@host/db":         "in the form",
+		"1sql://user:secret@host/db":              "in the form",
+		"m1+.-://user:secret@host/db":             `no stores of the kind "m1+.-"`,
 		"JDBC:postgres://host/db?password=secret": "in the form",
 		"host=h user=u password=secret":           "in the form",
 		"host=h PASSWORD = 'secret'":              "in the form",
@@ -95,8 +97,9 @@ func TestKeysOfDatabases(t *testing.T) {
 		return place.Key(func(v string) string { return env[v] })
 	}
 	same := key("postgres://ann@db/sessions")
+	require.Len(t, same, 16)
 	for _, name := range []string{
-		"postgresql://bob:x@db/sessions", "postgres://db/sessions?sslmode=require", "postgres://db/", "postgres:///sessions?host=db", "postgres://p@ss:word@db/sessions",
+		"postgresql://bob:x@db/sessions", "postgres://@db/sessions", "postgres://db/sessions?sslmode=require", "postgres://db/", "postgres:///sessions?host=db", "postgres://p@ss:word@db/sessions",
 	} {
 		require.Equal(t, same, key(name), name)
 	}
