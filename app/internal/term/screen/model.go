@@ -267,6 +267,7 @@ func (m *Model) sendNext() {
 	for ok := true; ok && len(m.queue) > 0; ok = m.config.Queues {
 		next := m.queue[0]
 		m.queue = m.queue[1:]
+		m.sending = true
 		m.do(Effect{Do: Send, Text: next})
 	}
 }
