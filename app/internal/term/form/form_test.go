@@ -87,6 +87,7 @@ func TestAnswersMeanWhatIsShown(t *testing.T) {
 		"hours": {"type": "string", "enum": ["10", "3", "2"]},
 		"hidden": {"type": "string", "oneOf": [{"const": "x", "title": "First"}, {"const": "1", "title": "Second"}]},
 		"twice": {"type": "string", "oneOf": [{"const": "a", "title": "Same"}, {"const": "b", "title": "Same"}]},
+		"quote": {"type": "string", "title": "Quote", "pattern": "^field \"quote\"$"},
 		"word": {"type": "string", "enum": ["1", "one"], "default": "one"}}}`), &f))
 	all := map[string]*form.Field{}
 	for _, one := range form.Fields(&f) {
@@ -99,6 +100,7 @@ func TestAnswersMeanWhatIsShown(t *testing.T) {
 		{"hours", "2", `"2"`}, {"hours", "1", `hours must be one of ["10" "3" "2"]`},
 		{"hidden", "1", `"1"`}, {"hidden", "first", `"x"`}, {"hidden", "2", `hidden must be one of ["x" "1"]`},
 		{"twice", "2", `"b"`}, {"twice", "same", `twice must be one of ["a" "b"]`},
+		{"quote", "x", `Quote must match ^field "quote"$`}, {"quote", `field "quote"`, `"field \"quote\""`},
 		{"word", "", `"one"`}, {"word", "1", `"1"`}, {"word", "2", `"one"`},
 	} {
 		v, _, err := all[c.field].Read(c.line)

@@ -91,7 +91,7 @@ func TestLooksOfCode(t *testing.T) {
 	samples := []string{
 		"if x == 10 { return f(\"a\\\"b\", 'c') } // x", "/* a\nb */ x /* open", "# a\nx#b #c\n\t# d", "-- a --[[ b\nc ]] d", "`a\nb` \"\"\"a\nb\"\"\" '''c\nd''' \"\"", "\"a\nb\" 'it's' don't 'x",
 		"SELECT a From b", "<a href=\"x\">y</a> < b </ c> <!-- d\ne --> <d/>", "-a\n+b\n@@ c\n d\n\n", "{\"a\": [1.5, true, null]}", "#include <x>\n#define Y 1", "x1 1x 0x1F é1( ünder_score2( f (a) if(b)",
-		"\"\\", "'\\'", "\"a\\\nb\"", "λ(x) func", "let x: &'a str = \"b\";", "RUN make # x", "; a\n(def b)", "{ a: \"b\" !important }", "\n\n", "", "a\"b\"c", "\"a\"\"b\"", "/**/ if", "/*/ if */ if", "<!---> <a> --> <b>", "<!----> <a>", "--[[]] if", "if#x if#", "``if", "\"\"\"\"\"\"if", "if9 if0 ifz ifZ if_ f9(x) f0(x) fz(x) fZ(x)",
+		"\"\\", "'\\'", "\"a\\\nb\"", "λ(x) func", "let x: &'a str = \"b\";", "RUN make # x", "; a\n(def b)", "{ a: \"b\" !important }", "\n\n", "", "a\"b\"c", "\"a\"\"b\"", "/**/ if", "/*/ if */ if", "<!---> <a> --> <b>", "<!----> <a>", "--[[]] if", "if#x if#", "1#2 f#(x) f(", "``if", "\"\"\"\"\"\"if", "if9 if0 ifz ifZ if_ f9(x) f0(x) fz(x) fZ(x)",
 	}
 	var b strings.Builder
 	for _, language := range []string{
