@@ -5,6 +5,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -290,4 +291,15 @@ func TestIgnoreFilesHaveAnOrder(t *testing.T) {
 	c := &call{Session: NewSession(w), ws: w}
 	effects := []model.Effect{{Kind: model.EffectUnknown, Argv: []string{"link"}, Dir: "/p"}}
 	require.Equal(t, []model.Effect{{Kind: model.EffectUnknown, Argv: []string{"/p/b"}, Dir: "/p"}}, c.behindLinks(t.Context(), effects))
+	// A thousand words are followed. If there are more, a command may read and write anything.
+	anything := []model.Effect{{Kind: model.EffectRead, Path: "/"}, {Kind: model.EffectWrite, Path: "/"}}
+	words := make([]string, 0, 1001)
+	for i := range 1000 {
+		words = append(words, fmt.Sprint("n", i))
+	}
+	effects[0].Argv = append(slices.Clone(words[:999]), "link")
+	followed := model.Effect{Kind: model.EffectUnknown, Argv: []string{"/p/b"}, Dir: "/p"}
+	require.Equal(t, append([]model.Effect{followed}, anything...), c.behindLinks(t.Context(), effects))
+	effects[0].Argv = append(words, "link")
+	require.Equal(t, anything, c.behindLinks(t.Context(), effects))
 }
