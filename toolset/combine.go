@@ -97,9 +97,6 @@ func (c *combined[D]) Check() error {
 func (c *combined[D]) clash() error {
 	in := combinedInstance[D]{reserved: c.reserved}
 	for _, s := range c.sets {
-		if s == nil {
-			continue
-		}
 		if tools := fixedTools(s); tools != nil {
 			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: tools}})
 		}

@@ -34,7 +34,7 @@ func rankByWords[D any](_ context.Context, query string, tools []*Tool[D]) ([]*T
 		docs[i] = newDocument(t.Def.Name, t.Def.Description, terms)
 		length += docs[i].length
 	}
-	scores := score(docs, terms, length/float64(max(1, len(docs))))
+	scores := score(docs, terms, length/float64(len(docs)))
 	order := make([]int, 0, len(tools))
 	for i, s := range scores {
 		if s > 0 {

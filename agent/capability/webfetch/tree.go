@@ -120,7 +120,7 @@ func treeOf(ctx context.Context, page string, at *url.URL) (*tree, error) {
 			switch {
 			case raw == atom.Title && b.tree.title == "":
 				b.tree.title = string(z.Text())
-			case raw != 0 && left[raw]:
+			case left[raw]:
 			default:
 				b.addText(string(z.Text()))
 			}

@@ -351,6 +351,7 @@ func TestMediaIsForModelsThatTakeIt(t *testing.T) {
 		"large":            {"image/png", png + strings.Repeat("x", 5<<20), []string{"image"}, false, "too large to be shown"},
 		"archive":          {"application/zip", "PK\x03\x04", []string{"image"}, false, "it is application/zip. web_fetch reads text"},
 		"binary":           {"text/plain", "a\x00b\x00\x01", nil, false, "the content is binary"},
+		"binary at 0":      {"text/plain", "\x00abc", nil, false, "the content is binary"},
 		"binary at 8191":   {"text/plain", strings.Repeat("a", 8191) + "\x00", nil, false, "the content is binary"},
 		"NUL behind 8 KiB": {"text/plain", strings.Repeat("a", 8192) + "\x00", nil, false, "Bytes 0 to"},
 		"program":          {"", "\x7fELF\x02\x01\x01\x00\x00", nil, false, "application/octet-stream. web_fetch reads text"},
