@@ -125,7 +125,7 @@ func TestAgreementOfNames(t *testing.T) {
 	}{
 		{".envrc", ".env…", true}, {".envrc", "…", false}, {".envrc", ".e…", true}, {".envrc", "x…", false}, {".envrc", ".x…", false}, {".envrc", ".envrc", false}, {".envrc", ".env… x", true},
 		{".github/workflows", ".git…", true}, {".github/workflows", "….hub", false}, {".github/workflows", ".github …", true}, {".github/workflows", ".github work…", true}, {".github/workflows", ".github x…", false}, {".github/workflows", "… workflows", true}, {".github/workflows", "… …", false}, {".github/workflows", "… x", false},
-		{"etc/passwd", "et…", false}, {"etc/passwd", "etc …", true}, {"etc/passwd", "etc p…", false}, {"etc/passwd", "etc pa…", true}, {"etc/passwd", "e… passwd", false}, {"etc/passwd", "et… passwd", true}, {"go/bin", "g… bin", false}, {"go/bin", "… bin", true}, {".ab/c", ".a…z x", true}, {".ab/c", ".z…z x", false}, {".ab/c", "a… x", false},
+		{"etc/passwd", "et…", false}, {"go/bin", "go …", true}, {"a/bin", "a …", false}, {"etc/passwd", "etc …", true}, {"etc/passwd", "etc p…", false}, {"etc/passwd", "etc pa…", true}, {"etc/passwd", "e… passwd", false}, {"etc/passwd", "et… passwd", true}, {"go/bin", "g… bin", false}, {"go/bin", "… bin", true}, {".ab/c", ".a…z x", true}, {".ab/c", ".z…z x", false}, {".ab/c", "a… x", false},
 	} {
 		p := &Path{}
 		for _, e := range strings.Split(c.path, "/") {

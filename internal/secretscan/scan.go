@@ -32,11 +32,7 @@ func Scan(text string) []Finding {
 		}
 	})
 	for _, encoded := range inBase64.FindAllString(text, -1) {
-		plain := decoded(encoded)
-		if plain == "" || seen[encoded] {
-			continue
-		}
-		scan(plain, func(rule, _ string) {
+		scan(decoded(encoded), func(rule, _ string) {
 			if !seen[encoded] {
 				seen[encoded] = true
 				found = append(found, Finding{rule, encoded})
@@ -48,9 +44,6 @@ func Scan(text string) []Finding {
 
 // scan reports what rules find in a text.
 func scan(text string, found func(rule, secret string)) {
-	if len(text) < 6 {
-		return
-	}
 	all, global := rules()
 	lower := strings.ToLower(text)
 	for _, r := range all {

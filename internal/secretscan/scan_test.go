@@ -62,6 +62,27 @@ func TestASecretIsFoundOnce(t *testing.T) {
 	require.Len(t, Scan(token+" "+token), 1)
 }
 
+// All secrets of a text are found, also if one rule finds them, and also in Base64.
+func TestAllSecretsOfATextAreFound(t *testing.T) {
+	const other = "AKIA" + "ZLPMN5HFIQR7XYAQ"
+	require.Equal(t, []Finding{{"aws-access-token", key}, {"aws-access-token", other}}, Scan(key+"\n"+other))
+	var texts []string
+	for _, secret := range []string{"one " + token, "other " + key} {
+		texts = append(texts, base64.StdEncoding.EncodeToString([]byte(secret)))
+	}
+	require.Equal(t, []Finding{{"github-pat", texts[0]}, {"aws-access-token", texts[1]}}, Scan(strings.Join(texts, " ")))
+	require.Empty(t, Scan(base64.StdEncoding.EncodeToString([]byte("nothing secret is in here"))))
+	// What a text calls a value decides whether it may be a secret.
+	const value = "zB3dE6gH9jK2" + "mN5pQ8sT1vW4"
+	require.Equal(t, []Finding{{"generic-api-key", value}}, Scan(`session_token = "`+value+`"`))
+	require.Empty(t, Scan(`csrf_token = "`+value+`"`))
+	for value, want := range map[string]string{
+		`'''a'''`: "a", `"a"`: "a", `'''"a"'''`: `"a"`, `"a\\d"`: `a\d`, `'''a\\d'''`: `a\\d`, "a": "a", "": "", `"`: "",
+	} {
+		require.Equal(t, want, unquoted(value), value)
+	}
+}
+
 func FuzzScan(f *testing.F) {
 	f.Add("a " + token)
 	f.Add("://x:yyy@")
