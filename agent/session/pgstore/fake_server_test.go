@@ -46,6 +46,7 @@ type reply struct {
 	silent bool   // there is no answer
 	last   bool   // nothing is read after it
 	drop   bool   // the connection ends instead
+	none   bool   // there are no rows, and none was changed
 }
 
 // fakeConn is a connection at the server.
@@ -208,11 +209,11 @@ func (c *fakeConn) say(sql string, args []string, described bool) bool {
 		c.to.Send(&pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: r.code, Message: "made up"})
 		return true
 	}
-	if r.row == nil {
+	if r.row == nil || r.none {
 		if described {
 			c.to.Send(&pgproto3.NoData{})
 		}
-		c.to.Send(&pgproto3.CommandComplete{CommandTag: []byte("UPDATE 1")})
+		c.to.Send(&pgproto3.CommandComplete{CommandTag: []byte(map[bool]string{true: "UPDATE 0", false: "UPDATE 1"}[r.none])})
 		return true
 	}
 	var head pgproto3.RowDescription
