@@ -208,7 +208,7 @@ func TestAlternativesOfPartsOfAValue(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"array","minItems":1,"maxItems":1,"items":` + deep + `}`:                                             `["x"]`,
 		`{"required":["a"],"properties":{"a":` + deep + `}}`:                                                          `{"a":"x"}`,
-		`{"type":"object","minProperties":1,"propertyNames":` + nested(63, `{"anyOf":[`, `{"const":"x"}`, "]}") + `}`: `{"x":"a"}`,
+		`{"type":"object","minProperties":1,"propertyNames":` + nested(64, `{"anyOf":[`, `{"const":"x"}`, "]}") + `}`: `{"x":"a"}`,
 		`{"anyOf":[{"required":["a","b"],"properties":{"a":{},"b":false}},{"type":"null"}]}`:                          `null`,
 		`{"anyOf":[{"type":"array","minItems":2,"prefixItems":[{},false]},{"type":"null"}]}`:                          `null`,
 		`{"pattern":"^(aa|bb|cc|dddd)$","minLength":4}`:                                                               `"dddd"`,

@@ -59,8 +59,18 @@ func TestSmallScreens(t *testing.T) {
 	} {
 		show(size[0], size[1], "typed", func(d *desk) { d.typed("ab") })
 	}
+	for _, width := range []int{1, 2, 3, 4, 5} {
+		show(width, 4, "a letter", func(d *desk) { d.typed("a") })
+	}
 	for _, size := range [][2]int{{0, 0}, {1, 1}, {8, 9}, {9, 9}, {10, 9}, {11, 9}, {12, 9}, {13, 9}, {14, 9}} {
 		show(size[0], size[1], "one option", func(d *desk) { d.Ask(d.now, 1, asked(1)) })
+	}
+	for _, width := range []int{9, 10, 11, 12} {
+		show(width, 24, "an option of six letters", func(d *desk) {
+			r := asked(1)
+			r.Options[0].Name = "aaaaaa"
+			d.Ask(d.now, 1, r)
+		})
 	}
 	for width := 12; width <= 25; width++ {
 		show(width, 8, "three options", func(d *desk) { d.Ask(d.now, 1, asked(3)) })
