@@ -102,3 +102,23 @@ func TestSixteenEqualLinesCount(t *testing.T) {
 		require.ErrorContains(t, err, "old_text was not found. "+want+"\n     1\t x\n     2\t x\n")
 	}
 }
+
+// Of an output that is a byte too long, that byte is left out, between its beginning and its end.
+func TestOneByteIsLeftOut(t *testing.T) {
+	for text, want := range map[string]shownOutput{
+		"abcdefgh":  {head: "abcdefgh", exit: &Exit{}},
+		"abcdefghi": {head: "ab", tail: "defghi", at: 2, left: 1, exit: &Exit{}}, "abcdefghij": {head: "ab", tail: "efghij", at: 2, left: 2, exit: &Exit{}},
+	} {
+		w, err := NewMemory(MemoryConfig{Commands: map[string]MemoryScript{"print": MemoryPrint(text, 0)}})
+		require.NoError(t, err)
+		c := &call{Session: NewSession(w), ws: w, options: &options{outputLimit: 8}}
+		p, err := w.Start(t.Context(), Command{Line: "print"})
+		require.NoError(t, err)
+		_, err = p.Wait(t.Context())
+		require.NoError(t, err)
+		out, err := c.output(t.Context(), &Terminal{Process: p})
+		require.NoError(t, err)
+		require.Equal(t, want, out)
+		require.NoError(t, p.Close(t.Context()))
+	}
+}
