@@ -130,6 +130,12 @@ func TestRunFindsBrokenModels(t *testing.T) {
 		"an opaque part of nobody": {"A response is what", "does not name its provider", answered(func(m *model.Message) {
 			m.Parts = append(m.Parts, model.Part{Kind: model.PartOpaque})
 		})},
+		"a citation of nobody": {"A response is what", "does not name its provider", answered(func(m *model.Message) {
+			m.Parts = append(m.Parts, model.Part{Kind: model.PartCitation, URL: "https://a.test/"})
+		})},
+		"a signature of nobody": {"A response is what", "does not name its provider", answered(func(m *model.Message) {
+			m.Parts[0].Signature, m.Parts[0].Provider = []byte("s"), ""
+		})},
 		"equal call ids": {"Call ids are unique", `two calls have the id "call_a"`, answered(func(m *model.Message) { sameIDs(m, "call_a") })},
 		"no call ids":    {"A response is what", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
 		"a rounded integer": {"A response is what", "parts of kind tool_call", answered(func(m *model.Message) {
