@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // strict is a TracerProvider that keeps all attributes that it is given, as they are. An SDK drops
@@ -86,5 +87,27 @@ func TestTinyContentIsText(t *testing.T) {
 		require.NotContains(t, in+out, "\ufffd")
 		require.Contains(t, in, map[bool]string{true: `"… (6 bytes)"`, false: `"é… (6 bytes)"`}[n < 2])
 		require.Contains(t, out, map[bool]string{true: `"… (6 bytes)"`, false: `"😀… (6 bytes)"`}[n < 4])
+	}
+}
+
+// What the model would have been told with the next request belongs to no step if there is none.
+func TestEventsAtTheEndHaveNoStep(t *testing.T) {
+	for most, want := range map[int]string{1: "", 2: "2"} {
+		r := newRecorder()
+		a := newAgent(t, agent.Config[deps, string]{
+			Hooks: r.hooks(), Limits: agent.Limits{Requests: most}, Model: answers(modeltest.Say(call("1", "broken")), modeltest.SayText("done")),
+		}, fails("broken", toolset.Failed("no disk")))
+		_, err := a.Run(t.Context(), deps{}, "go")
+		require.Equal(t, most == 1, err != nil)
+		events := find(r, "invoke_agent")[0].Events
+		require.NotEmpty(t, events)
+		require.Equal(t, "ponte.tool.outcome", events[0].Name)
+		step := ""
+		for _, attr := range events[0].Attributes {
+			if attr.Key == "ponte.step" {
+				step = attr.Value.String()
+			}
+		}
+		require.Equal(t, want, step)
 	}
 }
