@@ -349,14 +349,16 @@ func inboxRaces() []rule {
 			all.Wait()
 			waiting, err := session.Waiting(p.ctx, p.Store, "a")
 			p.ok(err, "Waiting")
+			equal(p, len(waiting), senders*each, "how many items wait")
 			next := map[string]int{}
-			for n, i := range waiting {
-				equal(p, i.Pos, int64(n+1), "the place of an item")
+			for _, i := range waiting {
 				from, nth, _ := strings.Cut(i.ID, ".")
 				equal(p, nth, fmt.Sprint(next[from]), "the next item of sender %s", from)
 				next[from]++
 			}
-			equal(p, len(waiting), senders*each, "how many items wait")
+			for n, i := range waiting {
+				equal(p, i.Pos, int64(n+1), "the place of an item")
+			}
 		}},
 		{"invalid items are refused", func(p *probe) {
 			p.create(session.New{ID: "a"})
