@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,8 +232,11 @@ func TestRequestsNameTheProgram(t *testing.T) {
 func TestNameHasAnAddress(t *testing.T) {
 	s := pageSite(t, "text/plain", "x")
 	o := s.options()
+	var mu sync.Mutex // both kinds of addresses are looked for at once
 	var names []string
 	o.Resolver = fetchtest.Resolver(func(name string) []netip.Addr {
+		mu.Lock()
+		defer mu.Unlock()
 		names = append(names, name)
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	})

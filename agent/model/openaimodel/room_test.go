@@ -137,7 +137,7 @@ func TestBodiesAreAllocatedOnce(t *testing.T) {
 		"a URL":        {&model.Request{Messages: []*model.Message{request(model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://" + strings.Repeat("x", size)})}}, 1.05},
 		"descriptions": {&model.Request{Tools: []model.ToolDef{{Name: "f", Description: strings.Repeat("x", size)}}}, 1.05},
 		"schemas":      {&model.Request{Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(`{"x":"` + strings.Repeat("x", size) + `"}`)}}}, 1.05},
-		"tools":        {&model.Request{Tools: tools}, 1.2},
+		"tools":        {&model.Request{Tools: tools}, 1.3},
 		"messages":     {&model.Request{Messages: calls}, 0},
 	} {
 		m := newModel(t, "http://x.test", "openai")
