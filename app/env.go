@@ -248,7 +248,7 @@ func (e *Env) choose(ctx context.Context) {
 	if wrong == nil && user.Encrypt != "" && linked.Encryption == nil {
 		wrong = user.Wrong("encrypt", errCannot)
 	}
-	choose := chooser{env: e.Getenv, stored: e.stores(), pace: *e.pace, demo: e.demo, program: e.Name, tell: func(c choice) {
+	choose := chooser{env: e.Getenv, stored: e.stores(), pace: *e.pace, demo: e.demo, program: e.Name, atEnd: e.OnClose, tell: func(c choice) {
 		e.say(true, "model %s: %s", c.name, c.why)
 	}}
 	named := *e.modelName

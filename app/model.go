@@ -33,6 +33,8 @@ type chooser struct {
 	says string
 	// tell is called once with the choice.
 	tell func(choice)
+	// atEnd has a function called before the program ends, nil for nothing.
+	atEnd func(func() error)
 	// stored are the keys that the user has stored, nil for none.
 	stored *keys.Keys
 	// patience is how long a local Ollama may take to answer, 300 ms if 0.
@@ -129,15 +131,21 @@ func (m missing) Generate(context.Context, *model.Request, model.Sink) (*model.M
 		model.ErrAuth, m.program)
 }
 
-// search looks for a local Ollama, in the background.
+// search looks for a local Ollama, in the background, at most until the program ends.
 func (c chooser) search(ctx context.Context) model.Model {
 	s := &searched{program: c.program, found: make(chan struct{})}
+	ctx, stop := context.WithCancel(ctx)
 	go func() {
+		defer stop()
 		defer close(s.found)
 		chosen := c.localOrOffline(ctx)
-		s.model = chosen.Model
-		c.tell(chosen)
+		if s.model = chosen.Model; ctx.Err() == nil { // the program goes on
+			c.tell(chosen)
+		}
 	}()
+	if c.atEnd != nil {
+		c.atEnd(func() error { stop(); <-s.found; return nil })
+	}
 	return s
 }
 

@@ -66,6 +66,9 @@ func (r rooted) Features() workspace.Features { return r.can }
 
 // TestWhatSuitesTell has what the law of files tells as a test: which files are checked, what is skipped, and what is wrong.
 func TestWhatSuitesTell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without the large file the suites tell less")
+	}
 	var b strings.Builder
 	for _, c := range []struct {
 		name string
