@@ -72,8 +72,8 @@ func (s *servers) kill(i int) {
 	_ = s.cmds[i].Wait()
 }
 
-// while kills servers until work has ended, each after a time between least and twice that. In a
-// third of the times, disturb is called instead, if there is one.
+// while kills servers in turn until work has ended, each after a time between least and twice that.
+// In a third of the times, disturb is called instead, if there is one.
 func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	s.start(0)
 	s.start(1)
@@ -81,7 +81,8 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for i := 0; ; i = 1 - i {
+		i := 0
+		for {
 			select {
 			case <-stop:
 				return
@@ -93,6 +94,7 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 			}
 			s.kill(i)
 			s.start(i)
+			i = 1 - i
 		}
 	}()
 	work()
