@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,14 +33,18 @@ func (p *person) talksTo(made func(*acp.AgentConn) acp.Agent) {
 // watched is a terminal that knows when each frame was drawn, since it was turned on.
 type watched struct {
 	*teletype
+	stop error // of Suspend
+
+	mu     sync.Mutex
 	on     time.Time
 	frames []time.Duration
-	stop   error // of Suspend
 }
 
 func (w *watched) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), "\x1b[?2026h") {
+		w.mu.Lock()
 		w.frames = append(w.frames, time.Since(w.on))
+		w.mu.Unlock()
 	}
 	return w.teletype.Write(p)
 }
@@ -49,6 +54,8 @@ func (w *watched) Suspend() error { return errors.Join(w.teletype.Suspend(), w.s
 // drew returns when frames were drawn after the last call, in milliseconds after it.
 func (w *watched) drew() (at []int64) {
 	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, f := range w.frames {
 		at = append(at, f.Milliseconds())
 	}
