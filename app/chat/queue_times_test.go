@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/app/chat"
+)
+
+// take returns what was shown since the last time.
+func (p *paper) take() string {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.buf.Reset()
+	return p.buf.String()
+}
+
+// queues has a person talk in plain lines to an agent at which prompts wait. Another surface has
+// the agent busy with other.
+func queues(
+	t *testing.T,
+	then func(p *person, h *host.Host, other func(text string), asked, answer chan string),
+) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson(t)
+		h, asked, answer := p.hosting(t)
+		wait := p.start(t)
+		p.out.take()
+		s := h.Sessions()[0]
+		var all sync.WaitGroup
+		then(p, h, func(text string) {
+			synctest.Wait()
+			all.Go(func() { _, _ = s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User(text)}}) })
+			require.Equal(t, text, <-asked)
+		}, asked, answer)
+		require.NoError(t, p.types.Close())
+		require.Equal(t, chat.ExitOK, wait())
+		all.Wait()
+	})
+}
+
+// What is shown of prompts that wait behind the turns of another surface. What was typed is not
+// shown again, unless somebody else says it.
+func TestPromptsThatWaitInPlainLines(t *testing.T) {
+	queues(t, func(p *person, h *host.Host, other func(text string), asked, answer chan string) {
+		other("first")
+		p.enter(t, "second")
+		time.Sleep(time.Minute)
+		require.Empty(t, p.out.take())
+		p.interrupt <- struct{}{}
+		require.Equal(t, "  The prompt waits: /waiting lists what does.\n\n› ", p.out.take())
+		answer <- "one"
+		require.Equal(t, "second", <-asked)
+		answer <- "two"
+		require.Equal(t, "\n  › first\n\none\n\ntwo\n\n› ", p.out.take())
+		other("second")
+		answer <- "three"
+		other("third")
+		p.enter(t, "fourth")
+		synctest.Wait()
+		answer <- "four"
+		require.Equal(t, "fourth", <-asked)
+		answer <- "five"
+		require.Equal(t, "  › second\n  › third\n\nthree\n\nfour\n\nfive\n\n› ", p.out.take())
+	})
+}
+
+// After each second it is looked whether the prompt still waits: somebody else may remove it.
+func TestAPromptThatSomebodyElseRemoves(t *testing.T) {
+	queues(t, func(p *person, h *host.Host, other func(text string), asked, answer chan string) {
+		other("first")
+		p.enter(t, "second")
+		time.Sleep(1500 * time.Millisecond)
+		s := h.Sessions()[0]
+		all, err := s.Waiting(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.NoError(t, s.RemoveWaiting(t.Context(), all[0].ID, all[0].Version))
+		time.Sleep(500*time.Millisecond - 1)
+		require.Empty(t, p.out.take())
+		time.Sleep(1)
+		require.Equal(t, "\n› ", p.out.take())
+		answer <- "one"
+	})
+}
+
+// The person is asked for the next prompt when none waits any more.
+func TestTheNextPromptIsAskedForWhenNoneWaits(t *testing.T) {
+	queues(t, func(p *person, h *host.Host, other func(text string), asked, answer chan string) {
+		p.enter(t, "first")
+		require.Equal(t, "first", <-asked)
+		leaveBehind(t, h, "second")
+		answer <- "one"
+		require.Equal(t, "second", <-asked)
+		require.Equal(t, "\none\n  › second\n", p.out.take())
+		answer <- "two"
+		require.Equal(t, "\ntwo\n\n› ", p.out.take())
+	})
+}
