@@ -166,7 +166,7 @@ func namedScopes(c *Command, p *Place) (names []string, onFiles bool) {
 // changeDir returns where cd leads to. It understands a path without ".." only, because that means another directory where a
 // symbolic link is on the way.
 func changeDir(dir string, args []string) (string, bool) {
-	if len(args) != 2 || strings.HasPrefix(args[1], "-") || !safePath(args[1]) {
+	if len(args) != 2 || !safePath(args[1]) {
 		return "", false
 	}
 	return absolute(dir, args[1]), true

@@ -209,7 +209,7 @@ var address = lazy.Regexp(`[A-Za-z][A-Za-z0-9+.-]*://([^/\s"'<>()|;,?#\\]+)`)
 // line adds the effects of a line for a shell. It returns false for what is no line.
 func (r *effectReader) line(line string, depth int) bool {
 	var file *syntax.File
-	posix := false
+	var posix bool
 	if len(line) <= maxLine {
 		file, posix = parseLine(line)
 	}
@@ -367,8 +367,7 @@ func (r *effectReader) moved(words []string) {
 	if i < 0 {
 		return
 	}
-	plain := words[0] == "cd" && len(words) == 2
-	plain = plain && !strings.HasPrefix(words[1], "-") && safePath(words[1])
+	plain := words[0] == "cd" && len(words) == 2 && safePath(words[1])
 	if !plain || len(r.dirs) == 0 {
 		r.lost = true
 	}
@@ -377,11 +376,11 @@ func (r *effectReader) moved(words []string) {
 			continue
 		}
 		for _, dir := range slices.Clone(r.dirs) {
-			if dir = absolute(dir, to); slices.Contains(r.dirs, dir) {
-				continue
-			} else if len(r.dirs) < maxDirs {
+			switch dir = absolute(dir, to); {
+			case slices.Contains(r.dirs, dir):
+			case len(r.dirs) < maxDirs:
 				r.dirs = append(r.dirs, dir)
-			} else {
+			default:
 				r.lost, r.adrift = true, true
 				r.add(model.Effect{Kind: model.EffectUnknown, Argv: []string{dir}})
 			}

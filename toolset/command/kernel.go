@@ -34,7 +34,7 @@ func toProcess(name string) string {
 func behindKernel(name, dir string) string {
 	found := ""
 	for range maxNested {
-		if !strings.Contains(name, "/proc/") && !strings.Contains(name, "/dev/fd/") {
+		if !strings.Contains(name, "/proc/") && !strings.Contains(name, "fd/") {
 			break
 		}
 		m := ofProcess().FindStringSubmatch(toProcess(name))

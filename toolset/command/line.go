@@ -39,7 +39,7 @@ func steps(c *Command) (all []step, ok bool) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(c.Line), "")
-	if err != nil || len(file.Stmts) == 0 {
+	if err != nil {
 		return nil, false
 	}
 	r := reader{sequence: len(file.Stmts) > 1}
@@ -174,14 +174,10 @@ func literal(w *syntax.Word) (string, bool) {
 	return b.String(), true
 }
 
-// escapes reports whether a backslash between double quotes is more than itself.
+// escapes reports whether a backslash between double quotes, with no quotes and expansions, is more
+// than itself.
 func escapes(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && (i+1 == len(text) || strings.IndexByte("$`\"\\\n", text[i+1]) >= 0) {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(text, `\\`) || strings.Contains(text, "\\\n")
 }
 
 // bareWord reports whether every shell takes the text, without quotes, for itself. A tilde is

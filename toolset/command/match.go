@@ -60,7 +60,7 @@ func (m *matcher) rest(r *Rule, args []string) bool {
 			args = nil
 			continue
 		}
-		n := 0
+		var n int
 		if r.single {
 			n = m.singleOption(r, args)
 		} else if strings.HasPrefix(a, "--") {

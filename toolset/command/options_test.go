@@ -86,6 +86,8 @@ ls | head
 ls | head | tail
 ls && cd sub
 cd sub && cd deep && ls
+go vet ./a || go test ./a
+git log @
 `
 
 const exact = `
@@ -166,6 +168,19 @@ ls &
 ! ls
 ls # x
 A=b ls
+ls && cd /tmp
+ls && cd ..
+ls && cd -P sub
+ls && (sh)
+ls && { sh; }
+ls || sh
+ls || (sh)
+(ls)
+if ls; then sh; fi
+cat @
+cat @~2
+git log @x
+git log @~/../x
 `
 
 func TestValuesDecideAboutTheScope(t *testing.T) {

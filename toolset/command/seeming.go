@@ -112,8 +112,6 @@ func computed(part syntax.WordPart) bool {
 	switch part.(type) {
 	case *syntax.ParamExp, *syntax.CmdSubst:
 		return true
-	case *syntax.Lit, *syntax.SglQuoted, *syntax.BraceExp:
-		return false
 	}
 	q, ok := part.(*syntax.DblQuoted)
 	return ok && len(q.Parts) == 1 && computed(q.Parts[0])
@@ -188,13 +186,10 @@ func ansiC(text string) string {
 			i--
 		case 'n':
 			b.WriteByte('\n')
-			continue
 		case 't':
 			b.WriteByte('\t')
-			continue
 		default:
 			b.WriteByte(text[i])
-			continue
 		}
 		end := i + 1
 		for end < len(text) && end <= i+digits && isDigit(text[end], base) {
