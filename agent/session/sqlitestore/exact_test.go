@@ -43,6 +43,16 @@ func TestErrorsHaveIdentities(t *testing.T) {
 	busy := of("INSERT INTO t VALUES (1)")
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
+	own, err := database(t, t.TempDir()).Conn(t.Context())
+	require.NoError(t, err)
+	defer own.Close()
+	_, err = own.ExecContext(t.Context(), "CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
+	require.NoError(t, err)
+	rows, err := own.QueryContext(t.Context(), "SELECT x FROM t")
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	_, locked := own.ExecContext(t.Context(), "DROP TABLE t")
+	require.NoError(t, rows.Close())
 	other := filepath.Join(t.TempDir(), "sessions.db")
 	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("nonsense", 1000)), 0o600))
 	_, none := database(t, filepath.Dir(other)).Exec("SELECT * FROM t")
@@ -52,7 +62,7 @@ func TestErrorsHaveIdentities(t *testing.T) {
 		err  error
 		want error
 	}{
-		"nothing": {nil, nil}, "other": {plain, plain}, "busy": {busy, session.ErrBusy}, "no database": {none, session.ErrCorrupt}, "no directory": {missing, nil},
+		"nothing": {nil, nil}, "other": {plain, plain}, "busy": {busy, session.ErrBusy}, "locked": {locked, session.ErrBusy}, "no database": {none, session.ErrCorrupt}, "no directory": {missing, nil},
 		"full":      {of("PRAGMA max_page_count = 2", "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 999) INSERT INTO t SELECT randomblob(999) FROM n"), session.ErrFull},
 		"read-only": {of("PRAGMA query_only = 1", "INSERT INTO t VALUES (1)"), session.ErrReadOnly},
 		"no space":  {fmt.Errorf("write: %w", syscall.ENOSPC), session.ErrFull}, "read-only system": {fmt.Errorf("write: %w", syscall.EROFS), session.ErrReadOnly}, "not permitted": {fmt.Errorf("open: %w", fs.ErrPermission), session.ErrReadOnly},

@@ -99,8 +99,8 @@ type segment struct{ num, after, to int64 }
 func (s *Store) segments(ctx context.Context, r *row, after int64) (all []segment, err error) {
 	num, to, forkedAt := r.num, r.Head, r.ForkedAt
 	for {
-		if to > after {
-			all = append(all, segment{num, max(after, forkedAt), to})
+		if from := max(after, forkedAt); to > from {
+			all = append(all, segment{num, from, to})
 		}
 		if forkedAt <= after {
 			slices.Reverse(all)
