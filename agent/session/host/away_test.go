@@ -131,6 +131,10 @@ func TestRunnersRefuseStateInMemory(t *testing.T) {
 	_, err := host.New(config)
 	require.ErrorAs(t, err, new(*toolset.InMemoryError))
 	require.ErrorContains(t, err, `the tool "count" keeps state in memory (a count)`)
+	require.ErrorContains(t, err, "host: config: with a Runner, the next turn may run elsewhere: ")
+	config.Store = nil
+	_, err = host.New(config)
+	require.ErrorContains(t, err, "Runner is set and Store is nil: a runner needs a store")
 
 	a := newAway(t, echo(), toolset.Func("fine", "Fine.", func(context.Context, *toolset.RunContext[none], struct{}) (string, error) {
 		return "", nil
