@@ -147,12 +147,10 @@ func (c *Connection) Ended() string {
 func (c *Connection) Close() error {
 	c.closing.Do(func() {
 		_ = c.in.Close()
-		timer := time.NewTimer(c.grace())
 		select {
 		case <-c.guarded.Exited():
-		case <-timer.C:
+		case <-time.After(c.grace()):
 		}
-		timer.Stop()
 		c.guarded.Close()
 		_ = c.errs.SetReadDeadline(time.Now().Add(drainTime))
 		c.work.Wait()
@@ -186,9 +184,7 @@ func (c *Connection) Stop() {
 // watch sees to it that reading ends soon after the program.
 func (c *Connection) watch() {
 	<-c.guarded.Exited()
-	deadline := time.Now().Add(drainTime)
-	_ = c.out.SetReadDeadline(deadline)
-	_ = c.errs.SetReadDeadline(deadline)
+	_ = c.out.SetReadDeadline(time.Now().Add(drainTime))
 }
 
 // readErrors keeps the last of what the program writes to its standard error.

@@ -106,7 +106,8 @@ func TestUnreadableFilesAreFound(t *testing.T) {
 		{"broken links", []string{"d/secret -> none", "d/a"}, ""},
 		{"several before", []string{"a/secret", "a/x", "b/secret", "c/secret -> ../d/e", "d/e", "d/x"}, "a/secret b c d/e"},
 		{"too deep", []string{"1/2/3/secret", "1/2/3/4/secret", "1/2/3/a"}, "1/2/3/secret"},
-		{"large directories are left out", []string{"node_modules/secret", "target/secret"}, ""},
+		{"large directories are left out", []string{"node_modules/secret", "target/secret", "__pycache__/secret"}, ""},
+		{"what is made by tools is left out", []string{".git/secret", ".venv/secret", "venv/secret"}, ""},
 	} {
 		root := fileTree(t, c.files...)
 		found := newNames(nil).unreadable(root, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "secret") })

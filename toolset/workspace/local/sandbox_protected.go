@@ -72,7 +72,7 @@ type obeyed struct {
 // in returns what of a root is protected and there.
 func (n *names) in(root string) []obeyed {
 	s := search{names: n, left: protectDirs}
-	s.dir(root, protectDepth, false)
+	s.dir(root, protectDepth)
 	return s.found
 }
 
@@ -80,7 +80,7 @@ func (n *names) in(root string) []obeyed {
 // directory with nothing else in it stands for them. What links lead to counts under their names.
 func (n *names) unreadable(root string, denied func(path string) bool) []string {
 	s := search{names: &names{}, left: protectDirs, denied: denied}
-	s.dir(root, protectDepth, true)
+	s.dir(root, protectDepth)
 	return s.unread
 }
 
@@ -94,7 +94,7 @@ type search struct {
 }
 
 // dir searches a directory. It reports whether nothing in it may be read.
-func (s *search) dir(dir string, depth int, root bool) (denied bool) {
+func (s *search) dir(dir string, depth int) (denied bool) {
 	entries := s.read(dir)
 	denied = len(entries) > 0 && s.denied != nil
 	for _, e := range entries {
@@ -102,7 +102,7 @@ func (s *search) dir(dir string, depth int, root bool) (denied bool) {
 		s.match(dir, e)
 		below := len(s.found) == before && e.IsDir() && depth > 1 && !skipped[e.Name()]
 		switch {
-		case below && s.dir(path, depth-1, false):
+		case below && s.dir(path, depth-1):
 			links := slices.DeleteFunc(slices.Clone(s.unread[hidden:]), func(file string) bool {
 				return strings.HasPrefix(file, path+"/")
 			})
@@ -115,7 +115,7 @@ func (s *search) dir(dir string, depth int, root bool) (denied bool) {
 			denied = false
 		}
 	}
-	return denied && !root
+	return denied
 }
 
 func (s *search) read(dir string) []fs.DirEntry {
