@@ -126,6 +126,8 @@ func TestSlowRequestsHoldNobodyUp(t *testing.T) {
 		n := e.send(method, fmt.Sprintf(`{"sessionId":%q%s}`, id, more))
 		<-s.entered
 		requireError(t, acp.CodeResourceNotFound, acpbridge.KindSession, e.call(acp.MethodCloseSession, `{"sessionId":"none"}`))
+		next := e.about("_next", id, "") // of the same session: only what lets others pass is overtaken
+		require.Equal(t, acp.CodeMethodNotFound, next.Error.Code, method)
 		for _, l := range e.all() {
 			require.False(t, l.Is(n), "%s is answered before it is done: %s", method, l.Text)
 		}
