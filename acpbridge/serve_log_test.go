@@ -117,7 +117,8 @@ func TestUpdatesThatAreNotShownAreLogged(t *testing.T) {
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	require.NoError(t, e.stop())
-	const line = `level=WARN msg="acpbridge: an update that a tool has emitted is not shown" session=A tool=tells error=`
+	const line = `level=WARN msg="acpbridge: an update that a tool has emitted is not shown" ` +
+		`session=A tool=tells error=`
 	require.Equal(t, []string{
 		`level=INFO msg="acpbridge: session begins" session=A`,
 		line + `"acpbridge: tools cannot send updates of this kind: use messages, tool calls, plans, ` +
