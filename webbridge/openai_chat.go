@@ -176,7 +176,7 @@ func (s *openaiStopper) pass(text string) (string, bool) {
 	}
 	keep := 0
 	for _, stop := range s.stops {
-		for n := min(len(stop)-1, len(text)); n > keep; n-- {
+		for n := min(len(stop), len(text)); n > keep; n-- {
 			if strings.HasSuffix(text, stop[:n]) {
 				keep = n
 			}

@@ -73,12 +73,10 @@ func (s *scanner) value(depth int) bool {
 	}
 }
 
-// object passes over an object. If member is not nil, it is called for each member, with the quoted
+// object passes over the object at hand. If member is not nil, it is called for each member, with the quoted
 // key as it stands, and has to pass over the value itself.
 func (s *scanner) object(depth int, member func(key []byte) bool) bool {
-	if !s.accept('{') {
-		return false
-	}
+	s.pos++
 	s.space()
 	if s.accept('}') {
 		return true

@@ -14,7 +14,7 @@ import (
 // Board is where changes are told. The zero value is ready.
 type Board struct {
 	mu   sync.Mutex
-	ears map[*ear]bool
+	ears map[*ear]struct{}
 }
 
 // ear is one who listens.
@@ -48,9 +48,9 @@ func (b *Board) Listen(
 		e.ring <- struct{}{}
 		b.mu.Lock()
 		if b.ears == nil {
-			b.ears = map[*ear]bool{}
+			b.ears = map[*ear]struct{}{}
 		}
-		b.ears[e] = true
+		b.ears[e] = struct{}{}
 		b.mu.Unlock()
 		defer func() {
 			b.mu.Lock()
