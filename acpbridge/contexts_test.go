@@ -4,6 +4,7 @@ package acpbridge_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,22 +80,23 @@ func TestRequestsToTheEditorEndWithTheirCall(t *testing.T) {
 // noting is a store that notes the context of a change.
 type noting struct {
 	session.Store
-	update *context.Context
+	update *atomic.Value // the context
 }
 
 func (s noting) Update(
 	ctx context.Context, id string, c session.Change,
 ) (session.Info, error) {
-	*s.update = ctx
+	s.update.Store(&ctx)
 	return s.Store.Update(ctx, id, c)
 }
 
 // The end of a session has the time that the program allows for it, and not more.
 func TestTheEndOfASessionHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var update, released context.Context
+		var noted atomic.Value
+		var released context.Context
 		var time time.Duration
-		c := stored(t, lasting{noting{new(session.Memory), &update}}, echo())
+		c := stored(t, lasting{noting{new(session.Memory), &noted}}, echo())
 		c.Unstable, c.ShutdownTimeout = true, 9e9
 		c.Host.Release = func(ctx context.Context, _ *host.Session, _ bare) error {
 			require.NoError(t, ctx.Err())
@@ -108,6 +110,7 @@ func TestTheEndOfASessionHasItsTime(t *testing.T) {
 		require.EqualValues(t, 9e9, time)
 
 		require.Nil(t, e.about(unstable.MethodArchiveSession, id, "").Error)
+		update := *noted.Load().(*context.Context)
 		require.Error(t, update.Err())
 		require.EqualValues(t, 9e9, left(t, update))
 

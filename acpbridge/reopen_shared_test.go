@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,11 +72,11 @@ func TestASharedSessionStaysInItsDirectory(t *testing.T) {
 // partlyBroken fails in what is named by fail, and in nothing if it is empty.
 type partlyBroken struct {
 	session.Store
-	fail *string
+	fail *atomic.Value // a string
 }
 
 func (s partlyBroken) err(what string) error {
-	if *s.fail == what {
+	if s.fail.Load() == what {
 		return fmt.Errorf("%w: %w", session.ErrUnavailable, errors.New("gone"))
 	}
 	return nil
@@ -123,7 +124,7 @@ func (s partlyBroken) Fork(
 // A request that a store fails is answered with what could not be done and with what helps, and
 // can be made again.
 func TestRequestsThatTheStoreFailsSayWhatHelps(t *testing.T) {
-	fail := ""
+	var fail atomic.Value
 	c := unstableConfig(t, lasting{partlyBroken{new(session.Memory), &fail}}, echo())
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "one"))
@@ -140,9 +141,9 @@ func TestRequestsThatTheStoreFailsSayWhatHelps(t *testing.T) {
 		{"fork", unstable.MethodForkSession, `,"cwd":"/repo"`, "the session cannot be forked"},
 		{"delete", acp.MethodDeleteSession, "", "the session cannot be deleted"},
 	} {
-		fail = r.fail
+		fail.Store(r.fail)
 		answer := e.about(r.method, id, r.more)
-		fail = ""
+		fail.Store("")
 		requireError(t, acp.CodeInternal, acpbridge.KindStore, answer)
 		require.Contains(t, answer.Error.Message, r.want+": ", r.method)
 		require.Contains(t, answer.Error.Message, "Try again when it is there.", r.method)

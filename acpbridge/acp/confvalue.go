@@ -70,11 +70,9 @@ func (v *ElicitationContentValue) encode(e *encoder) {
 			n++
 		}
 	}
-	if n != 1 {
-		e.badUnion("ElicitationContentValue", n)
-		return
-	}
 	switch {
+	case n != 1:
+		e.badUnion("ElicitationContentValue", n)
 	case v.String != nil:
 		e.string(*v.String)
 	case v.Integer != nil:

@@ -68,7 +68,7 @@ func (env *envelope) set(quotedKey, value []byte) {
 		env.id, ok = parseID(value)
 		env.hasID, env.badID = true, !ok || had && env.id != before
 		if env.whole = (RequestID{}); !ok && !had {
-			env.whole, _ = wholeID(value)
+			env.whole = wholeID(value)
 		}
 	case `"method"`:
 		env.hasMethod = true

@@ -46,9 +46,12 @@ func TestHeaderIsRead(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"a","result":{}}`:                           {Kind: acp.KindResponse, ID: acp.StringID("a"), Result: json.RawMessage(`{}`)},
 		`{"jsonrpc":"2.0","id":1,"error":{"code":1}}`:                      {Kind: acp.KindError, ID: acp.IntID(1), Error: json.RawMessage(`{"code":1}`)},
 		`{"jsonrpc":"1.0","id":1,"method":"m"}`:                            {Kind: acp.KindInvalid, ID: acp.IntID(1), Method: "m"},
-		`[]`:                                                               {},
-		`{`:                                                                {},
-		``:                                                                 {},
+		`{"jsonrpc":"2.0","id":1,"method":"m"`:                             {},
+		`{"jsonrpc":"2.0","id":1,"method":"m"} x`:                          {},
+		`7`:  {},
+		`[]`: {},
+		`{`:  {},
+		``:   {},
 	} {
 		require.Equal(t, want, acp.ParseHeader([]byte(line)), line)
 	}

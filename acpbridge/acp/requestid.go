@@ -107,12 +107,12 @@ func (id RequestID) shortened() string {
 	return strings.ToValidUTF8(id.raw[:enough], "") + "…"
 }
 
-// wholeID returns the id for a number such as 5.0: languages without integers write ours that way.
-func wholeID(raw []byte) (id RequestID, ok bool) {
+// wholeID returns the id for a number such as 5.0, null for others: languages without integers write
+// ours that way.
+func wholeID(raw []byte) (id RequestID) {
 	const exact = 1 << 53
-	f, ok := integral(raw)
-	if !ok || math.Abs(f) > exact {
-		return RequestID{}, false
+	if f, ok := integral(raw); ok && math.Abs(f) <= exact {
+		id = IntID(int64(f))
 	}
-	return IntID(int64(f)), true
+	return id
 }

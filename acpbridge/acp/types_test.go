@@ -106,8 +106,15 @@ func TestAVariantThatIsNotKnownIsKeptByteForByte(t *testing.T) {
 
 	v := decode[acp.SetSessionConfigOptionRequest](t, `{"sessionId":"s","configId":"c","type":"select","value":"v"}`)
 	assert.Equal(t, acp.SessionConfigValueID("v"), v.ValueID.Value, "the protocol asks for this fallback")
+	assert.Nil(t, v.Unknown, "and then it is known")
 	v = decode[acp.SetSessionConfigOptionRequest](t, `{"sessionId":"s","configId":"c","type":"slider","value":3}`)
 	assert.NotNil(t, v.Unknown)
+	assert.Nil(t, v.ValueID, "nothing of what was tried is left")
+
+	form := decode[acp.ElicitationSchema](t, `{"_meta": { "a" :  {"b": 1} , "c":  7 }}`)
+	assert.Equal(t, acp.ElicitationSchemaTypeObject, form.Type, "that is what it is without a type")
+	assert.Equal(t, `{"b": 1}`, string(form.Meta["a"]), "as it stands, without the space around it")
+	assert.Equal(t, `7`, string(form.Meta["c"]))
 
 	assert.Equal(t, acp.ToolKind("dance"), decode[acp.ToolCall](t, `{"toolCallId":"c","title":"t","kind":"dance"}`).Kind)
 }
