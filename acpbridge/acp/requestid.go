@@ -107,8 +107,8 @@ func (id RequestID) shortened() string {
 	return strings.ToValidUTF8(id.raw[:enough], "") + "…"
 }
 
-// wholeID returns the id for a number such as 5.0, null for others: languages without integers write
-// ours that way.
+// wholeID returns the id for a number such as 5.0, null for others: languages without integers
+// write ours that way.
 func wholeID(raw []byte) (id RequestID) {
 	const exact = 1 << 53
 	if f, ok := integral(raw); ok && math.Abs(f) <= exact {

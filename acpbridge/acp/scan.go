@@ -73,8 +73,8 @@ func (s *scanner) value(depth int) bool {
 	}
 }
 
-// object passes over the object at hand. If member is not nil, it is called for each member, with the quoted
-// key as it stands, and has to pass over the value itself.
+// object passes over the object at hand. If member is not nil, it is called for each member, with
+// the quoted key as it stands, and has to pass over the value itself.
 func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	s.pos++
 	s.space()
