@@ -4,6 +4,7 @@ package chat_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"sync"
@@ -154,6 +155,57 @@ func TestTheSecondInterruptWaitsForNothing(t *testing.T) {
 			require.Zero(t, time.Since(begin))
 			require.Equal(t, 1, a.cancelled)
 			time.Sleep(time.Hour) // the agent ends
+		})
+	}
+}
+
+// What is copied is the agent's last answer as it is, or the last block of code in it.
+func TestWhatIsCopied(t *testing.T) {
+	watches(t, nil, func(t *testing.T, p *person, w *watched, wait func() int) {
+		copies := func(line string) string {
+			mark := w.mark()
+			w.types(line, "\r")
+			synctest.Wait()
+			_, copied, _ := strings.Cut(w.String()[mark:], "\x1b]52;c;")
+			copied, _, _ = strings.Cut(copied, "\a")
+			data, err := base64.StdEncoding.DecodeString(copied)
+			require.NoError(t, err)
+			return string(data)
+		}
+		require.Empty(t, copies("/copy"))
+		copies("say one")
+		require.Equal(t, "[one]\n", copies("/copy"))
+		require.Contains(t, w.now(), "\nThe last answer is copied, if the terminal allows it.\n")
+		require.Empty(t, copies("/copy code"))
+		require.Empty(t, copies("\x1b[200~say \n```\na\n```\n\n```\nb\n```\n.\x1b[201~"))
+		require.Equal(t, "b", copies("/copy code"))
+		require.Contains(t, w.now(), "\nThe last block of code is copied, if the terminal allows it.\n")
+		w.types("\x04")
+		require.Equal(t, chat.ExitOK, wait())
+	})
+}
+
+// A question, and a field of a form, that went with its turn is said to be withdrawn.
+func TestQuestionsThatGoWithTheirTurnInPlainLines(t *testing.T) {
+	for _, prompt := range []string{"permission a.txt", "form"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPerson(t)
+			p.talksTo(func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} })
+			wait := p.start(t)
+			p.enter(t, prompt)
+			synctest.Wait()
+			withdrawn := "  Cancelling. Ctrl-C again quits.\n  The question was withdrawn.\n"
+			if prompt == "form" {
+				p.enter(t, "1 "+p.code(t))
+				synctest.Wait()
+			}
+			p.out.take()
+			p.interrupt <- struct{}{}
+			require.Contains(t, p.out.take(), withdrawn)
+			p.enter(t, "say on")
+			require.Contains(t, p.out.take(), "[on]")
+			require.NoError(t, p.types.Close())
+			require.Equal(t, chat.ExitOK, wait())
 		})
 	}
 }

@@ -106,3 +106,32 @@ func TestTheNextPromptIsAskedForWhenNoneWaits(t *testing.T) {
 		require.Equal(t, "\ntwo\n\n› ", p.out.take())
 	})
 }
+
+// A prompt that waits behind another surface's turn is on the screen, and does not keep a person
+// from another conversation.
+func TestAPromptThatWaitsOnAScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson(t)
+		w := p.sitDown()
+		h, asked, answer := p.hosting(t)
+		wait := p.start(t)
+		synctest.Wait()
+		s := h.Sessions()[0]
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("first")}}) })
+		require.Equal(t, "first", <-asked)
+		w.types("second", "\r")
+		time.Sleep(time.Second)
+		require.Contains(t, w.now(), "waits 1: second")
+		w.types("/new", "\r")
+		synctest.Wait()
+		require.NotContains(t, w.now(), "Not while a turn is running")
+		answer <- "one" // the session is closed after that
+		time.Sleep(time.Second)
+		require.Contains(t, w.now(), "A new conversation.")
+		require.NotContains(t, w.now(), "waits 1: second")
+		w.types("\x04")
+		require.Equal(t, chat.ExitOK, wait())
+		all.Wait()
+	})
+}

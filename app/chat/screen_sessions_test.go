@@ -119,7 +119,11 @@ func TestSessionsTakeEachOthersPlaceOnAScreen(t *testing.T) {
 		require.Equal(t, "new s2, close old", enters("/new"))
 		require.Contains(t, w.now(), "\nA new conversation.\n")
 		require.NotContains(t, w.now(), "[two]")
-		require.Equal(t, "prompt s2", enters("say three"))
+		require.Equal(t, "prompt s2", enters("say three; hang"))
+		require.Contains(t, w.now(), "[three]", "while the turn runs")
+		w.types("\x03")
+		synctest.Wait()
+		require.Contains(t, w.now(), "! Cancelled.")
 		w.drew()
 		late := &acp.SessionNotification{SessionID: "s1", Update: acp.TextChunk("too late")}
 		_ = a.client.SessionUpdate(t.Context(), late)

@@ -168,10 +168,21 @@ func TestACopyThatCannotBeMade(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	said := converse(t, dir, "desk chat -agent SELF -dir HOME -scratch hello", "")
+	said := converse(t, dir, "desk chat -agent 'SELF' -dir HOME -scratch hello", "")
 	require.True(t, strings.HasPrefix(said, "! desk: -scratch: cannot copy HOME: "), said)
 	require.True(t, strings.HasSuffix(said, "\n= 1\n"), said)
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// Where the copy is that is worked on is said beside the answer, and beside what is for a program.
+func TestWhereACopyIs(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	for flag, mark := range map[string]string{"": "> ", "-json ": "! "} {
+		said := converse(t, dir, "desk chat -agent 'SELF' -dir HOME -scratch "+flag+"'say hello'", "")
+		require.Regexp(t, "(?m)^"+mark+`Working on a copy: \S+/desk-\d+/\S+$`, said)
+		require.Equal(t, 1, strings.Count(said, "Working on a copy"))
+	}
 }

@@ -163,8 +163,6 @@ func explain(err error) string {
 }
 
 func run(ctx context.Context, config *Config, out front) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	files, err := local.Open(config.files())
 	if err != nil {
 		return err

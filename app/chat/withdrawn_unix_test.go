@@ -7,6 +7,7 @@ package chat
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,4 +147,24 @@ func TestWhichFilesAreTerminals(t *testing.T) {
 		require.NoError(t, f.Close())
 	}
 	require.False(t, isTerminal(new(bytes.Buffer)))
+}
+
+// breaks is an input that breaks with its last byte.
+type breaks struct{ left string }
+
+func (b *breaks) Read(p []byte) (int, error) {
+	n := copy(p, b.left)
+	if b.left = b.left[n:]; b.left == "" {
+		return n, errors.New("on fire")
+	}
+	return n, nil
+}
+
+// A line that is whole is one, whatever comes after it.
+func TestALineBeforeTheInputBreaks(t *testing.T) {
+	line, err := readLine(t.Context(), &Config{In: &breaks{"2\n"}})
+	require.NoError(t, err)
+	require.Equal(t, "2", line)
+	_, err = readLine(t.Context(), &Config{In: &breaks{"2\n3"}})
+	require.NoError(t, err)
 }

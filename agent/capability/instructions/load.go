@@ -165,7 +165,7 @@ func (l *loader) read(ctx context.Context, path, by string) (*document, error) {
 	case err != nil:
 		return l.leftOut(doc, by, "it cannot be read"), nil
 	}
-	if sum := sha256.Sum256(f.Data); len(f.Data) > 0 && !l.contents[sum] {
+	if sum := sha256.Sum256(f.Data); !l.contents[sum] {
 		l.contents[sum] = true
 	} else {
 		return nil, nil

@@ -63,3 +63,15 @@ func TestBoundsOfAllWindowsOfOneNameApply(t *testing.T) {
 		}
 	}
 }
+
+// Windows are those that a policy was made with, whatever becomes of the caller's list.
+func TestWindowsOfAPolicyStayAsTheyWere(t *testing.T) {
+	o := hourly(new(session.Memory), 10, 10)
+	a := spender(10, o)
+	o.Windows[0].Tokens, o.Windows[0].Name = 1000, "other"
+	_, err := a.Run(t.Context(), user{"ada"}, "Hello.")
+	require.NoError(t, err)
+	_, err = a.Run(t.Context(), user{"ada"}, "Hello.")
+	require.ErrorIs(t, err, spend.ErrSpent)
+	require.ErrorContains(t, err, `"hourly" has used 10 of 10`)
+}

@@ -131,3 +131,26 @@ func TestQuestionsAboutShortArguments(t *testing.T) {
 	r := acpclient.PermissionRequest{Call: &view.Entity{Input: json.RawMessage("7")}}
 	require.Equal(t, []string{"Arguments:\n7"}, render.Parts(&r, nil))
 }
+
+// Lines of up to 300 words are compared word by word, on either side.
+func TestLinesOfManyWordsAreCompared(t *testing.T) {
+	marks := func(n int, first string) string { return first + strings.Repeat(",", n-1) }
+	for _, c := range []struct {
+		old, now int
+		compared bool
+	}{
+		{299, 299, true}, {300, 299, true}, {299, 300, true}, {300, 300, true},
+		{301, 299, false}, {299, 301, false}, {301, 301, false},
+	} {
+		old, now := marks(c.old, "a")+"\n", marks(c.now, "b")+"\n"
+		highlighted := 0
+		for _, l := range render.Diff("x", &view.FileChange{Old: &old, New: now}, 1000) {
+			for _, s := range l {
+				if s.Style.Highlighted {
+					highlighted++
+				}
+			}
+		}
+		require.Equal(t, c.compared, highlighted > 0, c)
+	}
+}

@@ -259,3 +259,22 @@ func TestAnEntryOfTheHistoryIsNotCompleted(t *testing.T) {
 	require.Contains(t, d.shown(), "› /ab")
 	require.NotContains(t, d.shown(), "/abbey", "nobody types it")
 }
+
+// What an editor leaves is new text: earlier entries that begin with it are found from the last one
+// on.
+func TestTheHistoryAfterAnEditor(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	for _, line := range []string{"two times\r", "other\r", "two\r"} {
+		d.typed(line)
+		d.Begin(d.now)
+		d.End(d.now, "")
+	}
+	d.read("\x1b[A")
+	d.read("\x1b[A")
+	require.Contains(t, d.shown(), "› other")
+	d.SetInput("tw")
+	d.read("\x1b[A")
+	require.Contains(t, d.shown(), "› two\n")
+	d.read("\x1b[A")
+	require.Contains(t, d.shown(), "› two times")
+}
