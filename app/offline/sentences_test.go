@@ -270,6 +270,8 @@ func TestRefusalNamesWhatIsNotUnderstood(t *testing.T) {
 		"delete a.txt":                              "I cannot delete files.",
 		"read a.txt\nexplain\nit":                   "I did not understand `explain`.",
 		"wait 2 hours and 5 seconds before reading": "I did not understand",
+		"undo that back":                            "I can undo the last changes only; I did not understand `that back`.",
+		"take the last change out":                  "I did not understand `take the last change out`.",
 	} {
 		_, said, _ := carryOut(t, sentence)
 		require.Contains(t, strings.ReplaceAll(said, "`` create hello.py with \"TEXT\" ``", "`create hello.py with \"TEXT\"`"), strings.ReplaceAll(want, "`` create hello.py with \"TEXT\" ``", "`create hello.py with \"TEXT\"`"), sentence)

@@ -59,6 +59,14 @@ type quotedBeside struct {
 	V     int  `json:"v,string"`
 }
 
+// quotedAmong has literals and whole numbers beside a value that only its type can refuse.
+type quotedAmong struct {
+	Text  string `json:"text,string"`
+	V     int    `json:"v,string"`
+	Whole int    `json:"whole"`
+	Level level  `json:"level"`
+}
+
 // quotedRule has a rule that is about the number, not about the text that it is written as.
 type quotedRule struct {
 	V int `json:"v,string" validate:"min=3"`
@@ -66,14 +74,15 @@ type quotedRule struct {
 
 func TestStringOptionAsksForALiteralInAString(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"a number of any size":              accepts(`{"v":"12345678901234567890.5"}`, quotedNumber{"12345678901234567890.5"}),
-		"a number without quotes":           refuses[quotedNumber](`{"v":12}`, `v: must be a string, not a number, got 12`),
-		"a word for a number":               refuses[quotedNumber](`{"v":"x"}`, `v: must match the pattern ^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$, got "x"`),
-		"a string in a string":              accepts(`{"v":"\"a\\nb\""}`, quotedText{"a\nb"}),
-		"a string without its inner quotes": refuses[quotedText](`{"v":"a"}`, `v: must match the pattern ^"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"$, got "a"`),
-		"a rule kept":                       accepts(`{"v":"4"}`, quotedRule{4}),
-		"a rule broken":                     refuses[quotedRule](`{"v":"2"}`, `v: must satisfy the rule min=3, got 2`),
-		"a good literal beside a bad value": refuses[quotedBeside](`{"small":300,"v":"12"}`, `small: must be at most 127, got 300`),
+		"a number of any size":                           accepts(`{"v":"12345678901234567890.5"}`, quotedNumber{"12345678901234567890.5"}),
+		"a number without quotes":                        refuses[quotedNumber](`{"v":12}`, `v: must be a string, not a number, got 12`),
+		"a word for a number":                            refuses[quotedNumber](`{"v":"x"}`, `v: must match the pattern ^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$, got "x"`),
+		"a string in a string":                           accepts(`{"v":"\"a\\nb\""}`, quotedText{"a\nb"}),
+		"a string without its inner quotes":              refuses[quotedText](`{"v":"a"}`, `v: must match the pattern ^"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"$, got "a"`),
+		"a rule kept":                                    accepts(`{"v":"4"}`, quotedRule{4}),
+		"a rule broken":                                  refuses[quotedRule](`{"v":"2"}`, `v: must satisfy the rule min=3, got 2`),
+		"a good literal beside a bad value":              refuses[quotedBeside](`{"small":300,"v":"12"}`, `small: must be at most 127, got 300`),
+		"good literals, and a value refused by its type": refuses[quotedAmong](`{"text":"\"a\"","v":"12","whole":1e2,"level":"level x"}`, `level: is not accepted: strconv.Atoi: parsing "x": invalid syntax, got "level x"`),
 	} {
 		t.Run(name, test)
 	}
