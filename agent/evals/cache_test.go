@@ -180,9 +180,9 @@ func TestRunsGoOn(t *testing.T) {
 func TestOtherRunsDoNotGoOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "progress")
 	ctx, cancel := context.WithCancel(t.Context())
-	calls := 0
+	var calls atomic.Int64
 	task := func(_ context.Context, in string) (string, error) {
-		if calls++; calls == 1 {
+		if calls.Add(1) == 1 {
 			defer cancel()
 		}
 		return in, nil
@@ -196,7 +196,7 @@ func TestOtherRunsDoNotGoOn(t *testing.T) {
 	d.Evaluators = []evals.Evaluator{evals.Equal()}
 	_, err = evals.Run(t.Context(), d, task, evals.Options{Resume: file})
 	require.NoError(t, err)
-	require.Equal(t, 3, calls, "with other evaluators, all cases run again")
+	require.EqualValues(t, 3, calls.Load(), "with other evaluators, all cases run again")
 	_, err = evals.Run(t.Context(), d, task, evals.Options{Resume: t.TempDir()})
 	require.ErrorContains(t, err, "resume")
 }

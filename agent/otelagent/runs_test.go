@@ -102,6 +102,8 @@ func TestPanicOfAnotherHookEndsTheSpan(t *testing.T) {
 	require.Error(t, err)
 	spans := r.spans.GetSpans()
 	require.Len(t, spans, 1)
+	require.Equal(t, "invoke_agent helper", spans[0].Name)
+	require.Equal(t, "helper", value(spans[0], "gen_ai.agent.name"))
 	require.Equal(t, "panic", value(spans[0], "error.type"))
 }
 

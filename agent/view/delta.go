@@ -68,4 +68,5 @@ func added(before, now []Content) (text string, more []Content, ok bool) {
 	return text, more, ok && reflect.DeepEqual(last, before[n-1]) && same(now[:n-1], before[:n-1])
 }
 
-func same(a, b []Content) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }
+// same compares contents of one length: nil is the same as none.
+func same(a, b []Content) bool { return len(a) == 0 || reflect.DeepEqual(a, b) }

@@ -51,6 +51,8 @@ func TestMessagesAreReadOrEndTheConnection(t *testing.T) {
 		{framed(`{"method":"hello"` + strings.Repeat(" ", 82) + "}"), 1, "EOF"},
 		{framed(`{"method":"hello"` + strings.Repeat(" ", 83) + "}"), 0, "it has sent a message of 101 bytes; at most 100 are accepted"},
 		{"A: " + strings.Repeat("x", 4066) + "\r\nContent-Length: 2\r\n\r\n{}", 0, "EOF"},
+		{"A: " + strings.Repeat("x", 4070) + "\r\nContent-Length: 2\r\n\r\n{}", 0, "EOF"},
+		{"A: " + strings.Repeat("x", 4071) + "\r\nContent-Length: 2\r\n\r\n{}", 0, "it has sent a header that is too long"},
 		{"A: " + strings.Repeat("x", 4072) + "\r\nContent-Length: 2\r\n\r\n{}", 0, "it has sent a header that is too long"},
 		{strings.Repeat("x", 100_000), 0, "it has sent a header that is too long"},
 		{strings.Repeat(notice, 5), 5, "EOF"},

@@ -53,7 +53,7 @@ func TestProtectedPathsAreDocumented(t *testing.T) {
 func TestNamesOfOneFileAreFolded(t *testing.T) {
 	for name, want := range map[string]string{
 		".git": ".git", ".GIT": ".git", ".g\u200cit": ".git", ".git.": ".git", ".git ": ".git", ".git::$INDEX_ALLOCATION": ".git", "GIT~1": ".git", "git~2": ".git", "\ufeff.git": ".git",
-		"ba\u017fhrc": "bashrc", "con\ufb01g": "config", "\u212aeys": "keys", "C:": "c:", ".": ".", "..": "..", "größe": "grösse", "BASHRC~1": ".bashrc", "mcp~2.jso": ".mcp.json", "x~1": "x~1", "bashrc~": "bashrc~", "bashrc~x": "bashrc~x", "a~b": "a~b", "x:y": "x:y",
+		"ba\u017fhrc": "bashrc", "con\ufb01g": "config", "\u212aeys": "keys", "C:": "c:", ".": ".", "..": "..", "größe": "grösse", "BASHRC~1": ".bashrc", "mcp~2.jso": ".mcp.json", "x~1": "x~1", "bashrc~": "bashrc~", "bashrc~x": "bashrc~x", "a~b": "a~b", "x:y": "x:y", "\x80": "\ufffd",
 	} {
 		require.Equal(t, want, protect.Fold(name), "%q", name)
 	}
