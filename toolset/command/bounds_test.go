@@ -38,7 +38,7 @@ func TestLinesHaveFiveHundredEffects(t *testing.T) {
 	whole := effectsOf(command.Command{Line: of(250)})
 	require.Len(t, whole, 500)
 	require.Equal(t, "run:rm_f249 write:f249", written(whole[498:]))
-	for _, more := range []string{of(251), of(250) + "deploy", of(250) + "cat < in"} {
+	for _, more := range []string{of(251), of(250) + "deploy", of(250) + "true"} {
 		effects := effectsOf(command.Command{Line: more})
 		require.Len(t, effects, 500)
 		require.Equal(t, whole[:497], effects[:497])
@@ -156,4 +156,16 @@ func TestTheCommitThatIsCheckedOut(t *testing.T) {
 		require.Equal(t, want != "", len(s.Covers) > 0, words)
 		require.True(t, strings.HasPrefix(s.Scope, want), words)
 	}
+}
+
+// The table of named scopes tells which programs take a number for an option, as in "head -5".
+func TestProgramsThatTakeNumbersForOptions(t *testing.T) {
+	var programs []string
+	for _, r := range command.Table() {
+		if r.Options["-#"] == "number" {
+			programs = append(programs, strings.Join(r.Words, " "))
+		}
+	}
+	require.Contains(t, programs, "head")
+	require.NotContains(t, programs, "cat")
 }
