@@ -3,6 +3,7 @@
 package chat_test
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
 	"github.com/ponte-go/ponte/app/internal/term/tty"
@@ -184,5 +186,56 @@ func TestWhereACopyIs(t *testing.T) {
 		said := converse(t, dir, "desk chat -agent 'SELF' -dir HOME -scratch "+flag+"'say hello'", "")
 		require.Regexp(t, "(?m)^"+mark+`Working on a copy: \S+/desk-\d+/\S+$`, said)
 		require.Equal(t, 1, strings.Count(said, "Working on a copy"))
+	}
+}
+
+// The sessions of a person are kept, and those that are continued. Who watches sees the offline
+// model write.
+func TestWhoseSessionsAreKept(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	for _, c := range []struct {
+		terminal bool
+		args     []string
+		kept     bool
+		pace     time.Duration
+	}{
+		{true, nil, true, 8 * time.Millisecond},
+		{true, []string{"-plain"}, true, 8 * time.Millisecond},
+		{false, []string{"hello"}, false, 0},
+		{false, []string{"-c", "hello"}, true, 0},
+		{false, []string{"-r", "x", "hello"}, true, 0},
+	} {
+		p := newPseudo(t)
+		opened, paced := false, time.Duration(-1)
+		config := app.Config[any, string]{
+			Name: "desk", Agent: agent.Must(agent.New(agent.Config[any, string]{})),
+			Surfaces: []app.Surface{chat.New(chat.Options{})},
+			Demo: func(pace time.Duration) model.Model {
+				paced = pace
+				return offline.New(offline.Config{})
+			},
+			Store: func(context.Context, *app.Env) (session.Store, error) {
+				opened = true
+				return new(session.Memory), nil
+			},
+		}
+		process := app.Process{
+			Args: append([]string{"chat", "-model", "offline", "-dir", home}, c.args...), In: strings.NewReader(""), Out: &p.paper,
+			Err: &p.paper, Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] },
+		}
+		if c.terminal {
+			process.In, process.Out, process.Err = p.slave, p.slave, p.slave
+		}
+		code := make(chan int, 1)
+		go func() { code <- app.Run(t.Context(), config, process) }()
+		if c.terminal {
+			p.waitFor(t, "Ctrl-D")
+			p.types(t, "\x04")
+		}
+		require.Equal(t, c.args != nil && !c.terminal && c.kept, <-code != chat.ExitOK, "there is no session to continue")
+		require.Equal(t, c.kept, opened, c)
+		require.Equal(t, c.pace, paced, c)
 	}
 }
