@@ -119,7 +119,7 @@ func TestWhenThereIsAScreen(t *testing.T) {
 		if strings.HasPrefix(c.want, "screen") {
 			p.waitFor(t, tty.End)
 		} else if len(c.args) == 2 {
-			p.waitFor(t, "offline demo model")
+			p.waitFor(t, "tokens (0 %)")
 		}
 		got := plain
 		if strings.Contains(p.String(), tty.Begin) {
