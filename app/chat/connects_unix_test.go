@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 
 	"testing"
 	"testing/synctest"
@@ -180,5 +181,46 @@ func TestTheScreenAfterAnEditor(t *testing.T) {
 			w.types("\x15", "\x04")
 			require.Equal(t, chat.ExitOK, wait())
 		})
+	}
+}
+
+// What is asked of a client depends on who is there, and what for.
+func TestWhatAClientIsAskedFor(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer file.Close()
+	type asked struct{ login, forms, turns, trusted, files bool }
+	for _, c := range []struct {
+		person, file, screen, json, own bool
+		prompt                          string
+		want                            asked
+	}{
+		{want: asked{files: true}},
+		{person: true, want: asked{forms: true, turns: true, files: true}},
+		{person: true, file: true, want: asked{login: true, forms: true, turns: true, files: true}},
+		{file: true, own: true, want: asked{trusted: true, files: true}},
+		{person: true, prompt: "x", want: asked{forms: true, files: true}},
+		{person: true, file: true, json: true, want: asked{files: true}},
+		{person: true, file: true, screen: true, json: true, want: asked{files: true}},
+		{person: true, screen: true, own: true, want: asked{forms: true, turns: true, trusted: true, files: true}},
+		{person: true, screen: true, file: true, prompt: "x", want: asked{login: true, forms: true, files: true}},
+		{screen: true, file: true, want: asked{files: true}},
+	} {
+		p := newPerson(t)
+		p.Person, p.JSON, p.Own, p.Prompt = c.person, c.json, c.own, c.prompt
+		if c.file {
+			p.In = file
+		}
+		if c.screen {
+			p.sitDown()
+		}
+		var got asked
+		p.Connect = func(_ context.Context, c acpclient.Config) (*acpclient.Client, error) {
+			require.NotNil(t, c.Permission)
+			got = asked{c.TerminalLogin, c.Elicitation != nil, c.Turns, c.Trusted, c.Workspace != nil}
+			return nil, errors.New("nobody")
+		}
+		require.Equal(t, chat.ExitError, p.start(t)())
+		require.Equal(t, c.want, got, "%+v", c)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/app/chat"
+	"github.com/ponte-go/ponte/app/internal/term/tty"
 )
 
 // asker is an agent that asks two questions at once.
@@ -208,4 +209,21 @@ func TestQuestionsThatGoWithTheirTurnInPlainLines(t *testing.T) {
 			require.Equal(t, chat.ExitOK, wait())
 		})
 	}
+}
+
+// fragile is a terminal that breaks the program.
+type fragile struct{ *teletype }
+
+func (f *fragile) Resized() <-chan struct{} { panic("on fire") }
+
+// A terminal is switched back also when the program breaks, and nothing of it goes on.
+func TestTheTerminalOfAProgramThatBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson(t)
+		p.talksTo(func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} })
+		f := &fragile{newTeletype()}
+		p.Terminal = func() (tty.Terminal, error) { return f, nil }
+		require.PanicsWithValue(t, "on fire", func() { chat.Run(t.Context(), p.Config) })
+		require.True(t, strings.HasSuffix(f.String(), tty.End))
+	})
 }

@@ -206,10 +206,12 @@ func TestLoginsOfTheProgram(t *testing.T) {
 		"not by program": {nil, chat.ExitError, "chat: this client does not know how to log in that way\n"},
 	} {
 		var open atomic.Bool
+		var connected atomic.Int32
 		p := newPerson(t)
 		p.Prompt, p.In = "say hello", strings.NewReader("1\n")
 		p.Connect = func(ctx context.Context, config acpclient.Config) (*acpclient.Client, error) {
 			config.TerminalLogin = true
+			connected.Add(1)
 			agentIn, clientOut := acp.Pipe()
 			clientIn, agentOut := acp.Pipe()
 			conn := acp.NewAgentConn(agentIn, agentOut, func(c *acp.AgentConn) acp.Agent {
@@ -222,6 +224,7 @@ func TestLoginsOfTheProgram(t *testing.T) {
 			p.LogIn = func(context.Context) error { return c.logIn(&open) }
 		}
 		require.Equal(t, c.code, p.start(t)(), name)
+		require.EqualValues(t, 1, connected.Load(), "the agent stays")
 		require.True(t, strings.HasPrefix(p.out.String(), "The agent wants you to log in:\n  1  Key\n     asks for a key\nNumber of the method to use, or nothing to quit: "), p.out.String())
 		require.Contains(t, p.out.String()+p.errors.String(), c.says, name)
 	}

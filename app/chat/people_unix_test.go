@@ -76,7 +76,7 @@ func TestConversationsOfPeople(t *testing.T) {
 		{"all is allowed", []string{"permission a; say done"}, func(c *chat.Config) { c.AllowAll = true }},
 		{"one prompt, refused", []string{"3 CODE"}, func(c *chat.Config) { c.Prompt = "permission a; say done" }},
 		{"one prompt, allowed", []string{"1 CODE"}, func(c *chat.Config) { c.Prompt = "permission a; say done" }},
-		{"a form", []string{"form; say done", "1 CODE", "oslo", "Oslo", "yes", "say bye"}, nil},
+		{"a form", []string{"say first; form; say done", "1 CODE", "oslo", "Oslo", "yes", "say bye"}, nil},
 		{"a form that is declined", []string{"form; say done", "2 CODE", "say bye"}, nil},
 		{"a form that is left", []string{"form; say done", "1 CODE", "Oslo"}, nil},
 		{"an address", []string{"visit; say done", "1 CODE", "visit", "2 CODE"}, nil},

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/app/internal/term/plain"
 	"github.com/ponte-go/ponte/app/internal/term/tty"
 )
 
@@ -167,4 +169,66 @@ func TestALineBeforeTheInputBreaks(t *testing.T) {
 	require.Equal(t, "2", line)
 	_, err = readLine(t.Context(), &Config{In: &breaks{"2\n3"}})
 	require.NoError(t, err)
+}
+
+// What was said before a question is shown before it, without a screen and on one.
+func TestWhatWasSaidBeforeAQuestion(t *testing.T) {
+	form := new(acp.ElicitationSchema)
+	require.NoError(t, form.UnmarshalJSON([]byte(`{"type":"object","properties":{}}`)))
+	allow := acp.PermissionOption{OptionID: "accept", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}
+	r := &acpclient.PermissionRequest{Options: []acp.PermissionOption{allow}}
+	e := &acpclient.Elicitation{Message: "Where?", Form: form}
+	for name, ask := range map[string]func(ctx context.Context, t *talk, c *console){
+		"a permission":           func(ctx context.Context, t *talk, _ *console) { _, _ = t.permission(ctx, r) },
+		"a form":                 func(ctx context.Context, t *talk, _ *console) { _, _ = t.elicit(ctx, e) },
+		"a permission, a screen": func(ctx context.Context, _ *talk, c *console) { _, _ = c.permission(ctx, r) },
+		"a form, a screen":       func(ctx context.Context, _ *talk, c *console) { _, _ = c.elicit(ctx, e) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			agentIn, clientOut := acp.Pipe()
+			clientIn, agentOut := acp.Pipe()
+			conn := acp.NewAgentConn(agentIn, agentOut, func(*acp.AgentConn) acp.Agent { return new(library) }, nil)
+			go func() { _ = conn.Serve(context.WithoutCancel(t.Context())) }()
+			client, err := acpclient.Connect(t.Context(), clientIn, clientOut, acpclient.Config{})
+			require.NoError(t, err)
+			defer client.Close()
+			session, err := client.NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/d"})
+			require.NoError(t, err)
+			said := &acp.SessionNotification{SessionID: session.ID(), Update: acp.TextChunk("said before")}
+			require.NoError(t, conn.SessionUpdate(t.Context(), said))
+			synctest.Wait()
+
+			var out bytes.Buffer
+			plainly := &talk{
+				config: &Config{Person: true}, session: session, out: plain.New(&out, false, "/d"),
+				lines: newLines(strings.NewReader("")),
+			}
+			c := consoleIn("/d")
+			c.session, c.calls, c.over = session, make(chan func()), make(chan struct{})
+			c.answers = map[int]chan acp.PermissionOptionID{}
+			go func() {
+				for f := range c.calls {
+					f()
+				}
+			}()
+			ctx, withdraw := context.WithCancel(t.Context())
+			asked := make(chan struct{})
+			go func() {
+				defer close(asked)
+				ask(ctx, plainly, c)
+			}()
+			synctest.Wait()
+			withdraw()
+			<-asked
+			close(c.calls)
+			synctest.Wait()
+			for _, l := range c.model.Transcript(60) {
+				out.WriteString(l.Plain() + "\n")
+			}
+			require.Contains(t, out.String(), "said before", name)
+			if !strings.HasSuffix(name, "screen") {
+				require.Less(t, strings.Index(out.String(), "said before"), strings.Index(out.String(), "Answer with"), name)
+			}
+		})
+	}
 }
