@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -19,13 +20,12 @@ import (
 
 // slow holds up one kind of work, once.
 type slow struct {
-	what             string
+	what             atomic.Value // a string
 	entered, release chan struct{}
 }
 
 func (s *slow) hold(what string) {
-	if what == s.what {
-		s.what = ""
+	if s.what.CompareAndSwap(what, "") {
 		s.entered <- struct{}{}
 		<-s.release
 	}
@@ -128,7 +128,8 @@ func TestSlowWorkHoldsNoMessageUp(t *testing.T) {
 				if strings.Contains(params, "requestId") {
 					of = `{}`
 				}
-				s.what = c.what
+				synctest.Wait() // nobody looks at the command any more
+				s.what.Store(c.what)
 				a.write(`{"jsonrpc":"2.0","id":"slow","method":%q,"params":%s}`, c.method, params)
 				<-s.entered
 				a.write(`{"jsonrpc":"2.0","id":"next","method":"_next","params":%s}`, of)
