@@ -5,6 +5,8 @@
 package chat_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,4 +41,22 @@ func TestAgentsAreListed(t *testing.T) {
 	}
 	require.True(t, names["gemini"])
 	require.Contains(t, converse(t, home, "desk __complete chat -agent \"\"", ""), "> gemini\t")
+
+	missing := converse(t, home, "desk chat -agent gemini hello", "")
+	require.Regexp(t, `^! desk: .*gemini.*install`, missing)
+	require.True(t, strings.HasSuffix(missing, "\n= 1\n"), missing)
+	require.NotContains(t, missing, "-h", "the command line is right")
+	m := regexp.MustCompile(`--prefix HOME(/\S*/gemini-\S+) .* (@google/\S+)@`).FindStringSubmatch(said)
+	require.NotNil(t, m)
+	modules := filepath.Join(home, m[1], "node_modules")
+	for name, text := range map[string]string{
+		filepath.Join(m[2], "package.json"): `{"bin": {"gemini": "index.js"}}`, ".bin/gemini": "",
+	} {
+		at := filepath.Join(modules, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		require.NoError(t, os.WriteFile(at, []byte(text), 0o700))
+	}
+	said = converse(t, home, "desk chat -agents", "")
+	require.Regexp(t, `(?m)^> gemini.*\n>     installed$`, said)
+	require.Equal(t, 1, strings.Count(said, ">     installed\n"))
 }

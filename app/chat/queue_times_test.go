@@ -3,6 +3,7 @@
 package chat_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app/chat"
@@ -132,6 +134,34 @@ func TestAPromptThatWaitsOnAScreen(t *testing.T) {
 		require.NotContains(t, w.now(), "waits 1: second")
 		w.types("\x04")
 		require.Equal(t, chat.ExitOK, wait())
+		all.Wait()
+	})
+}
+
+// An agent that is gone while a prompt waits ends the conversation: no other prompt is asked for.
+func TestAnAgentThatIsGoneWhileAPromptWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson(t)
+		h, asked, answer := p.hosting(t)
+		var client *acpclient.Client
+		connect := p.Connect
+		p.Connect = func(ctx context.Context, c acpclient.Config) (_ *acpclient.Client, err error) {
+			client, err = connect(ctx, c)
+			return client, err
+		}
+		wait := p.start(t)
+		synctest.Wait()
+		s := h.Sessions()[0]
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("first")}}) })
+		require.Equal(t, "first", <-asked)
+		p.enter(t, "second")
+		p.out.take()
+		go client.Close()
+		synctest.Wait()
+		close(answer)
+		require.Equal(t, chat.ExitError, wait())
+		require.NotContains(t, p.out.take(), "›")
 		all.Wait()
 	})
 }

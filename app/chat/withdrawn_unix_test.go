@@ -59,6 +59,10 @@ func TestWhatAnEditorLeaves(t *testing.T) {
 	c.config.Editor = "EDIT='rm $1' " + script
 	_, err := c.edited(t.Context(), "")
 	require.ErrorIs(t, err, os.ErrNotExist)
+	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
+	_, err = c.edited(t.Context(), "")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "none: no such file")
 }
 
 // An editor has the terminal of the program.
