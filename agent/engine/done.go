@@ -74,8 +74,6 @@ func (d *Done) whole(t *Task) bool {
 		return t.Op == OpCheck || d.Response != nil && !d.Response.Interrupted
 	case OpApprove:
 		return d.Decision != nil && d.Decision.Verdict == toolset.VerdictAllow
-	case OpInbox:
-		return true
 	}
 	return !d.Return.Retry && d.Return.Outcome == model.OutcomeSuccess
 }

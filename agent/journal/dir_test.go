@@ -282,6 +282,17 @@ func TestRunsAreListedAndRemoved(t *testing.T) {
 	l := open(t, d, "empty")
 	require.NoError(t, os.WriteFile(filepath.Join(path, "note.txt"), nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(path, "note.jsonl"), []byte("{}\n"), 0o600))
+	for name, line := range map[string][]byte{
+		"other format": journal.Line(0, []byte(`{"format":"another","v":1,"run":"other"}`)),
+		"no format":    journal.Line(0, []byte(`{"v":1,"run":"other"}`)),
+		"no header":    journal.Line(0, []byte(`["ponte journal"]`)),
+		"not JSON":     journal.Line(0, []byte(`{"format":"ponte journal","run":`)),
+		"wrong type":   journal.Line(0, []byte(`{"format":"ponte journal","v":1,"run":7}`)),
+		"second line":  journal.Line(1, []byte(`{"format":"ponte journal","v":1,"run":"other"}`)),
+		"torn":         journal.HeaderLine("other")[:20],
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(path, name+".jsonl"), line, 0o600))
+	}
 	require.NoError(t, os.Mkdir(filepath.Join(path, "dir.jsonl"), 0o700))
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(path, "link.jsonl")))
 	runs, err := d.Runs()

@@ -111,7 +111,7 @@ func (s *Session) remember(ctx context.Context, c *conversation, q *question, d 
 		return
 	case q.asked != nil:
 		s.keepDecision(ctx, c, q.asked.Tool, &q.asked.Approval, d)
-	case q.call != nil && q.call.Approval != nil:
+	case q.call != nil: // which needs approval: nothing else holds always
 		s.keepDecision(ctx, c, q.call.Tool, q.call.Approval, d)
 	}
 }
