@@ -221,9 +221,11 @@ func TestRepliesAreChecked(t *testing.T) {
 		{f, "", `{"n":7}`, ``, `the action is "": use accept, decline or cancel`},
 		{f, toolset.Action(strings.Repeat("x", 50)), ``, ``, `the action is "` + strings.Repeat("x", 40) + `": use accept, decline or cancel`},
 	} {
-		got, err := elicit.Reply(c.form, toolset.Reply{Action: c.action, Content: json.RawMessage(c.content)})
+		given := toolset.Reply{Action: c.action, Content: json.RawMessage(c.content)}
+		got, err := elicit.Reply(c.form, given)
 		if c.problem != "" {
 			require.EqualError(t, err, c.problem, c.content)
+			require.Equal(t, given, got, "what is refused stays as it is")
 			continue
 		}
 		require.NoError(t, err, c.content)
