@@ -103,3 +103,24 @@ func TestApprovalThatAToolAsksForIsNotPreviewedAgain(t *testing.T) {
 		require.Equal(t, want, did)
 	}
 }
+
+// A call that nobody could decide about in time has its answer in the history, also if another call
+// of the step ends the run.
+func TestAnswerOfACallThatStaysUnclearIsKept(t *testing.T) {
+	d := newDesk()
+	d.decide = func(toolset.ApprovalRequest) toolset.Decision {
+		d.files["a"] += "." // whatever was shown is no longer true
+		return toolset.Allow()
+	}
+	m := modeltest.Script(modeltest.Say(edit("1", "edit", "a", "x"), call("2", "breaks")))
+	config := cfg{Asker: approves(d.approve), Model: m}
+	a := newAgent(t, config, d.edit("edit"), fails("breaks", errBoom))
+	_, err := a.Run(t.Context(), deps{}, "go")
+	require.ErrorIs(t, err, errBoom)
+	messages := asRunError(t, err).Messages
+	answer := messages[len(messages)-1]
+	require.True(t, answer.Interrupted)
+	require.Len(t, answer.Parts, 1)
+	require.Equal(t, "1", answer.Parts[0].CallID)
+	require.Equal(t, model.OutcomeFailed, answer.Parts[0].Outcome)
+}
