@@ -227,3 +227,32 @@ func TestTheTerminalOfAProgramThatBreaks(t *testing.T) {
 		require.True(t, strings.HasSuffix(f.String(), tty.End))
 	})
 }
+
+// An agent that is gone while nothing is asked of it ends the conversation, which is an error.
+func TestAnAgentThatIsGoneBetweenTurns(t *testing.T) {
+	for _, onScreen := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPerson(t)
+			var hangUp func() error
+			p.Connect = func(ctx context.Context, c acpclient.Config) (*acpclient.Client, error) {
+				agentIn, clientOut := acp.Pipe()
+				clientIn, agentOut := acp.Pipe()
+				made := func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }
+				conn := acp.NewAgentConn(agentIn, agentOut, made, nil)
+				go func() { _ = conn.Serve(context.WithoutCancel(ctx)) }()
+				hangUp = agentOut.Close
+				return acpclient.Connect(ctx, clientIn, clientOut, c)
+			}
+			if onScreen {
+				p.sitDown()
+			}
+			wait := p.start(t)
+			synctest.Wait()
+			begin := time.Now()
+			require.NoError(t, hangUp())
+			require.Equal(t, chat.ExitError, wait())
+			require.Less(t, time.Since(begin), time.Minute)
+			require.Regexp(t, `^chat: .+\n$`, p.errors.String())
+		})
+	}
+}

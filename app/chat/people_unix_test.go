@@ -85,7 +85,7 @@ func TestConversationsOfPeople(t *testing.T) {
 		{"one prompt that is cancelled", nil, func(c *chat.Config) { c.Prompt = "stop cancelled" }},
 		{"one prompt that is not done", nil, func(c *chat.Config) { c.Prompt = "stop max_tokens" }},
 		{"one prompt that fails", nil, func(c *chat.Config) { c.Prompt = "error broken" }},
-		{"sessions", []string{"/sessions 1", "/sessions", "/sessions 0", "/sessions 2", "/sessions x", "/sessions 1", "say on", "/new x", "/new", "/new ", " /new", "/sessions 1", "/unknown"}, nil},
+		{"sessions", []string{"/sessions 1", "/sessions", "/sessions 0", "/sessions 2", "/sessions x", "/sessions 1", "say on", "/new x", "/new", "/new ", "/new\t", " /new", "/sessions 1", "/unknown"}, nil},
 		{"a session that goes on", []string{"say on"}, func(c *chat.Config) { c.Resume = "old" }},
 		{"the last session", []string{"say on"}, func(c *chat.Config) { c.Continue = true }},
 		{"a file that is written", []string{"write new.txt; read new.txt", "1 CODE"}, nil},

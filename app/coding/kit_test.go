@@ -151,3 +151,27 @@ func TestSessionsWithoutTheirFilesDoNotBegin(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(".agents", "ideagent.json"))
 	require.NoError(t, h.Close(t.Context()))
 }
+
+// The prompts of a project are commands of its sessions.
+func TestPromptsOfAProjectAreCommandsOfItsSessions(t *testing.T) {
+	home(t)
+	k, _ := kit(t, `{"sandbox": false}`)
+	c := host.Config[Deps, string]{
+		Agent: agent.Must(agent.New(agent.Config[Deps, string]{Model: modeltest.Script()})),
+		Deps:  func(ctx context.Context, s *host.Session) (Deps, error) { return k.Deps(ctx, s, host.Local) },
+	}
+	commands := host.Config[Deps, string]{}
+	Configure(k, &commands)
+	h, err := host.New(c)
+	require.NoError(t, err)
+	for name, want := range map[string][]string{"ship": {"ship"}, "": nil} {
+		work := t.TempDir()
+		if name != "" {
+			write(t, filepath.Join(work, ".agents", "prompts", name+".md"), "Ship it.")
+		}
+		s, err := h.Create(t.Context(), session.New{Dir: work}, host.Local)
+		require.NoError(t, err)
+		require.Equal(t, want, namesOf(commands.SessionCommands(s)))
+	}
+	require.NoError(t, h.Close(t.Context()))
+}
