@@ -147,3 +147,31 @@ func TestCallsOfAnAgentThatWaitedSayWhyTheyEnd(t *testing.T) {
 		require.Equal(t, []any{view.Failed, c.want}, []any{e.Status, e.Text()}, c.outcome)
 	}
 }
+
+// A turn of which an append has failed ends only when the store says which of its messages it has:
+// until then it has no end, and can be taken up.
+func TestTurnsEndWhenTheirEntriesAreKnown(t *testing.T) {
+	store := &unreadable{Memory: new(session.Memory)}
+	c, w := open(t, store)
+	now, err := c.Begin(t.Context(), model.User("Go."))
+	require.NoError(t, err)
+	l, err := now.Open(t.Context(), now.ID())
+	require.NoError(t, err)
+	store.failed = true
+	require.ErrorIs(t, l.Append(t.Context(), []byte(`{"op":"start"}`)), errFire)
+	require.NoError(t, l.Close())
+	said := model.Response(model.Text("Well."))
+	said.RunID = now.ID()
+	head := w.Head()
+	store.unread = true
+	require.ErrorIs(t, now.Finish(t.Context(), append(c.Messages(), said), transcript.Done), errFire)
+	require.Equal(t, head, w.Head(), "nothing says that it has ended")
+	store.unread = false
+	require.NoError(t, now.Finish(t.Context(), append(c.Messages(), said), transcript.Done))
+	require.Len(t, c.Messages(), 1)
+	require.NoError(t, w.Close(t.Context()))
+	read, err := transcript.Read(t.Context(), store, "s", transcript.Options{})
+	require.NoError(t, err)
+	require.Len(t, read.Messages(), 1)
+	require.Empty(t, read.Interrupted())
+}

@@ -355,11 +355,7 @@ func (p *Transcript) isThere(id string) bool { return p.fold.Get(id) != nil }
 func (p *Transcript) returnedBy(part *model.Part) {
 	p.mu.Lock()
 	id := p.latest[part.CallID]
-	c := p.calls[id]
 	p.mu.Unlock()
-	if c == nil {
-		return
-	}
 	p.begins(id, part.Decision)
 	p.returned(id, part)
 }
