@@ -73,7 +73,9 @@ func (s *servers) kill(i int) {
 }
 
 // while kills servers in turn until work has ended, each after a time between least and twice that.
-// In a third of the times, disturb is called instead, if there is one.
+// In a third of the times, disturb is called instead, if there is one. Where servers start slowly,
+// least is at least twice the time that the last start took: a busy machine would otherwise kill
+// them before they have done anything.
 func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	s.start(0)
 	s.start(1)
@@ -81,20 +83,21 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		i := 0
+		i, pause := 0, least
 		for {
 			select {
 			case <-stop:
 				return
-			case <-time.After(least + rand.N(least)):
+			case <-time.After(pause + rand.N(pause)):
 			}
 			if disturb != nil && rand.IntN(3) == 0 {
 				disturb()
 				continue
 			}
 			s.kill(i)
+			begin := time.Now()
 			s.start(i)
-			i = 1 - i
+			i, pause = 1-i, max(least, 2*time.Since(begin))
 		}
 	}()
 	work()
