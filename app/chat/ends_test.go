@@ -256,3 +256,20 @@ func TestAnAgentThatIsGoneBetweenTurns(t *testing.T) {
 		})
 	}
 }
+
+// A change that was allowed, and that the agent does not show, stays in the transcript. One that
+// was not allowed does not.
+func TestChangesThatWereAllowedStayOnTheScreen(t *testing.T) {
+	for key, stays := range map[string]bool{"y": true, "n": false} {
+		watches(t, nil, func(t *testing.T, p *person, w *watched, wait func() int) {
+			w.types("write new.txt", "\r")
+			time.Sleep(time.Second)
+			require.Contains(t, w.now(), "+written")
+			w.types(key)
+			time.Sleep(time.Second)
+			w.types("\x04")
+			require.Equal(t, chat.ExitOK, wait())
+			require.Equal(t, stays, strings.Contains(p.out.String(), "+written"))
+		})
+	}
+}

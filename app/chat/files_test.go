@@ -78,6 +78,7 @@ func TestDroppedFiles(t *testing.T) {
 		"/" + long:                         "",
 		"":                                 "",
 		"just words":                       "",
+		"doc.go":                           "",
 	} {
 		c := consoleIn(dir)
 		require.Equal(t, want, c.drop(pasted), "%q", pasted)
