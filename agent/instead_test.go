@@ -153,3 +153,21 @@ func TestPendingRequestWithoutCallsIsDropped(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	require.Equal(t, "request\n  user: hi\nresponse\n  text: hello\nrequest\n  user: Go on.\n", dump(asRunError(t, err).Messages))
 }
+
+// The checks of tools hold for the calls that follow a prompt in place of answers.
+func TestToolsCheckTheCallsAfterAPromptInPlaceOfAnswers(t *testing.T) {
+	d := newDesk()
+	hi := says("hi", "hello")
+	hi.Check = func(context.Context, *toolset.RunContext[deps], any) error {
+		return toolset.Retry("Not now.")
+	}
+	script := modeltest.Script(modeltest.Say(call("6", "hi")), modeltest.SayText("ok"))
+	external := toolset.ExternalTool[deps, struct{}]("ask_user", "")
+	a := newAgent(t, cfg{Model: script}, d.edit("edit"), hi, external)
+	res, err := a.Run(t.Context(), deps{}, "Never mind.", agent.WithHistory(pendingDesk(t, d)))
+	require.NoError(t, err)
+	answer := res.Messages[len(res.Messages)-2].Parts
+	require.Len(t, answer, 1)
+	require.Equal(t, model.PartRetry, answer[0].Kind)
+	require.Equal(t, "Not now.", answer[0].Text)
+}
