@@ -40,7 +40,7 @@ func TestLeaks(t *testing.T) {
 	if what == "fails" {
 		t.Fail()
 	}
-	if !strings.HasSuffix(os.Getenv("GORACE"), "mine atexit_sleep_ms=0") {
+	if !strings.HasSuffix(os.Getenv("GORACE"), "history_size=1 atexit_sleep_ms=0") {
 		t.Errorf("GORACE is %q", os.Getenv("GORACE"))
 	}
 }
@@ -52,7 +52,7 @@ func TestGoroutinesThatAreLeft(t *testing.T) {
 			continue // which takes long
 		}
 		cmd := exec.Command(os.Args[0], "-test.run=^TestLeaks$")
-		cmd.Env = append(os.Environ(), "LEAK="+what, "GORACE=mine")
+		cmd.Env = append(os.Environ(), "LEAK="+what, "GORACE=history_size=1")
 		begin := time.Now()
 		out, _ := cmd.CombinedOutput()
 		took := time.Since(begin)
@@ -65,7 +65,7 @@ func TestGoroutinesThatAreLeft(t *testing.T) {
 	}
 	for what, want := range map[string]int{"none": 0, "fails": 1} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestLeaks$")
-		cmd.Env = append(os.Environ(), "LEAK="+what, "LEAK_MAIN=1", "GORACE=mine")
+		cmd.Env = append(os.Environ(), "LEAK="+what, "LEAK_MAIN=1", "GORACE=history_size=1")
 		_ = cmd.Run()
 		require.Equal(t, want, cmd.ProcessState.ExitCode(), what)
 	}
