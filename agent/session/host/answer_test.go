@@ -198,6 +198,7 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 	note("arguments", host.DigestOf("q", []string{"c"}, "edit", []byte(`{"a":9007199254740993}`), whole()))
 	note("long numbers", host.DigestOf("q", []string{"c"}, "edit", []byte(`{"a":9007199254740992}`), whole()))
 	note("broken arguments", host.DigestOf("q", []string{"c"}, "edit", []byte(`{"a":`), whole()))
+	note("other broken arguments", host.DigestOf("q", []string{"c"}, "edit", []byte(`{"b":`), whole()))
 	require.Equal(t, plain, host.DigestOf("q", []string{"c"}, "edit", []byte(" {\n\"a\" : 1 } "), whole()), "white space is not shown")
 }
 
