@@ -108,6 +108,7 @@ func TestRequestsOfBrowsersAreRefusedInWords(t *testing.T) {
 		`"status":"cancelled"`: "The user cancelled this. The tool was not run.",
 		`"status":"resolved","payload":{"approved":false,"reason":"It is not mine."}`: "It is not mine.",
 		`"status":"resolved","payload":{"approved":false}`:                            "TOOL_CALL_RESULT",
+		`"status":"resolved","payload":{"approved":false,"editedArgs":{"to":"Eve"}}`:  "The user rejected this. The tool was not run.",
 		`"status":"resolved","payload":{"approved":true,"editedArgs":{"to":"Eve"}}`:   "paid Eve",
 		`"status":"resolved","payload":{"approved":true}`:                             "paid Ada",
 	} {

@@ -20,13 +20,14 @@ func TestNativeFetchIsAnOption(t *testing.T) {
 		o    webfetch.Options
 		want *model.NativeTool
 	}{
-		"off":              {restricted, webfetch.Options{}, nil},
-		"on":               {can, webfetch.Options{Native: true}, &model.NativeTool{Kind: model.NativeWebFetch}},
-		"the model's not":  {model.Info{}, webfetch.Options{Native: true}, nil},
-		"hosts":            {restricted, webfetch.Options{Native: true, Only: []string{".A.test"}}, &model.NativeTool{Kind: model.NativeWebFetch, Allowed: []string{"a.test"}}},
-		"blocked hosts":    {restricted, webfetch.Options{Native: true, Deny: []string{"a.test"}}, &model.NativeTool{Kind: model.NativeWebFetch, Blocked: []string{"a.test"}}},
-		"both":             {restricted, webfetch.Options{Native: true, Only: []string{"a.test"}, Deny: []string{"b.a.test"}}, nil},
-		"hosts of no kind": {can, webfetch.Options{Native: true, Only: []string{"a.test"}}, nil},
+		"off":                {restricted, webfetch.Options{}, nil},
+		"on":                 {can, webfetch.Options{Native: true}, &model.NativeTool{Kind: model.NativeWebFetch}},
+		"the model's not":    {model.Info{}, webfetch.Options{Native: true}, nil},
+		"hosts":              {restricted, webfetch.Options{Native: true, Only: []string{".A.test"}}, &model.NativeTool{Kind: model.NativeWebFetch, Allowed: []string{"a.test"}}},
+		"blocked hosts":      {restricted, webfetch.Options{Native: true, Deny: []string{"a.test"}}, &model.NativeTool{Kind: model.NativeWebFetch, Blocked: []string{"a.test"}}},
+		"both":               {restricted, webfetch.Options{Native: true, Only: []string{"a.test"}, Deny: []string{"b.a.test"}}, nil},
+		"hosts of no kind":   {can, webfetch.Options{Native: true, Only: []string{"a.test"}}, nil},
+		"a block of no kind": {can, webfetch.Options{Native: true, Deny: []string{"a.test"}}, nil},
 	} {
 		var req *model.Request
 		m := model.Func(test.info, func(_ context.Context, r *model.Request, _ model.Sink) (*model.Message, error) {
