@@ -107,12 +107,12 @@ func TestRequestsOfBrowsersAreRefusedInWords(t *testing.T) {
 	for entry, says := range map[string]string{
 		`"status":"cancelled"`: "The user cancelled this. The tool was not run.",
 		`"status":"resolved","payload":{"approved":false,"reason":"It is not mine."}`: "It is not mine.",
-		`"status":"resolved","payload":{"approved":false}`:                            "TOOL_CALL_RESULT",
+		`"status":"resolved","payload":{"approved":false}`:                            "The user rejected this. The tool was not run.",
 		`"status":"resolved","payload":{"approved":false,"editedArgs":{"to":"Eve"}}`:  "The user rejected this. The tool was not run.",
 		`"status":"resolved","payload":{"approved":true,"editedArgs":{"to":"Eve"}}`:   "paid Eve",
 		`"status":"resolved","payload":{"approved":true}`:                             "paid Ada",
 	} {
-		thread := "of " + says
+		thread := fmt.Sprintf("thread-%d", len(entry))
 		id := interruptOf(t, playedAPI(t, h, []sent{{"POST", "/api/ag", fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"pay"}]}`, thread), nil}}))
 		text := playedAPI(t, h, []sent{{"POST", "/api/ag", fmt.Sprintf(`{"threadId":%q,"runId":"r","resume":[{"interruptId":%q,%s}]}`, thread, id, entry), nil}})
 		require.Contains(t, text, says, entry)
