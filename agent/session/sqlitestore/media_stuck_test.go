@@ -106,7 +106,7 @@ func TestCompactTellsOfFilesThatStay(t *testing.T) {
 	})
 }
 
-// What a row says of its files is not trusted: a name leads out of the directory of media never, and
+// What a row says of its files is not trusted: no name leads out of the directory of media, and
 // a place outside of the data is damage.
 func TestListsOfMediaAreChecked(t *testing.T) {
 	dir := t.TempDir()
