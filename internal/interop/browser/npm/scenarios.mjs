@@ -242,6 +242,7 @@ export const scenarios = {
     const allow = dock.getByRole("button", { name: "Allow once" }), enabled = allow.and(page.locator(":enabled"));
     const noted = async (what) => (await h.log()).filter((l) => l.startsWith(what)).length;
     await message.fill("/comp");
+    await page.getByRole("option", { name: /compact/ }).waitFor(); // the page that was just opened knows the commands
     for (let i = 0; i < 5; i++) await page.keyboard.down("Enter");
     await page.keyboard.up("Enter");
     h.assert.equal(await message.inputValue(), "/compact ", "it is completed and not sent");
