@@ -200,8 +200,8 @@ func TestUnsavedText(t *testing.T) {
 	require.Equal(t, "run2 (function) sub/c.toy:3", list, "of unsaved text")
 	require.Contains(t, b.call("find_definition", `{"symbol":"run2"}`).Text, "sub/c.toy:3: def run2")
 	b.session, b.asked = one, nil
-	b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`)
-	require.Equal(t, "def other\n\n\nfirst walk\n", b.read("sub/b.toy"))
+	res := b.call("rename_symbol", `{"symbol":"run","new_name":"walk"}`).Text
+	require.Equal(t, "def other\n\n\nfirst walk\n", b.read("sub/b.toy"), res)
 	a := b.asked[len(b.asked)-1]
 	require.Contains(
 		t,
