@@ -53,7 +53,8 @@ const (
 	// ItemSetting sets a setting of the session.
 	ItemSetting ItemKind = "setting"
 	// ItemContinue says that the turn without an end is to go on, in whichever process serves the
-	// store: the one that ran it has stopped.
+	// store: the one that ran it has stopped. With data that names the turn as stopped, it is to
+	// end instead.
 	ItemContinue ItemKind = "continue"
 	// ItemNote is data that is kept beside a session, such as a score or a mark. Notes are never
 	// consumed. They can be changed and removed.

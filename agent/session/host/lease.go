@@ -61,7 +61,7 @@ func (s *Session) open(ctx context.Context) error {
 		err = s.read(ctx)
 	}
 	info := s.Info()
-	if err == nil && !(s.conversation.Going() && (s.host.away || s.host.takesUp(&info))) { // else Serve goes on with the turn
+	if err == nil && !(s.conversation.Going() != "" && (s.host.away || s.host.takesUp(&info))) { // else Serve goes on with the turn
 		if err = s.hold(ctx); errors.Is(err, session.ErrHeld) {
 			err = nil
 		} else if err == nil {
@@ -126,7 +126,7 @@ func (s *Session) read(ctx context.Context) error {
 // take goes on with a conversation that has all entries, for the holder of the lease. The caller
 // holds changing.
 func (s *Session) take(ctx context.Context, c *conversation) error {
-	if c.Going() && s.runsAway() {
+	if c.Going() != "" && s.runsAway() {
 		return fmt.Errorf("host: session %s: its runner continues a turn: %w", s.id, session.ErrHeld)
 	}
 	if s.leftToServe(c) {

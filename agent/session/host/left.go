@@ -22,7 +22,7 @@ const leaving = 30 * time.Second
 // end the turn. The caller holds changing.
 func (s *Session) leftToServe(c *conversation) bool {
 	info := s.Info()
-	if !c.Going() || !s.host.takesUp(&info) {
+	if c.Going() == "" || !s.host.takesUp(&info) {
 		return false
 	}
 	if at := c.Taken(); s.cutAt != at || s.cutSince.IsZero() {

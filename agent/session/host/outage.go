@@ -5,11 +5,9 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -244,10 +242,11 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, stopped *string) error {
 	tell := func() error {
 		// A turn that is resumed moves the head, and the next item has another id.
-		i := session.Item{ID: fmt.Sprint("continue-", w.Head()), Kind: session.ItemContinue, By: s.host.holder}
+		i := session.Item{ID: fmt.Sprint("continue-", w.Head()), Kind: session.ItemContinue}
 		if stopped != nil {
-			i.ID, i.Data = "stopped-"+*stopped, stoppedData(*stopped)
+			i = stop(*stopped)
 		}
+		i.By = s.host.holder
 		_, err := s.host.store.Put(ctx, s.id, i)
 		return err
 	}
@@ -262,26 +261,6 @@ func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, stopped *s
 		return w.Close(ctx)
 	})
 	return err
-}
-
-// stoppedData is the data of an item for a turn that is to end, because a person had stopped it.
-func stoppedData(turn string) json.RawMessage {
-	data, err := json.Marshal(map[string]string{"stopped": turn})
-	if err != nil {
-		panic(err) // it is a string
-	}
-	return data
-}
-
-// isStopped reports whether a turn that was left had been stopped by a person.
-func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
-	items, err := session.Waiting(ctx, s.host.store, s.id)
-	return slices.ContainsFunc(items, func(i session.Item) bool {
-		var data struct {
-			Stopped string `json:"stopped"`
-		}
-		return i.Kind == session.ItemContinue && json.Unmarshal(i.Data, &data) == nil && data.Stopped == turn
-	}), err
 }
 
 // beside runs a function on a goroutine that Close waits for, or at once if the host is closed.

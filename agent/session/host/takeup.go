@@ -33,7 +33,7 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	t.live.Store(c)
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
-	return o, t.goOn(&Prompt{Wait: true}, o)
+	return o, t.goOn(ctx, &Prompt{Wait: true}, o)
 }
 
 // admitFirst registers a turn that runs before those that wait until they can begin: they cannot
@@ -111,7 +111,7 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 	c.feed.end()
 	c.feed = nil
 	err = s.catchUp(ctx, c)
-	cut := c.Going()
+	cut := c.Going() != ""
 	if err == nil && cut {
 		c.Hold(s.w)
 		c.w = s.w
@@ -143,40 +143,37 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 	}, nil
 }
 
-// goOn continues the turn that was cut off, unless that was tried too often, or a call may have
-// run that must not run twice: then a person is asked.
-func (t *Turn) goOn(p *Prompt, o *Outcome) error {
+// goOn continues the turn that was cut off, unless that was tried too often, a person has stopped
+// it, or a call may have run that must not run twice: then a person is asked. A person who stops it
+// ends the turn's context, not ctx.
+func (t *Turn) goOn(ctx context.Context, p *Prompt, o *Outcome) error {
 	s, c := t.session, t.c
 	o.Turn = c.Interrupted()
+	t.taking(o.Turn)
 	attempts := c.Attempts()
-	doubt, whole, err := s.doubts(t.ctx, c)
+	doubt, whole, err := s.doubts(ctx, c)
 	if err != nil {
 		return err
 	}
-	stopped, err := s.isStopped(t.ctx, o.Turn)
+	stopped, err := s.isStopped(ctx, o.Turn)
 	if err != nil {
 		return err
 	}
+	stopped = stopped || t.isCancelled()
 	if attempts >= s.host.attempts || doubt || !whole || stopped {
 		if doubt && whole && !stopped && attempts < s.host.attempts {
 			c.Doubt()
 		}
-		if err := c.Settle(t.ctx); err != nil {
-			return err
-		}
-		s.unended.Store(false)
-		o.Reason = transcript.Interrupted
-		s.drop(c) // it is shown as it was settled
-		_, done, err := s.use(t.ctx, false)
-		if err == nil {
-			done()
-		}
-		return err
+		return t.giveUp(ctx, o)
 	}
-	if err := c.Attempt(t.ctx); err != nil {
-		return err
+	err = c.Attempt(t.ctx)
+	var now *transcript.Turn
+	if err == nil {
+		now, err = c.Resume(t.ctx)
 	}
-	now, err := c.Resume(t.ctx)
+	if err != nil && t.isCancelled() {
+		return t.giveUp(ctx, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -190,13 +187,32 @@ func (t *Turn) goOn(p *Prompt, o *Outcome) error {
 		checked, err = s.instance.input(t.ctx, in, now.Prompt())
 	}
 	if err != nil {
-		wrong := now.Finish(context.WithoutCancel(t.ctx), c.Messages(), transcript.Failed)
+		wrong := now.Finish(context.WithoutCancel(t.ctx), c.Messages(), reasonOf(t.ctx, err))
 		s.unended.Store(wrong != nil)
 		return errors.Join(err, wrong)
 	}
 	t.finish(p, o, now, in, checked)
 	s.drop(c) // it is shown as the store has it
 	return nil
+}
+
+// isCancelled reports whether a person has stopped the turn here.
+func (t *Turn) isCancelled() bool { return errors.Is(context.Cause(t.ctx), ErrCancelled) }
+
+// giveUp ends the turn that was cut off with what is known of it.
+func (t *Turn) giveUp(ctx context.Context, o *Outcome) error {
+	s, c := t.session, t.c
+	if err := c.Settle(ctx); err != nil {
+		return err
+	}
+	s.unended.Store(false)
+	o.Reason = transcript.Interrupted
+	s.drop(c) // it is shown as it was settled
+	_, done, err := s.use(ctx, false)
+	if err == nil {
+		done()
+	}
+	return err
 }
 
 // doubts reports whether a call of the turn that was cut off may have run and must not run twice.

@@ -35,6 +35,7 @@ type Turn struct {
 	resumed bool          // it resumes a pending run; guarded by the session's mu
 	begins  bool          // it runs, or waits until it can; guarded by the session's mu
 	first   bool          // it takes up a turn that was cut off, before those that wait
+	takesUp string        // the id of that, once it is known; guarded by the session's mu
 	keep    func()        // gives back the session, which the turn has since the answer that it resumes
 
 	id   string
@@ -108,8 +109,9 @@ func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 	return t.Run(p), nil
 }
 
-// Cancel stops the turn that is running, also in another process. Prompts that wait stay: see
-// [Session.RemoveWaiting]. It does not wait for the turn to end.
+// Cancel stops the turn that is running, also in another process, and one that was cut off and that
+// [Host.Serve] is about to take up. Prompts that wait stay: see [Session.RemoveWaiting]. It does not
+// wait for the turn to end.
 func (s *Session) Cancel() {
 	if s.cancelHere() || !s.host.kept {
 		return
@@ -122,9 +124,8 @@ func (s *Session) Cancel() {
 		return err
 	})
 	if err == nil && info.Holder == "" {
-		return
-	}
-	if err == nil {
+		err = s.stopCutOff(ctx)
+	} else if err == nil {
 		_, err = (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder})
 	}
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *Session) isTaken(ctx context.Context, since time.Time) bool {
 		return true
 	}
 	defer done()
-	return c.Going() || !again(ctx, since)
+	return c.Going() != "" || !again(ctx, since)
 }
 
 // again waits a moment, and reports whether to try again what was refused because another process

@@ -321,10 +321,17 @@ func TestListenersAreToldOfOtherProcesses(t *testing.T) {
 		require.Equal(t, "b", id)
 	}
 	require.NoError(t, other.Delete(t.Context(), "b"))
-	require.Equal(t, "", next())
+	id := next()
+	for id == "b" { // a change may be told twice
+		id = next()
+	}
+	require.Equal(t, "", id)
 	_, err = other.Update(t.Context(), "a", session.Change{Title: &title})
 	require.NoError(t, err)
-	require.Equal(t, "a", next(), "what goes before is not told again")
+	for id = next(); id == ""; {
+		id = next()
+	}
+	require.Equal(t, "a", id, "what goes before is not told again")
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 }

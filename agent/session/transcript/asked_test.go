@@ -77,7 +77,7 @@ func TestFollowingNeedsAStore(t *testing.T) {
 	require.EqualError(t, err, "session: follow s: "+session.ErrInvalid.Error()+": the store is nil")
 	require.Equal(t, "T", c.Fold().Get("x").Title)
 	require.Zero(t, c.Taken())
-	require.False(t, c.Going())
+	require.Empty(t, c.Going())
 	p, err := transcript.Read(t.Context(), nil, "s", transcript.Options{First: []*view.Entity{{ID: "x", Kind: view.Session, Title: "T"}}})
 	require.EqualError(t, err, "session: read s: "+session.ErrInvalid.Error()+": the store is nil")
 	require.Equal(t, "T", p.Fold().Get("x").Title)

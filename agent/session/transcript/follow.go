@@ -39,23 +39,26 @@ func (c *Conversation) Take(e session.Entry) error {
 		return err
 	}
 	c.taken.Store(e.Seq)
-	c.going.Store(c.reading.going > 0)
+	c.going.Store(c.reading.goingTurn())
 	return nil
 }
 
 // Taken returns the number of the last entry that Take has folded. Any goroutine may call it.
 func (c *Conversation) Taken() int64 { return c.taken.Load() }
 
-// Going reports whether a turn of the session that the program follows has no end yet. Any
-// goroutine may call it.
-func (c *Conversation) Going() bool { return c.going.Load() }
+// Going returns the id of the turn of the session that the program follows which has no end yet, or
+// the empty string. Any goroutine may call it.
+func (c *Conversation) Going() string {
+	id, _ := c.going.Load().(string)
+	return id
+}
 
 // Hold goes on with a session that the program holds now, all entries of which it has: those that
 // Take has folded, or that it has written itself. A turn without an end was cut off: see
 // [Conversation.Settle] and [Conversation.Resume].
 func (c *Conversation) Hold(w *session.Writer) {
 	c.cut()
-	c.going.Store(false)
+	c.going.Store("")
 	c.w = w
 	c.tell = func() {
 		if now := c.recording.Load(); now != nil {
@@ -67,7 +70,7 @@ func (c *Conversation) Hold(w *session.Writer) {
 // followed is what a conversation knows of a session that somebody else may write to.
 type followed struct {
 	taken atomic.Int64
-	going atomic.Bool
+	going atomic.Value // the id of the turn, a string
 }
 
 // attemptKey is the key of the entries that count how often a turn was taken up.

@@ -128,16 +128,25 @@ func (f *folding) damage(e *session.Entry, err error) error {
 	return salvageable(corrupt(f.id, e, err), f.good)
 }
 
+// goingTurn returns the id of the turn that has not ended, or the empty string.
+func (f *folding) goingTurn() string {
+	if f.going == 0 {
+		return ""
+	}
+	for i := range slices.Backward(f.open) {
+		if goesOn(&f.open[i]) {
+			return rootOf(f.open[i].Run)
+		}
+	}
+	return ""
+}
+
 // cut ends the fold. A turn without an end was cut off; watch is told how calls ended that it was
 // at.
 func (f *folding) cut(watch func(*item)) {
 	h := f.history
 	h.settled = len(h.Messages)
-	for i := range f.open {
-		if goesOn(&f.open[i]) {
-			h.Interrupted = rootOf(f.open[i].Run)
-		}
-	}
+	h.Interrupted = f.goingTurn()
 	h.takeAnswers(f.id, h.Interrupted, f.given)
 	if h.Interrupted == "" {
 		h.unstarted()

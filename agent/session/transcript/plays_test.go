@@ -337,8 +337,8 @@ func follows(t *testing.T, s session.Store, found string) {
 	require.Equal(t, w.Head(), c.Taken())
 	going := c.Going()
 	c.Hold(w)
-	require.Equal(t, going, c.Interrupted() != "")
-	require.False(t, c.Going())
+	require.Equal(t, going, c.Interrupted())
+	require.Empty(t, c.Going())
 	require.True(t, strings.HasPrefix(found, state(t, c)), "a process that has followed finds the same")
 }
 
