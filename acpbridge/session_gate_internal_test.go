@@ -110,10 +110,12 @@ func TestUpdatesKeepTheOrderOfTheProtocol(t *testing.T) {
 	require.False(t, g.isIn(ctx))
 	require.NoError(t, g.SessionUpdate(turn, textUpdate("in the turn")))
 	require.Equal(t, turn, client.ctxs[len(client.ctxs)-1])
-	own := context.WithValue(ctx, "own", "mine") //nolint:staticcheck // a key of a test
+	type ownKey struct{}
+	own := context.WithValue(ctx, ownKey{}, "mine")
 	require.NoError(t, g.SessionUpdate(own, textUpdate("of a tool")))
 	last := client.ctxs[len(client.ctxs)-1]
-	require.Equal(t, []any{"the turn's", "mine", nil}, []any{last.Value(gateKey{}), last.Value("own"), last.Value("none")})
+	require.Equal(t, []any{"the turn's", "mine", nil},
+		[]any{last.Value(gateKey{}), last.Value(ownKey{}), last.Value("none")})
 	g.leave()
 	require.False(t, g.isIn(turn))
 	require.Equal(t, errNoTurn, g.SessionUpdate(turn, textUpdate("late")))

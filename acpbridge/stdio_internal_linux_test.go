@@ -3,6 +3,7 @@
 package acpbridge
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,7 +119,7 @@ func (d *descriptors) tell(first []string) {
 		if err == nil {
 			err = raw.Control(func(fd uintptr) { fmt.Fprintf(&d.report, "  %s is %s\n", f.(*os.File).Name(), d.describe(int(fd))) })
 		}
-		if err = f.(*os.File).Close(); err != nil {
+		if err = errors.Join(err, f.(*os.File).Close()); err != nil {
 			fmt.Fprintln(&d.report, err)
 		}
 	}

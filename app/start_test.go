@@ -30,7 +30,7 @@ func TestGarbageIsCollectedAfterTheStart(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, -1, percent())
 		require.EqualValues(t, 64<<20, debug.SetMemoryLimit(-1))
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, 100, percent())
 		require.EqualValues(t, math.MaxInt64, debug.SetMemoryLimit(-1))

@@ -290,7 +290,6 @@ func TestAgentThatDoesNotEndHoldsNobodyUpForLong(t *testing.T) {
 			<-release
 			return nil
 		}})
-		const conn = acphttp.HeaderConnection
 		require.Equal(t, 200, ask(t, h, "POST", initialize).Code)
 		time.Sleep(time.Second)
 		began := time.Now()

@@ -78,12 +78,11 @@ func TestFormsAreShownBeforeTheyAreFilledIn(t *testing.T) {
 	require.Equal(t, acpclient.Answer{Action: toolset.ActionAccept, Content: map[string]acp.ElicitationContentValue{}}, a, "it was left out")
 }
 
-// library is an agent with sessions, some on each page. It notes which were closed.
+// library is an agent with sessions, some on each page.
 type library struct {
 	acp.UnimplementedAgent
-	pages  [][]acp.SessionInfo
-	fails  bool
-	closed []acp.SessionID
+	pages [][]acp.SessionInfo
+	fails bool
 }
 
 func (a *library) Initialize(context.Context, *acp.InitializeRequest) (*acp.InitializeResponse, error) {

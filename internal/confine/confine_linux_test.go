@@ -147,9 +147,8 @@ func scene(t *testing.T) (string, *confine.Policy) {
 		Devices: []string{os.DevNull}, Filter: refuseHostname(), Program: self, Args: []string{"one", "", "three"},
 		Env: []string{reporter + "=" + root, "B=\xff"}, Dir: filepath.Join(root, "write"),
 	}
-	for _, dir := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/sys/kernel/mm"} {
-		p.Read = append(p.Read, dir)
-	}
+	p.Read = append(p.Read,
+		"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/sys/kernel/mm")
 	return root, p
 }
 

@@ -119,11 +119,11 @@ func TestWhatTakesTooLongIsMeasuredAgain(t *testing.T) {
 // slow is a store that takes its time, and notes who asks.
 type slow struct {
 	*session.Memory
-	name         string
-	lists, takes time.Duration
-	appends      time.Duration
-	log          map[string]int
-	page         int
+	name    string
+	lists   time.Duration
+	appends time.Duration
+	log     map[string]int
+	page    int
 }
 
 func (s *slow) note(format string, args ...any) { s.log[s.name+" "+fmt.Sprintf(format, args...)]++ }

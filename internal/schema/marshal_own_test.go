@@ -71,9 +71,11 @@ func TestDurationsAreTextWhereverTheyAre(t *testing.T) {
 		{[][]map[string]time.Duration{{{"a": s}, nil}, nil, {}}, `[[{"a":"1s"},null],null,[]]`}, {durationRing{s, &durationRing{2 * s, nil}}, `{"D":"1s","Next":{"D":"2s"}}`}, {plainRing{1, &plainRing{2, nil}}, `{"N":1,"Next":{"N":2}}`},
 		{json.RawMessage(`{"D":1000000000}`), `{"D":1000000000}`}, {[]any{json.RawMessage(`1000000000`), json.Number("1000000000"), 1000000000}, `[1000000000,1000000000,1000000000]`},
 		{time.Duration(-1 << 63), `"-2562047h47m16.854775808s"`}, {nil, `null`}, {"1s", `"1s"`}, {struct {
+			//lint:ignore SA5008 encoding/json does not take this name, and neither may we
 			A time.Duration `json:"é<\""`
 			B time.Duration `json:"b,omitempty"`
 			C time.Duration `json:"-"`
+			//lint:ignore SA5008 this is how a field gets the name "-"
 			D time.Duration `json:"-,"`
 		}{A: s, C: s, D: s}, `{"A":"1s","-":"1s"}`},
 		{struct {

@@ -16,13 +16,6 @@ type (
 	two[A, B any]      struct{ A A }
 	namesOfArgs[A any] struct{ A A }
 	Zz90               struct{ A int }
-	endless_2          struct{ Next *endless_2 }
-	endless            struct{ Next *endless }
-	both               struct {
-		A endless   `json:"a"`
-		B endless_2 `json:"b"`
-		C page[endless]
-	}
 )
 
 // Names of tools have only letters, digits and underlines of ASCII.

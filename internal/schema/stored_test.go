@@ -95,5 +95,7 @@ func TestDecodedTextIsNotKept(t *testing.T) {
 		runtime.KeepAlive(v)
 		return kept.Value() == nil
 	}
-	require.True(t, forgotten() || forgotten() || forgotten())
+	for tries := 1; !forgotten(); tries++ {
+		require.Less(t, tries, 3, "it is kept")
+	}
 }

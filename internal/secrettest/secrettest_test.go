@@ -96,9 +96,10 @@ type (
 	first struct{ APIKey string }
 	later struct{ Password string }
 	all   struct {
-		Name        string
-		Key         string
-		Keys        []string
+		Name string
+		Key  string
+		Keys []string
+		//lint:ignore U1000 it is set, and listed, although it is not exported
 		secret      string
 		Endpoint    string
 		BaseURLs    []string
@@ -227,8 +228,10 @@ func TestNamesOfSecrets(t *testing.T) {
 	golden(t, "names", b.String())
 }
 
+//lint:ignore U1000 its type matters
 type locked struct{ mu sync.Mutex }
 
+//lint:ignore U1000 its type matters
 type holds struct{ l locked }
 
 // Values with locks are not copied.

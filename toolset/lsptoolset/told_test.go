@@ -434,7 +434,7 @@ func TestProblemsAreCounted(t *testing.T) {
 		b.write("a.toy", fmt.Sprintf("before %d\n", n))
 		b.call("get_diagnostics", `{"path":"a.toy"}`)
 		b.write("answers.json", problems(n))
-		want := fmt.Sprintf("Wrote a.toy (8 bytes).\n\nNew problems since this change:")
+		want := "Wrote a.toy (8 bytes).\n\nNew problems since this change:"
 		for i := range 20 {
 			want += fmt.Sprintf("\na.toy:%d: error: m%02d", i+1, i)
 		}

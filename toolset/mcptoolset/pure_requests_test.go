@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//lint:file-ignore SA1019 Servers still use what the newest version of the protocol deprecates.
+
 package mcptoolset
 
 import (

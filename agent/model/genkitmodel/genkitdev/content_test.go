@@ -109,9 +109,9 @@ type (
 		F float64
 		G string `json:"-"`
 	}
-	asText  struct{ x int }
-	asJSON2 struct{ x int }
-	onlyPtr struct{ x int }
+	asText  struct{ _ int }
+	asJSON2 struct{ _ int }
+	onlyPtr struct{ _ int }
 )
 
 func (asText) MarshalText() ([]byte, error)   { return nil, nil }
