@@ -87,7 +87,8 @@ type remembered struct {
 	bytes    int
 }
 
-// maxRemembered bounds the histories that a worker has in memory, in bytes of JSON. It is a
+// maxRemembered bounds the histories that a worker has in memory, in bytes of JSON. The last one
+// stays, whatever it takes: the next step of its run would read all of it again. It is a
 // variable for tests.
 var maxRemembered = 64 << 20
 
@@ -169,14 +170,14 @@ func (h *histories) remember(r *remembered, before string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.forget(before)
-	if h.known[r.key] != nil || r.bytes > maxRemembered {
+	if h.known[r.key] != nil {
 		return
 	}
 	if h.known == nil {
 		h.known = map[string]*list.Element{}
 	}
 	h.known[r.key] = h.used.PushFront(r)
-	for h.bytes += r.bytes; h.bytes > maxRemembered; {
+	for h.bytes += r.bytes; h.bytes > maxRemembered && h.used.Len() > 1; {
 		h.forget(h.used.Back().Value.(*remembered).key)
 	}
 }

@@ -97,7 +97,13 @@ func TestHistoriesInMemoryAreBoundedInBytes(t *testing.T) {
 	require.Positive(t, blobs.reads.Load(), "what has been forgotten is read again")
 	var large talk
 	large.step(t, worker, maxRemembered)
-	large.step(t, worker, 10)
+	before := blobs.reads.Load()
+	for range 3 {
+		large.step(t, worker, 10)
+		require.Equal(t, 1, worker.used.Len(), "the last one stays, and no other")
+	}
+	require.Equal(t, before, blobs.reads.Load(), "it is not read again for each step")
+	runs[0].step(t, worker, 10)
 	require.LessOrEqual(t, worker.bytes, maxRemembered)
 	sum := 0
 	for e := worker.used.Front(); e != nil; e = e.Next() {
