@@ -48,13 +48,12 @@ const (
 	ItemPrompt ItemKind = "prompt"
 	// ItemAnswer is the answer to a question. Digest names what was shown.
 	ItemAnswer ItemKind = "answer"
-	// ItemCancel stops the turn that is running.
+	// ItemCancel stops a turn: the one that its data names, or without a name the one that is running.
 	ItemCancel ItemKind = "cancel"
 	// ItemSetting sets a setting of the session.
 	ItemSetting ItemKind = "setting"
 	// ItemContinue says that the turn without an end is to go on, in whichever process serves the
-	// store: the one that ran it has stopped. With data that names the turn as stopped, it is to
-	// end instead.
+	// store: the one that ran it has stopped.
 	ItemContinue ItemKind = "continue"
 	// ItemNote is data that is kept beside a session, such as a score or a mark. Notes are never
 	// consumed. They can be changed and removed.

@@ -276,10 +276,7 @@ func (c *Conn) read() {
 		if messages > c.limits.Messages || size > c.limits.Bytes {
 			c.End(
 				fmt.Errorf(
-					"it has sent %d messages with %d bytes within %v",
-					messages,
-					size,
-					window,
+					"it has sent %d messages with %d bytes within %v", messages, size, window,
 				),
 			)
 			return

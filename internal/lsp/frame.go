@@ -60,9 +60,7 @@ func (r *reader) next() ([]byte, error) {
 		return nil, errors.New("it has sent a message without Content-Length")
 	case length > r.max:
 		return nil, fmt.Errorf(
-			"it has sent a message of %d bytes; at most %d are accepted",
-			length,
-			r.max,
+			"it has sent a message of %d bytes; at most %d are accepted", length, r.max,
 		)
 	}
 	// The body grows with what is there, not with what the header promises.

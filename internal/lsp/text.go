@@ -130,10 +130,7 @@ func (t *Text) Offset(p Position, e Encoding) (int, error) {
 	}
 	if units < 0 {
 		return 0, fmt.Errorf(
-			"%w: character %d of line %d is within another",
-			errPosition,
-			p.Character,
-			line+1,
+			"%w: character %d of line %d is within another", errPosition, p.Character, line+1,
 		)
 	}
 	return end, nil

@@ -55,10 +55,7 @@ type planner struct {
 // plan works out an edit of a server. Nothing is changed. An edit outside of the project, or one
 // that does not fit the present files, is an error for the model.
 func (c *call) plan(
-	ctx context.Context,
-	l *link,
-	title string,
-	edits ...lsp.WorkspaceEdit,
+	ctx context.Context, l *link, title string, edits ...lsp.WorkspaceEdit,
 ) (*batch, error) {
 	p := &planner{c, l, map[string]*batchFile{}, 0}
 	b := &batch{title: title}

@@ -74,10 +74,7 @@ func (c *call) batchApproval(b *batch) *toolset.Approval {
 				"The editor has text of "+name+" that is not on disk. It is saved with this change:\n"+
 					strings.TrimSuffix(
 						linediff.Unified(
-							name,
-							name,
-							asText(f.doc.Disk.Data),
-							asText(f.doc.Current().Data),
+							name, name, asText(f.doc.Disk.Data), asText(f.doc.Current().Data),
 						),
 						"\n",
 					),

@@ -17,9 +17,7 @@ import (
 // Options.Budget is negative; servers that do not run are not started for that. The command
 // /diagnostics lists the problems of the project, or of a file or directory that is named.
 func Capability[D any](
-	servers *Servers,
-	session func(deps D) *workspace.Session,
-	o Options,
+	servers *Servers, session func(deps D) *workspace.Session, o Options,
 ) agent.Capability[D] {
 	t := &tools[D]{servers: servers, session: session, options: o}
 	t.define()
@@ -35,10 +33,7 @@ func Capability[D any](
 
 // watched adds to the results of edits what is new in diagnostics.
 func (t *tools[D]) watched(
-	ctx context.Context,
-	run *toolset.RunContext[D],
-	args any,
-	next toolset.CallFunc,
+	ctx context.Context, run *toolset.RunContext[D], args any, next toolset.CallFunc,
 ) (toolset.Result, error) {
 	if t.Check() != nil {
 		return next(ctx, args)
@@ -73,11 +68,7 @@ func (s *Servers) stale() {
 
 // watchEdit carries out an edit of a file and adds to its result.
 func (t *tools[D]) watchEdit(
-	ctx context.Context,
-	run *toolset.RunContext[D],
-	path string,
-	args any,
-	next toolset.CallFunc,
+	ctx context.Context, run *toolset.RunContext[D], path string, args any, next toolset.CallFunc,
 ) (toolset.Result, error) {
 	var w *watch
 	if c, err := t.begin(run, run.Call.Tool); err == nil && c.ws.Features().Read {

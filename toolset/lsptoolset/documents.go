@@ -42,10 +42,7 @@ var errNotText = errors.New("it is not text")
 
 // load reads a file as it is now, unsaved changes included. A missing file is fs.ErrNotExist.
 func load(
-	ctx context.Context,
-	w workspace.Workspace,
-	path string,
-	ends lsp.LineEnds,
+	ctx context.Context, w workspace.Workspace, path string, ends lsp.LineEnds,
 ) (*file, error) {
 	at, err := workspace.LocateIn(w, path)
 	if err != nil {
@@ -75,9 +72,7 @@ func load(
 // sync sees to it that the server has the present text of its open documents and of more files,
 // which it opens. It returns the documents of these files, in their order.
 func (l *link) sync(
-	ctx context.Context,
-	w workspace.Workspace,
-	paths ...string,
+	ctx context.Context, w workspace.Workspace, paths ...string,
 ) ([]*document, error) {
 	select {
 	case l.syncing <- struct{}{}:

@@ -157,11 +157,7 @@ func (g *guest) begin() *attempt {
 		if err != nil {
 			if !errors.Is(err, ErrClosed) {
 				pool.config.Logger.Warn(
-					"lsptoolset: server cannot be started",
-					"server",
-					g.server.Name,
-					"error",
-					err,
+					"lsptoolset: server cannot be started", "server", g.server.Name, "error", err,
 				)
 			}
 			return
@@ -197,9 +193,7 @@ func (g *guest) watch(l *link) {
 				if used := l.process.Memory(); used > most {
 					l.conn.End(
 						fmt.Errorf(
-							"it used %d MiB of memory; %d MiB are allowed",
-							used>>20,
-							most>>20,
+							"it used %d MiB of memory; %d MiB are allowed", used>>20, most>>20,
 						),
 					)
 					open = false

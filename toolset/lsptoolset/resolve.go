@@ -234,11 +234,7 @@ func (c *call) defined(l *link, d *document, s *symbol) (*target, error) {
 
 // onLine finds a symbol that a line mentions.
 func (c *call) onLine(
-	ctx context.Context,
-	l *link,
-	d *document,
-	path []string,
-	line int,
+	ctx context.Context, l *link, d *document, path []string, line int,
 ) (*target, error) {
 	if line > d.text.Lines() {
 		return nil, toolset.Failed("%s has %d lines.", c.view.short(d.at.Path), d.text.Lines())
@@ -266,11 +262,7 @@ const maxMentions = 8
 // sameAt returns the symbol that a document mentions at one of several places. It is an error if
 // the first of them are not the same symbol.
 func (c *call) sameAt(
-	ctx context.Context,
-	l *link,
-	d *document,
-	path []string,
-	at []int,
+	ctx context.Context, l *link, d *document, path []string, at []int,
 ) (*target, error) {
 	title := strings.Join(path, ".")
 	if len(at) == 1 {
@@ -301,9 +293,7 @@ func (c *call) sameAt(
 	switch {
 	case first == nil:
 		return nil, toolset.Failed(
-			"%s is mentioned in %s, but is not a symbol there.",
-			title,
-			c.view.short(d.at.Path),
+			"%s is mentioned in %s, but is not a symbol there.", title, c.view.short(d.at.Path),
 		)
 	case len(others) > 1:
 		return nil, toolset.Failed(

@@ -126,9 +126,7 @@ func (c *call) within(dir workspace.Location) string {
 // searchProject asks the servers of the project for symbols by name. links has the server of each
 // file.
 func (c *call) searchProject(
-	ctx context.Context,
-	path []string,
-	dir workspace.Location,
+	ctx context.Context, path []string, dir workspace.Location,
 ) ([]symbol, map[string]*link, error) {
 	servers, err := c.forProject(ctx)
 	if err != nil {

@@ -32,11 +32,7 @@ func (s *symbol) title() string { return shown(strings.Join(s.path, "."), 300) }
 // line returns the symbol with its kind and place.
 func (s *symbol) line(v *project) string {
 	return fmt.Sprintf(
-		"%s (%s) %s:%d",
-		s.title(),
-		kindName(s.kind),
-		v.short(s.at.Path),
-		s.name.Start.Line+1,
+		"%s (%s) %s:%d", s.title(), kindName(s.kind), v.short(s.at.Path), s.name.Start.Line+1,
 	)
 }
 
@@ -90,11 +86,7 @@ func (l *link) outline(ctx context.Context, d *document) ([]symbol, error) {
 }
 
 func flatten(
-	all []symbol,
-	s *lsp.DocumentSymbol,
-	d *document,
-	parent []string,
-	depth int,
+	all []symbol, s *lsp.DocumentSymbol, d *document, parent []string, depth int,
 ) []symbol {
 	if len(all) >= maxSymbols || depth > 50 {
 		return all

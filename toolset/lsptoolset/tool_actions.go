@@ -53,9 +53,7 @@ func (in codeActionsArgs) actions(
 	}
 	if in.Line > d.text.Lines() {
 		return nil, nil, nil, toolset.Failed(
-			"%s has %d lines.",
-			c.view.short(at.Path),
-			d.text.Lines(),
+			"%s has %d lines.", c.view.short(at.Path), d.text.Lines(),
 		)
 	}
 	var all []lsp.CodeAction
@@ -132,11 +130,7 @@ const quickFix = "quickfix"
 
 // actionsAt asks for code actions of these kinds. Plain commands become actions without an edit.
 func (l *link) actionsAt(
-	ctx context.Context,
-	d *document,
-	span lsp.Range,
-	problems []lsp.Diagnostic,
-	kinds ...string,
+	ctx context.Context, d *document, span lsp.Range, problems []lsp.Diagnostic, kinds ...string,
 ) ([]lsp.CodeAction, error) {
 	params := lsp.CodeActionParams{
 		TextDocument: lsp.TextDocumentIdentifier{URI: d.uri},
@@ -215,10 +209,7 @@ func (in codeActionsArgs) plan(ctx context.Context, c *call) (*batch, error) {
 			return nil, c.failed(ctx, err)
 		}
 		return c.plan(
-			ctx,
-			l,
-			title,
-			lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: edits}},
+			ctx, l, title, lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: edits}},
 		)
 	}
 	if chosen.Edit == nil && chosen.Data != nil && l.resolves() {
@@ -304,10 +295,7 @@ const commandBasis = editBasis + "command "
 // execute runs a command of the server and returns the edits that it asks for. A command that is
 // not known to do only that, or that does more, is asked about first.
 func (c *call) execute(
-	ctx context.Context,
-	l *link,
-	command *lsp.Command,
-	more bool,
+	ctx context.Context, l *link, command *lsp.Command, more bool,
 ) ([]lsp.WorkspaceEdit, error) {
 	name := shown(command.Command, 200)
 	known := !more && slices.Contains(l.guest.server.Edits, command.Command)

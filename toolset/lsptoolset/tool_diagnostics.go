@@ -78,10 +78,7 @@ func (c *call) getDiagnostics(ctx context.Context, in getDiagnosticsArgs) (tools
 
 // problems returns what a server reports about a file, a directory, or the project.
 func (c *call) problems(
-	ctx context.Context,
-	l *link,
-	at workspace.Location,
-	dir bool,
+	ctx context.Context, l *link, at workspace.Location, dir bool,
 ) (all []problem, notes []string, err error) {
 	var paths []string
 	switch {

@@ -82,10 +82,7 @@ func (in editSymbolArgs) plan(ctx context.Context, c *call) (*batch, error) {
 		"replace": "Replace ", "before": "Insert before ", "after": "Insert after ",
 	}[in.Where] + found[0].title()
 	return c.plan(
-		ctx,
-		l,
-		title,
-		lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: {edit}}},
+		ctx, l, title, lsp.WorkspaceEdit{Changes: map[string][]lsp.TextEdit{d.uri: {edit}}},
 	)
 }
 

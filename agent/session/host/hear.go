@@ -203,13 +203,10 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 	switch i.Kind {
 	case session.ItemPrompt:
 		return s.servePrompt(i)
-	case session.ItemContinue:
-		if turn := stoppedBy(i); turn != "" {
-			s.cancelTaken(turn)
-		}
-		return false
 	case session.ItemCancel:
-		err = s.consume(ctx, i, func() error { s.cancelHere(); return nil })
+		if waits, err = s.serveCancel(ctx, i); waits {
+			return true
+		}
 	case session.ItemAnswer:
 		err = s.consume(ctx, i, func() error { return s.serveAnswer(ctx, i) })
 	case session.ItemSetting:

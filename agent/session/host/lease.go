@@ -243,11 +243,16 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 		s.let(ctx)
 		return nil, nil, err
 	}
+	return s.conversation, s.writing(ctx), nil
+}
+
+// writing keeps the session awake, and its lease, until done is called.
+func (s *Session) writing(ctx context.Context) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.uses++
 	s.writes++
-	return s.conversation, func() {
+	return func() {
 		s.mu.Lock()
 		s.uses--
 		s.writes--
@@ -257,7 +262,7 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 			s.part(ctx)
 		}
 		s.rest()
-	}, nil
+	}
 }
 
 // look is like use, but only reads: whoever has the lease. The conversation has at least what the

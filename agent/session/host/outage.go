@@ -211,15 +211,15 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	late, stop := lingering(ctx)
 	_, here := s.host.runner.(native)
 	left := here && s.unended.Load() && !w.Lost()
-	var stopped *string
+	var cancelled *string
 	if left {
-		stopped = s.stopped.Swap(nil)
+		cancelled = s.stopped.Swap(nil)
 	}
 	given := make(chan error, 1)
 	s.host.beside(func() {
 		defer stop()
 		if ctx := context.WithoutCancel(ctx); left {
-			given <- s.giveBackCut(ctx, w, stopped)
+			given <- s.giveBackCut(ctx, w, cancelled)
 		} else {
 			given <- w.Close(ctx)
 		}
@@ -237,14 +237,14 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	}
 }
 
-// giveBackCut is giveBack, for a session whose turn may have no end. stopped is the turn if a
+// giveBackCut is giveBack, for a session whose turn may have no end. cancelled is the turn if a
 // person has stopped it.
-func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, stopped *string) error {
+func (s *Session) giveBackCut(ctx context.Context, w *session.Writer, cancelled *string) error {
 	tell := func() error {
 		// A turn that is resumed moves the head, and the next item has another id.
 		i := session.Item{ID: fmt.Sprint("continue-", w.Head()), Kind: session.ItemContinue}
-		if stopped != nil {
-			i = stop(*stopped)
+		if cancelled != nil {
+			i = cancelJSON{Turn: *cancelled}.item()
 		}
 		i.By = s.host.holder
 		_, err := s.host.store.Put(ctx, s.id, i)

@@ -25,6 +25,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 		t.id = t.item.ID
 	}
 	t.id, t.show = t.newID(), p.Show
+	t.known(t.id)
 	c.Start(t.id)
 	if p.Began != nil {
 		p.Began(t)
@@ -204,6 +205,8 @@ func (t *Turn) leaveOff(o *Outcome, cause error) {
 	}
 	if c := context.Cause(t.ctx); c != nil && !errors.Is(c, ErrMoved) && !errors.Is(c, ErrClosed) {
 		t.session.stopped.Store(&t.id)
+	} else {
+		t.left = true
 	}
 	t.session.drop(t.c)
 }

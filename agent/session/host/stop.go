@@ -4,81 +4,168 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// A turn that was cut off can be stopped before it goes on, in any process: an item of the inbox
-// names it. Whoever takes the turn up looks for the item once it has the lease, and hears of one that
-// comes later: see [Turn.taking].
-
-// stop returns the item for a turn that is to end, because a person has stopped it.
-func stop(turn string) session.Item {
-	data, err := json.Marshal(stopJSON{turn})
-	if err != nil {
-		panic(err) // it is a string
-	}
-	return session.Item{ID: "stopped-" + turn, Kind: session.ItemContinue, Data: data}
+// cancelJSON is the data of an [session.ItemCancel] that stops a turn which does not run here. It
+// names the turn, so that no later one is stopped. Whoever runs the turn hears of the item. Whoever
+// takes it up looks for the item once it has the lease, and hears of one that comes later. It waits
+// until the turn has ended.
+type cancelJSON struct {
+	Turn string `json:"turn,omitempty"`
+	// Holder is whoever has the session, if its turn has recorded nothing yet.
+	Holder string `json:"holder,omitempty"`
 }
 
-// stopJSON is the data of an item that [stop] has made.
-type stopJSON struct {
-	Stopped string `json:"stopped"`
+// item returns the item. That of a turn is the same for all who stop it.
+func (c cancelJSON) item() (i session.Item) {
+	i.Kind = session.ItemCancel
+	i.Data, _ = json.Marshal(c) // they are strings
+	if sum := sha256.Sum256(i.Data); c.Turn != "" {
+		i.ID = "cancel-" + hex.EncodeToString(sum[:16])
+	}
+	return i
 }
 
-// stoppedBy returns the turn that an item stops, or the empty string.
-func stoppedBy(i *session.Item) string {
-	var data stopJSON
-	if i.Kind != session.ItemContinue || json.Unmarshal(i.Data, &data) != nil {
-		return ""
-	}
-	return data.Stopped
+// cancelOf returns what an item stops. The zero value is whatever runs.
+func cancelOf(i *session.Item) (c cancelJSON) {
+	_ = json.Unmarshal(i.Data, &c)
+	return c
 }
 
 // isStopped reports whether a person has stopped a turn that was cut off.
 func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
 	items, err := session.Waiting(ctx, s.host.store, s.id)
-	return slices.ContainsFunc(items, func(i session.Item) bool { return stoppedBy(&i) == turn }), err
+	return slices.ContainsFunc(items, func(i session.Item) bool {
+		return i.Kind == session.ItemCancel && (cancelOf(&i).Turn == "" || cancelOf(&i).Turn == turn)
+	}), err
 }
 
-// stopCutOff stops the turn that was cut off and that nobody has taken up yet, if there is one.
-func (s *Session) stopCutOff(ctx context.Context) error {
-	c, done, err := s.look(ctx)
-	if err != nil {
+// cancelElsewhere stops a turn that another process runs, or that was cut off and that nobody has
+// taken up yet. Without an id, it is the one that the store shows.
+func (s *Session) cancelElsewhere(turn string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := s.host.reaching(ctx, func() (err error) {
+		what := cancelJSON{Turn: turn}
+		if turn == "" {
+			what, err = s.shownTurn(ctx)
+		}
+		if err != nil || what == (cancelJSON{}) {
+			return err
+		}
+		i := what.item()
+		i.By = s.host.holder
+		_, err = s.host.store.Put(ctx, s.id, i)
 		return err
-	}
-	defer done()
-	turn := c.Going()
-	if turn == "" {
-		return nil
-	}
-	i := stop(turn)
-	i.By = s.host.holder
-	if _, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, i); err != nil {
-		return err
-	}
-	if s.host.away {
+	})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		s.logError("a turn in another process was not stopped", err)
+	} else if s.host.away {
 		s.wakeRunner(ctx)
 	}
-	return nil
 }
 
-// taking notes which turn is taken up. From now on an item that stops it is heard of here.
-func (t *Turn) taking(id string) {
+// shownTurn returns what to stop of what the store shows now. It is the zero value if nothing runs.
+func (s *Session) shownTurn(ctx context.Context) (what cancelJSON, err error) {
+	info, err := s.host.store.Get(ctx, s.id)
+	if err != nil {
+		return what, err
+	}
+	c, done, f, _, err := s.lookNow(ctx)
+	if err != nil {
+		return what, err
+	}
+	defer done()
+	if f != nil {
+		err = f.upTo(ctx, c, info.Head)
+	} else if err = s.enter(ctx); err == nil {
+		held, head := s.w != nil, c.head
+		<-s.changing
+		if held { // and no turn runs
+			return what, nil
+		}
+		if head < info.Head { // the store did not answer to lookNow
+			err = &session.Error{Op: "stop", Session: s.id, Err: session.ErrUnavailable}
+		}
+	}
+	if what.Turn = c.Going(); what.Turn == "" {
+		what.Holder = info.Holder
+	}
+	return what, err
+}
+
+// serveCancel stops what an item names. It reports whether the item waits.
+func (s *Session) serveCancel(ctx context.Context, i *session.Item) (waits bool, err error) {
+	what := cancelOf(i)
+	if what.Turn != "" && s.cancelTurn(what.Turn, time.Time{}) {
+		return true, nil
+	}
+	return false, s.consume(ctx, i, func() error {
+		switch {
+		case what.Turn != "": // it has ended
+		case what.Holder == "":
+			s.cancelHere()
+		case what.Holder == s.host.holder:
+			s.cancelTurn("", i.Time)
+		default: // its turn may be taken up here
+			s.cancelTurn("", time.Time{})
+		}
+		return nil
+	})
+}
+
+// known notes the id of the turn. From now on an item that stops it is heard of here.
+func (t *Turn) known(id string) {
 	t.session.mu.Lock()
 	defer t.session.mu.Unlock()
-	t.takesUp = id
+	t.named = id
 }
 
-// cancelTaken cancels a turn that is taken up here.
-func (s *Session) cancelTaken(id string) {
+// cancelTurn cancels a turn with an id, or without one what had begun before a time, or a turn that
+// is taken up. It reports whether there is one, or may be: of what is taken up, the id is not known
+// at first.
+func (s *Session) cancelTurn(id string, before time.Time) (here bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
-		if t.takesUp == id && !t.isEnded() {
-			t.cancel(ErrCancelled)
+		switch {
+		case t.isEnded():
+		case id == "" && before.IsZero() && t.first, id != "" && t.named == id,
+			id == "" && !t.begun.IsZero() && t.begun.Before(before):
+			t.stop()
+			here = true
+		default:
+			here = here || t.first && t.named == ""
 		}
+	}
+	return here
+}
+
+// stop cancels the turn because a person has stopped it. The caller holds the session's mu.
+func (t *Turn) stop() {
+	t.stopped = true
+	t.cancel(ErrCancelled)
+}
+
+// isStopped reports whether a person has stopped the turn here.
+func (t *Turn) isStopped() bool {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	return t.stopped
+}
+
+// passOn stops the turn wherever it goes on, if it was left without an end after a person had
+// stopped it.
+func (t *Turn) passOn() {
+	if t.left && t.isStopped() {
+		t.session.cancelElsewhere(t.named)
 	}
 }

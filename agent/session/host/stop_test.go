@@ -127,7 +127,7 @@ func TestATurnThatIsTakenUpIsStopped(t *testing.T) {
 				store := &takeUpMoments{Memory: new(session.Memory), at: at}
 				m := hanging(func() { store.is("when the model is asked") })
 				id := leftOver(t, store.Memory)
-				s, stopper := toTakeUp(t, store, id, m), toTakeUp(t, durable{store.Memory}, id, m)
+				s, stopper := toTakeUp(t, store, id, m), toTakeUp(t, shared{store.Memory}, id, m)
 				if who == "here" {
 					stopper = s
 				}
@@ -183,7 +183,7 @@ func TestAStopThatComesLateIsHeard(t *testing.T) {
 // Nobody stops a turn that was cut off by stopping one that has ended, or none.
 func TestAStopWithoutATurnStopsNothing(t *testing.T) {
 	store := new(session.Memory)
-	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: durable{store}}))
+	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: shared{store}}))
 	s.Cancel()
 	require.NoError(t, prompt(t, s, "One.").Err)
 	s.Cancel()

@@ -20,12 +20,14 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", session.ErrHeld, err)
 	}
+	defer t.passOn()
 	defer t.end()
 	defer t.closeInbox()
 	s.resuming.Store(true)
 	defer s.resuming.Store(false)
-	c, done, err := s.useCutOff(ctx)
+	c, done, err := s.useCutOff(ctx, t)
 	if err != nil || c == nil {
+		t.left = true
 		return nil, err
 	}
 	defer done()
@@ -33,7 +35,9 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	t.live.Store(c)
 	o := &Outcome{Reason: transcript.Cancelled}
 	defer func() { t.outcome = o }()
-	return o, t.goOn(ctx, &Prompt{Wait: true}, o)
+	err = t.goOn(ctx, &Prompt{Wait: true}, o)
+	t.left = t.left || err != nil
+	return o, err
 }
 
 // admitFirst registers a turn that runs before those that wait until they can begin: they cannot
@@ -45,7 +49,7 @@ func (s *Session) admitFirst(ctx context.Context) (*Turn, error) {
 		return nil, s.closed
 	}
 	s.turns = slices.DeleteFunc(s.turns, (*Turn).isEnded)
-	if slices.ContainsFunc(s.turns, func(t *Turn) bool { return t.isGoing() && (!t.begins || t.live.Load() != nil) }) {
+	if slices.ContainsFunc(s.turns, func(t *Turn) bool { return t.first || t.isGoing() && (!t.begins || t.live.Load() != nil) }) {
 		return nil, ErrBusy
 	}
 	t := &Turn{
@@ -87,8 +91,9 @@ func (t *Turn) letFirst() error {
 }
 
 // useCutOff is like use, for a session whose last turn was cut off, which it does not settle. The
-// conversation is nil if no turn was.
-func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), err error) {
+// conversation is nil if no turn was. If a person has stopped that, t is stopped, and has no
+// dependencies.
+func (s *Session) useCutOff(ctx context.Context, t *Turn) (c *conversation, done func(), err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +120,9 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 	if err == nil && cut {
 		c.Hold(s.w)
 		c.w = s.w
-		err = s.wake(ctx)
+		if err = t.lookForStop(ctx, c.Interrupted()); err == nil && !t.isStopped() {
+			err = s.wake(ctx)
+		}
 	} else if err == nil {
 		err = s.take(ctx, c)
 	}
@@ -126,21 +133,18 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 		s.let(ctx)
 		return nil, nil, err
 	}
-	s.mu.Lock()
-	s.uses++
-	s.writes++
-	s.mu.Unlock()
-	return c, func() {
-		s.mu.Lock()
-		s.uses--
-		s.writes--
-		last := s.writes == 0
-		s.mu.Unlock()
-		if last {
-			s.part(ctx)
-		}
-		s.rest()
-	}, nil
+	return c, s.writing(ctx), nil
+}
+
+// lookForStop stops the turn if a person has stopped the one that it takes up. From now on, that is
+// heard of.
+func (t *Turn) lookForStop(ctx context.Context, turn string) error {
+	t.known(turn)
+	is, err := t.session.isStopped(ctx, turn)
+	if is {
+		t.Cancel(ErrCancelled)
+	}
+	return err
 }
 
 // goOn continues the turn that was cut off, unless that was tried too often, a person has stopped
@@ -149,19 +153,19 @@ func (s *Session) useCutOff(ctx context.Context) (c *conversation, done func(), 
 func (t *Turn) goOn(ctx context.Context, p *Prompt, o *Outcome) error {
 	s, c := t.session, t.c
 	o.Turn = c.Interrupted()
-	t.taking(o.Turn)
+	if t.isStopped() {
+		return t.giveUp(ctx, o)
+	}
 	attempts := c.Attempts()
-	doubt, whole, err := s.doubts(ctx, c)
+	doubt, whole, err := s.doubts(t.ctx, c)
+	if err != nil && t.isStopped() {
+		return t.giveUp(ctx, o)
+	}
 	if err != nil {
 		return err
 	}
-	stopped, err := s.isStopped(ctx, o.Turn)
-	if err != nil {
-		return err
-	}
-	stopped = stopped || t.isCancelled()
-	if attempts >= s.host.attempts || doubt || !whole || stopped {
-		if doubt && whole && !stopped && attempts < s.host.attempts {
+	if attempts >= s.host.attempts || doubt || !whole {
+		if doubt && whole && attempts < s.host.attempts {
 			c.Doubt()
 		}
 		return t.giveUp(ctx, o)
@@ -171,7 +175,7 @@ func (t *Turn) goOn(ctx context.Context, p *Prompt, o *Outcome) error {
 	if err == nil {
 		now, err = c.Resume(t.ctx)
 	}
-	if err != nil && t.isCancelled() {
+	if err != nil && t.isStopped() {
 		return t.giveUp(ctx, o)
 	}
 	if err != nil {
@@ -195,9 +199,6 @@ func (t *Turn) goOn(ctx context.Context, p *Prompt, o *Outcome) error {
 	s.drop(c) // it is shown as the store has it
 	return nil
 }
-
-// isCancelled reports whether a person has stopped the turn here.
-func (t *Turn) isCancelled() bool { return errors.Is(context.Cause(t.ctx), ErrCancelled) }
 
 // giveUp ends the turn that was cut off with what is known of it.
 func (t *Turn) giveUp(ctx context.Context, o *Outcome) error {

@@ -150,7 +150,7 @@ func TestTakenUpTurnsThatEndSayWhich(t *testing.T) {
 	r := &stepRunner{turns: make(chan host.Turns)}
 	h := newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: shared{store}, Runner: r})
 	id := cutOff(t, store)
-	_, err := store.Put(t.Context(), id, session.Item{Kind: session.ItemContinue, Data: []byte(`{"stopped":"turn"}`)})
+	_, err := store.Put(t.Context(), id, session.Item{Kind: session.ItemCancel, Data: []byte(`{"turn":"turn"}`)})
 	require.NoError(t, err)
 	stop := serve(t, h)
 	defer stop()

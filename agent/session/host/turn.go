@@ -35,7 +35,10 @@ type Turn struct {
 	resumed bool          // it resumes a pending run; guarded by the session's mu
 	begins  bool          // it runs, or waits until it can; guarded by the session's mu
 	first   bool          // it takes up a turn that was cut off, before those that wait
-	takesUp string        // the id of that, once it is known; guarded by the session's mu
+	begun   time.Time     // when it had the session, or could have it; guarded by the session's mu
+	named   string        // the id, once the turn can be stopped by it; guarded by the session's mu
+	stopped bool          // a person has stopped it; guarded by the session's mu
+	left    bool          // it was left without an end, and nobody knows that it was stopped
 	keep    func()        // gives back the session, which the turn has since the answer that it resumes
 
 	id   string
@@ -113,23 +116,8 @@ func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 // [Host.Serve] is about to take up. Prompts that wait stay: see [Session.RemoveWaiting]. It does not
 // wait for the turn to end.
 func (s *Session) Cancel() {
-	if s.cancelHere() || !s.host.kept {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	var info session.Info
-	err := s.host.reaching(ctx, func() (err error) {
-		info, err = s.host.store.Get(ctx, s.id)
-		return err
-	})
-	if err == nil && info.Holder == "" {
-		err = s.stopCutOff(ctx)
-	} else if err == nil {
-		_, err = (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{Kind: session.ItemCancel, By: s.host.holder})
-	}
-	if err != nil {
-		s.logError("a turn in another process was not stopped", err)
+	if !s.cancelHere() && s.host.kept {
+		s.cancelElsewhere("")
 	}
 }
 
@@ -141,7 +129,7 @@ func (s *Session) cancelHere() bool {
 		switch live := t.live.Load() != nil; {
 		case !live && t.queued != "", t.isEnded(): // it waits
 		default:
-			t.cancel(ErrCancelled)
+			t.stop()
 			return true
 		}
 	}
@@ -190,8 +178,13 @@ func (t *Turn) ID() string { return t.id }
 // Context returns the context of the turn.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Cancel cancels the turn.
-func (t *Turn) Cancel(cause error) { t.cancel(cause) }
+// Cancel cancels the turn. With [ErrCancelled] it is as stopped as by [Session.Cancel].
+func (t *Turn) Cancel(cause error) {
+	t.session.mu.Lock()
+	t.stopped = t.stopped || errors.Is(cause, ErrCancelled)
+	t.session.mu.Unlock()
+	t.cancel(cause)
+}
 
 // Notice shows the user a message that is not part of the conversation. class is info, warning or
 // error. Call it only in Began or Ending.
@@ -285,6 +278,7 @@ func (t *Turn) end() {
 
 // Run waits for earlier turns to end, and runs the turn. It must be called exactly once.
 func (t *Turn) Run(p Prompt) (o *Outcome) {
+	defer t.passOn()
 	defer t.end()
 	defer t.closeInbox()
 	defer t.giveBack()
@@ -315,6 +309,9 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		o.Err = t.put(&p)
 	}
 	t.wait()
+	t.session.mu.Lock()
+	t.begun = time.Now()
+	t.session.mu.Unlock()
 	if p.Next != nil {
 		p.Next()
 	}

@@ -39,7 +39,7 @@ func (c *Conversation) Take(e session.Entry) error {
 		return err
 	}
 	c.taken.Store(e.Seq)
-	c.going.Store(c.reading.goingTurn())
+	c.going.Store(c.reading.turn)
 	return nil
 }
 

@@ -62,6 +62,7 @@ type folding struct {
 	// after which no turn went on. After damage nothing is known for certain: what is missing may
 	// have taken the conversation back.
 	going int
+	turn  string // whose they are: the last one
 	good  int64
 }
 
@@ -107,6 +108,9 @@ func (f *folding) take(e *session.Entry) (*item, error) {
 			f.going++
 		}
 	}
+	if goesOn(e) || e.Kind == session.KindEnd {
+		f.turn = f.goingTurn()
+	}
 	if f.going == 0 {
 		f.good = e.Seq
 	}
@@ -146,7 +150,7 @@ func (f *folding) goingTurn() string {
 func (f *folding) cut(watch func(*item)) {
 	h := f.history
 	h.settled = len(h.Messages)
-	h.Interrupted = f.goingTurn()
+	h.Interrupted = f.turn
 	h.takeAnswers(f.id, h.Interrupted, f.given)
 	if h.Interrupted == "" {
 		h.unstarted()
