@@ -165,10 +165,10 @@ func (s subject) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// valid returns JSON, or a string of what is not JSON.
+// valid returns JSON, or a string of what is not JSON. It is nil if there is nothing.
 func valid(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 || json.Valid(data) {
-		return data
+		return append(json.RawMessage(nil), data...)
 	}
 	quoted, _ := json.Marshal(string(data)) // a string always has a JSON form
 	return quoted
