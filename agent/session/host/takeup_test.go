@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -196,5 +197,36 @@ func TestWillServeKeepsTurnsForServe(t *testing.T) {
 			require.Contains(t, all, `"status":"interrupted"`)
 		}
 		stop()
+	}
+}
+
+// TestTurnsAreTakenUpAsOftenAsConfigured takes a turn up in one process after the other, of which each
+// stops in the middle of it, until that was tried as often as the program says.
+func TestTurnsAreTakenUpAsOftenAsConfigured(t *testing.T) {
+	for attempts, want := range map[int]int{-1: 0, 0: 3, 1: 1, 2: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			store, asked := new(session.Memory), 0
+			m := hanging(func() { asked++ })
+			id := leftOver(t, store)
+			for range 5 {
+				h := newHost(t, host.Config[none, string]{
+					Agent: newAgent(m), Store: shared{store}, Attempts: attempts, Logger: slog.New(slog.DiscardHandler),
+				})
+				stop := serve(t, h)
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				stop()
+				require.NoError(t, h.Close(t.Context()))
+			}
+			require.Equal(t, want, asked, attempts)
+			h := newHost(t, host.Config[none, string]{Agent: newAgent(m), Store: shared{store}, Attempts: attempts})
+			s, err := h.Open(t.Context(), id, nil)
+			require.NoError(t, err)
+			all := shown(t, s)
+			require.Contains(t, all, `"status":"interrupted"`)
+			require.Equal(t, want, strings.Count(all, "The turn goes on (attempt "))
+			require.NoError(t, prompt(t, s, "And now?").Err)
+			require.NoError(t, h.Close(t.Context()))
+		})
 	}
 }
