@@ -263,6 +263,30 @@ func TestForgedInterruptsHaveNoEffect(t *testing.T) {
 	require.Len(t, paid, 2)
 }
 
+// A call is made only if it is approved in so many words: not with changed arguments that come with a
+// no, and not by an answer of which a part is malformed. A reason that comes with a no is told to
+// the model.
+func TestCallsThatAreNotApprovedAreNotMade(t *testing.T) {
+	paid := make(chan string, 4)
+	s := aguiServe(t, aguiPaying(), aguiPay(paid))
+	answer := func(thread, id string, payload aguiObject) []aguiObject {
+		return s.run(thread, aguiObject{"resume": []aguiObject{entry(id, payload)}})
+	}
+	first := interrupts(t, s.say("one", "pay one"))[0]
+	for _, wrong := range []aguiObject{
+		{"approved": true, "reason": 5}, {"approved": "yes"}, {"approved": nil}, {"editedArgs": aguiObject{"to": "Eve"}}, {},
+	} {
+		require.Equal(t, "invalid_payload", last(answer("one", first, wrong))["code"], wrong)
+	}
+	require.Empty(t, paid)
+	second := answer("one", first, aguiObject{"approved": false, "editedArgs": aguiObject{"to": "Eve"}})
+	require.Empty(t, paid, "nobody has allowed it")
+	third := answer("one", interrupts(t, second)[0], aguiObject{"approved": false, "reason": "Bob has enough."})
+	require.Empty(t, paid)
+	require.Contains(t, lines(third), "Bob has enough.")
+	require.Equal(t, "RUN_FINISHED", last(third)["type"])
+}
+
 // Interrupts wait for their answers in the store: another process tells them again, and takes the answers.
 func TestInterruptsOutliveTheProcess(t *testing.T) {
 	store, paid := new(session.Memory), make(chan string, 4)
