@@ -37,7 +37,7 @@ func (e *AnswerError) Error() string {
 // decisions.
 func (s *Session) match(ctx context.Context, id, by string, a Answer) (*question, Answer, error) {
 	if set := a.count(); set != 1 {
-		return nil, a, &AnswerError{id, fmt.Sprintf(
+		return nil, Answer{}, &AnswerError{id, fmt.Sprintf(
 			"it has %d of Choice, Decision, Reply and Result: set exactly one", set,
 		)}
 	}
@@ -47,16 +47,16 @@ func (s *Session) match(ctx context.Context, id, by string, a Answer) (*question
 	if q == nil {
 		var err error
 		if q, err = s.followed(ctx, id); err != nil {
-			return nil, a, &AnswerError{id, "answer where it is asked: " + err.Error()}
+			return nil, Answer{}, &AnswerError{id, "answer where it is asked: " + err.Error()}
 		}
 	}
 	switch {
 	case q == nil:
-		return nil, a, fmt.Errorf("%w: %q", ErrNoQuestion, id)
+		return nil, Answer{}, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	case a.Digest == "":
-		return nil, a, &AnswerError{id, "the digest is missing: send the digest of the question as it was shown"}
+		return nil, Answer{}, &AnswerError{id, "the digest is missing: send the digest of the question as it was shown"}
 	case a.Digest != q.entity.Digest:
-		return nil, a, fmt.Errorf("%w: %q", ErrChanged, id)
+		return nil, Answer{}, fmt.Errorf("%w: %q", ErrChanged, id)
 	}
 	a, err := q.resolve(a, cmp.Or(by, transcript.ByUser))
 	return q, a, err
@@ -75,7 +75,7 @@ func (a *Answer) count() (set int) {
 // resolve makes a decision of a choice, and checks that the answer fits.
 func (q *question) resolve(a Answer, by string) (Answer, error) {
 	wrong := func(format string, args ...any) (Answer, error) {
-		return a, &AnswerError{q.entity.ID, fmt.Sprintf(format, args...)}
+		return Answer{}, &AnswerError{q.entity.ID, fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case a.Choice != "":

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
 // runsAway reports whether the turns of the session run where the host's runner says, and none of
@@ -75,11 +74,7 @@ func (t *Turn) delegate(p *Prompt, o *Outcome) *Outcome {
 	if errors.Is(err, errElsewhere) {
 		return t.elsewhere(t.id)
 	}
-	o.Err, o.Reason = err, reasonOf(t.ctx, err)
-	if errors.Is(err, ErrCancelled) {
-		o.Reason = transcript.Cancelled
-	}
-	o.Failure = s.host.ErrorText(err)
+	o.Err, o.Reason, o.Failure = err, reasonOf(t.ctx, err), s.host.ErrorText(err)
 	return o
 }
 

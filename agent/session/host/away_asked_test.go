@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 	"github.com/ponte-go/ponte/agent/view"
@@ -66,4 +67,43 @@ func TestRunnersAskAgainWhenATurnMoves(t *testing.T) {
 	eventually(t, "it asks again", open)
 	require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: host.AllowOnce}))
 	require.Equal(t, transcript.Done, (<-ended).Reason)
+}
+
+// The runner stops while a turn runs that goes on with the answer to a pending run: the turn is
+// stopped, and the runner is told how it has ended.
+func TestResumedTurnsEndWithTheirRunner(t *testing.T) {
+	store, r := new(session.Memory), &stepRunner{turns: make(chan host.Turns)}
+	var paid []string
+	resumed := make(chan struct{})
+	m := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		if len(req.Messages) == 1 {
+			return model.Response(payTo("a", "Ada")), nil
+		}
+		close(resumed)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	here, err := host.New(host.Config[none, string]{Agent: newAgent(m, pay(&paid)), Store: shared{store}})
+	require.NoError(t, err)
+	s := create(t, here)
+	require.Equal(t, transcript.Pending, prompt(t, s, "Pay.").Reason)
+	q := asked(t, s, 1)[0]
+	require.NoError(t, here.Close(t.Context()))
+	defer serve(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(m, pay(&paid)), Store: shared{store}, Runner: r,
+	}))()
+	_, err = store.Put(t.Context(), s.ID(), session.Item{
+		Kind: session.ItemAnswer, Digest: q.Digest,
+		Data: []byte(`{"question":"` + q.ID + `","choice":"allow_once"}`),
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-resumed
+		cancel(errFire)
+	}()
+	o, err := (<-r.turns).Advance(ctx, s.ID())
+	require.NoError(t, err)
+	require.Equal(t, transcript.Cancelled, o.Reason)
+	require.Equal(t, []string{"Ada"}, paid)
 }

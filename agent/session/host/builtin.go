@@ -81,7 +81,7 @@ func setBy(setting string) func(context.Context, *CommandCall) (agent.CommandRes
 		for _, c := range one.Choices {
 			if call.Args != "" && (strings.EqualFold(c.ID, call.Args) || strings.EqualFold(c.Title, call.Args)) {
 				if _, err := call.Session.Set(ctx, setting, c.ID); err != nil {
-					return res, err
+					return agent.CommandResult{}, err
 				}
 				res.Notice = fmt.Sprintf("%s: %s", one.Title, show.Line(c.Title))
 				return res, nil
@@ -106,7 +106,7 @@ func setBy(setting string) func(context.Context, *CommandCall) (agent.CommandRes
 func listTools(ctx context.Context, call *CommandCall) (res agent.CommandResult, err error) {
 	tools, err := call.Session.instance.tools(ctx)
 	if err != nil {
-		return res, err
+		return agent.CommandResult{}, err
 	}
 	if res.Notice = "There are no tools."; len(tools) == 0 {
 		return res, nil
@@ -160,7 +160,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 		}
 	}
 	if last == "" {
-		return res, errors.New("there is nothing to take back")
+		return agent.CommandResult{}, errors.New("there is nothing to take back")
 	}
 	said := ""
 	if e := t.c.Fold().Get(transcript.PromptID(last)); e != nil {
@@ -172,7 +172,7 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 		return res, nil
 	}
 	if err != nil {
-		return res, err
+		return agent.CommandResult{}, err
 	}
 	t.c.Start(t.id)
 	res.Notice = "Taken back: " + said

@@ -135,16 +135,16 @@ func (s *Session) dispatch(t *Turn, p *Prompt) (res agent.CommandResult, ok bool
 	}
 	name, args, ok := splitCommand(text)
 	if !ok {
-		return res, false, nil
+		return agent.CommandResult{}, false, nil
 	}
 	all := s.programs()
 	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
 	if i < 0 {
-		return res, true, errors.New(s.unknown(name))
+		return agent.CommandResult{}, true, errors.New(s.unknown(name))
 	}
 	c := &all[i]
 	if c.Hint == "" && args != "" {
-		return res, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)
+		return agent.CommandResult{}, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)
 	}
 	defer recovered(&err)
 	if res, err = c.Run(t.ctx, &CommandCall{Session: s, Args: args, Messages: slices.Clip(t.c.Messages()), turn: t}); err != nil {
@@ -165,7 +165,7 @@ func (s *Session) AtOnce(ctx context.Context, text string) (notice string, ok bo
 	res, err := func() (res agent.CommandResult, err error) {
 		defer recovered(&err)
 		if c.Hint == "" && args != "" {
-			return res, agent.ErrCommandArgs
+			return agent.CommandResult{}, agent.ErrCommandArgs
 		}
 		return c.Run(ctx, &CommandCall{Session: s, Args: args})
 	}()

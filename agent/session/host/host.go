@@ -235,7 +235,7 @@ func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.
 	for {
 		page, err := h.store.List(ctx, q)
 		if err != nil {
-			return page, err
+			return session.Page{}, err
 		}
 		page.Sessions = slices.DeleteFunc(page.Sessions, func(i session.Info) bool {
 			return slices.ContainsFunc(keep, func(k func(*session.Info) bool) bool { return !k(&i) })
@@ -280,16 +280,16 @@ func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (sess
 	}
 	info, err := h.store.Get(ctx, id)
 	if err != nil {
-		return info, err
+		return session.Info{}, err
 	}
 	at := info.Head
 	if before != "" {
 		if at, err = headBefore(ctx, h.store, id, before); err != nil {
-			return info, err
+			return session.Info{}, err
 		}
 	}
 	if n.Values, err = forkedValues(&info, n.Values); err != nil {
-		return info, wrap("fork", id, err)
+		return session.Info{}, wrap("fork", id, err)
 	}
 	return h.store.Fork(ctx, id, at, n)
 }

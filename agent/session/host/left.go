@@ -106,7 +106,7 @@ func (s *Session) matchSoon(
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, a, context.Cause(ctx)
+			return nil, Answer{}, context.Cause(ctx)
 		}
 	}
 }

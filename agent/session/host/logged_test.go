@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // broken is a store of which some operations fail.
@@ -180,6 +181,21 @@ func TestErrorsThatNoCallerGetsAreLogged(t *testing.T) {
 			require.NotContains(t, string(said), errFire.Error())
 		})
 	}
+}
+
+// Whoever closes a session is told that its rules are not stored.
+func TestRulesThatAreNotStoredAreAnErrorOfClose(t *testing.T) {
+	store := &broken{Memory: new(session.Memory)}
+	s := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(echo()), Store: store, Logger: slog.New(slog.DiscardHandler),
+	}))
+	require.NoError(t, prompt(t, s, "One.").Err)
+	s.Policy().RememberApproval("pay", &toolset.Approval{}, toolset.VerdictDeny)
+	store.breaks("update")
+	require.ErrorIs(t, s.Close(t.Context()), errFire)
+	info, err := store.Memory.Get(t.Context(), s.ID())
+	require.NoError(t, err)
+	require.Empty(t, info.Holder)
 }
 
 // locked writes for several goroutines.

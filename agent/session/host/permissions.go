@@ -105,7 +105,7 @@ func (s *Session) dropPermission(ctx context.Context, c *conversation, id string
 func permissions(ctx context.Context, call *CommandCall) (res agent.CommandResult, err error) {
 	all, err := call.Session.Permissions()
 	if err != nil {
-		return res, err
+		return agent.CommandResult{}, err
 	}
 	verb, which, _ := strings.Cut(strings.TrimSpace(call.Args), " ")
 	n, wrong := strconv.Atoi(strings.TrimSpace(which))
@@ -120,7 +120,7 @@ func permissions(ctx context.Context, call *CommandCall) (res agent.CommandResul
 	default:
 		p := all[n-1]
 		if err := call.Session.dropPermission(ctx, call.turn.c, p.ID); err != nil {
-			return res, err
+			return agent.CommandResult{}, err
 		}
 		res.Notice = "Taken back: " + inCode(p.Text) + "."
 		return res, nil

@@ -66,6 +66,45 @@ func TestQuestionsThatAreOverAreNoQuestions(t *testing.T) {
 	}
 }
 
+// A surface that can ask nobody leaves the question to those who watch the session. Their answer
+// counts as if there were no surface.
+func TestSurfacesThatCanAskNobodyLeaveQuestionsToOthers(t *testing.T) {
+	nobody := toolset.AskerFuncs{
+		OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+			return toolset.Decision{}, toolset.ErrNobody
+		},
+		OnAnswer: func(context.Context, toolset.Question) (toolset.Reply, error) {
+			return toolset.Reply{}, toolset.ErrNobody
+		},
+	}
+	var paid []string
+	ask := toolset.Func("ask", "Ask.", func(ctx context.Context, run *toolset.RunContext[none], _ none) (string, error) {
+		r, err := run.Ask(ctx, toolset.Question{Message: "Sure?", Schema: json.RawMessage(`{"type":"object"}`)})
+		return "the user says " + string(r.Action), err
+	})
+	s := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(modeltest.Script(
+			modeltest.Say(payTo("a", "Ada")), modeltest.Say(model.ToolCall("b", "ask", `{}`)),
+			modeltest.SayText("done")), pay(&paid), ask),
+		Store: durable{new(session.Memory)},
+	}))
+	p := say("Pay.")
+	p.Asker, p.Wait = nobody, true
+	ended := make(chan *host.Outcome, 1)
+	go func() {
+		o, _ := s.Prompt(context.Background(), p)
+		ended <- o
+	}()
+	q := open(t, s, "")
+	require.NoError(t, s.Decide(t.Context(), q.ID, "", allowed(q)))
+	q = open(t, s, q.Digest)
+	reply := &toolset.Reply{Action: toolset.ActionDecline}
+	require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Reply: reply}))
+	require.NoError(t, (<-ended).Err)
+	require.Equal(t, []string{"Ada"}, paid)
+	require.Contains(t, shown(t, s), "the user says decline")
+}
+
 // A prompt that is not to take the place of answers waits for people who are to approve something.
 // It does not wait for results from outside, which nobody may ever give.
 func TestPromptsDoNotWaitForResultsFromOutside(t *testing.T) {
@@ -97,6 +136,9 @@ func TestPromptsDoNotWaitForResultsFromOutside(t *testing.T) {
 				break
 			}
 			require.ErrorIs(t, o.Err, host.ErrAsked)
+			info, err := s.Host().Store().Get(t.Context(), s.ID())
+			require.NoError(t, err)
+			require.Empty(t, info.Holder, "the session was given back")
 			if all, err := questions(s); err == nil && len(all) == 2 {
 				require.NoError(t, s.Decide(t.Context(), all[0].ID, "", allowed(all[0])))
 			}

@@ -24,20 +24,20 @@ func Salvage(ctx context.Context, store session.Store, id string, n session.New)
 	}
 	info, err := store.Get(ctx, id)
 	if err != nil {
-		return info, err
+		return session.Info{}, err
 	}
 	_, err = transcript.Read(ctx, store, id, transcript.Options{})
 	var damage *session.Error
 	switch {
 	case err == nil:
-		return info, &session.Error{Op: "salvage", Session: id, Err: fmt.Errorf(
+		return session.Info{}, &session.Error{Op: "salvage", Session: id, Err: fmt.Errorf(
 			"%w: the session is not damaged", session.ErrInvalid,
 		)}
 	case !errors.Is(err, session.ErrCorrupt) || errors.Is(err, session.ErrVersion) || !errors.As(err, &damage) || damage.Seq == 0:
-		return info, err
+		return session.Info{}, err
 	}
 	if n.Values, err = forkedValues(&info, n.Values); err != nil {
-		return info, wrap("salvage", id, err)
+		return session.Info{}, wrap("salvage", id, err)
 	}
 	return store.Fork(ctx, id, damage.Good, n)
 }

@@ -225,7 +225,7 @@ func (s *Session) doubts(ctx context.Context, c *conversation) (doubt, whole boo
 	}
 	all, err := s.instance.tools(ctx)
 	if err != nil {
-		return false, whole, err
+		return false, false, err
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -283,20 +284,27 @@ func (t *Turn) leave(p *Prompt) {
 	}
 }
 
-// elsewhere waits until a prompt that another process has taken has ended there.
+// elsewhere waits until a prompt that another process has taken has ended there. Of a command there is
+// no end, and neither of a prompt that was refused: they are over when that process has given the
+// session back.
 func (t *Turn) elsewhere(id string) *Outcome {
 	s, o := t.session, &Outcome{Turn: id, Elsewhere: true}
-	for {
+	for recorded := false; ; {
 		news := s.news()
+		info, wrong := s.host.store.Get(t.ctx, s.id)
 		for e, err := range s.host.store.Load(t.ctx, s.id, t.after) {
-			if err != nil {
+			if wrong = cmp.Or(wrong, err); err != nil {
 				break
 			}
-			t.after = e.Seq
+			t.after, recorded = e.Seq, recorded || e.Kind == session.KindMessage && e.Run == id
 			if e.Kind == session.KindEnd && e.Run == id {
 				o.Reason = transcript.ReasonOf(&e)
 				return o
 			}
+		}
+		if wrong == nil && info.Holder == "" && !recorded {
+			o.Reason = transcript.Done
+			return o
 		}
 		if o.Err = t.waitFor(news); o.Err != nil {
 			o.Reason = transcript.Cancelled
