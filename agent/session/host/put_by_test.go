@@ -64,7 +64,7 @@ func TestItemsNameTheProcessThatHasPutThem(t *testing.T) {
 		s, err = h.Open(t.Context(), id, nil)
 		require.NoError(t, err)
 		s.Cancel()
-		require.Equal(t, map[session.ItemKind]string{session.ItemContinue: "here"}, putBy(t, store, id))
+		require.Equal(t, map[session.ItemKind]string{session.ItemCancel: "here"}, putBy(t, store, id))
 		require.NoError(t, h.Close(t.Context()))
 	})
 	memory := new(session.Memory)
