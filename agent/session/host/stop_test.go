@@ -53,7 +53,9 @@ func (m *takeUpMoments) Items(
 	}
 }
 
-func (m *takeUpMoments) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+func (m *takeUpMoments) Append(
+	ctx context.Context, l session.Lease, head int64, b session.Batch,
+) (int64, error) {
 	attempts := len(b.Entries) == 1 && b.Entries[0].Key == "attempt"
 	if attempts {
 		m.is("before the attempt is counted")
