@@ -31,7 +31,9 @@ func (m *takeUpMoments) is(at string) {
 	}
 }
 
-func (m *takeUpMoments) Acquire(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
+func (m *takeUpMoments) Acquire(
+	ctx context.Context, id string, c session.Claim,
+) (session.Lease, error) {
 	m.is("before the lease")
 	l, err := m.Memory.Acquire(ctx, id, c)
 	m.is("with the lease")
@@ -121,7 +123,8 @@ func requireStopped(t *testing.T, s *host.Session) {
 // another process: it ends, the model is not asked any more, and the next prompt is not stopped.
 func TestATurnThatIsTakenUpIsStopped(t *testing.T) {
 	for _, at := range []string{
-		"while it is held", "before Serve", "before the lease", "with the lease", "when it has looked for a stop",
+		"while it is held", "before Serve", "before the lease", "with the lease",
+		"when it has looked for a stop",
 		"before the attempt is counted", "when the attempt is counted", "when the model is asked",
 	} {
 		for _, who := range []string{"here", "elsewhere"} {
@@ -134,7 +137,7 @@ func TestATurnThatIsTakenUpIsStopped(t *testing.T) {
 					stopper = s
 				}
 				store.do = stopper.Cancel
-				lease, err := store.Memory.Acquire(t.Context(), id, session.Claim{Holder: "a process that was killed"})
+				lease, err := store.Memory.Acquire(t.Context(), id, session.Claim{Holder: "killed"})
 				require.NoError(t, err)
 				store.is("while it is held")
 				require.NoError(t, store.Release(t.Context(), lease))
