@@ -284,9 +284,8 @@ func (t *Turn) leave(p *Prompt) {
 	}
 }
 
-// elsewhere waits until a prompt that another process has taken has ended there. Of a command there is
-// no end, and neither of a prompt that was refused: they are over when that process has given the
-// session back.
+// elsewhere waits until a prompt that another process has taken has ended there. A command, and a
+// prompt that was refused, have no end: they are over when that process has given the session back.
 func (t *Turn) elsewhere(id string) *Outcome {
 	s, o := t.session, &Outcome{Turn: id, Elsewhere: true}
 	for recorded := false; ; {
@@ -296,7 +295,8 @@ func (t *Turn) elsewhere(id string) *Outcome {
 			if wrong = cmp.Or(wrong, err); err != nil {
 				break
 			}
-			t.after, recorded = e.Seq, recorded || e.Kind == session.KindMessage && e.Run == id
+			t.after = e.Seq
+			recorded = recorded || e.Kind == session.KindMessage && e.Run == id
 			if e.Kind == session.KindEnd && e.Run == id {
 				o.Reason = transcript.ReasonOf(&e)
 				return o
