@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if spec := os.Getenv(legEnv); spec != "" {
-		if err := executeLeg(spec); err != nil {
+	if os.Getenv(legEnv) != "" {
+		if err := executeLeg(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
