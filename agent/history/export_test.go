@@ -13,3 +13,6 @@ func (w *WeakMap) Get(key *[64]byte) (int, bool) { return w.get(key) }
 
 // Len counts what is remembered.
 func (w *WeakMap) Len() int { return len(w.entries) }
+
+// Pieces splits a text into pieces of at most n bytes.
+func Pieces(text string, n int) []string { return pieces(text, n) }

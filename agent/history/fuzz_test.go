@@ -67,6 +67,7 @@ func requireClean(t *testing.T, value any) {
 func FuzzTokenBudget(f *testing.F) {
 	f.Add("some text €", 128, 2000)
 	f.Add(strings.Repeat("€", 3000), 200, 1)
+	f.Add(strings.Repeat("\xb1", 152), 140, 94) // no text at all
 	f.Fuzz(func(t *testing.T, s string, bytes, max int) {
 		in := []*model.Message{
 			model.UserText("do"),

@@ -70,3 +70,14 @@ func asked(t *testing.T, threshold, window, bytes, messages int) string {
 	require.NoError(t, err)
 	return fmt.Sprintf("%s, summary of %d, %s", strings.Join(pieces, " "), len(done.Text), words)
 }
+
+// Characters stay whole. What is no text is split all the same.
+func TestPiecesAreWholeCharacters(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("€", 7):          "€€\n|€€\n|€€\n|€",
+		strings.Repeat("\xb1", 10):      "\xb1\xb1\xb1\xb1\n|\xb1\xb1\xb1\xb1\xb1\xb1",
+		"a b " + strings.Repeat("€", 2): "a b €\n|€",
+	} {
+		require.Equal(t, want, strings.Join(history.Pieces(text, 8), "|"), "%q", text)
+	}
+}

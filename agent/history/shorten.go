@@ -75,7 +75,7 @@ func shorten(text string, limit int) string {
 	room := limit - len(omission(len(text)))
 	begin := room * 2 / 3
 	end := len(text) - (room - begin)
-	for !utf8.RuneStart(text[begin]) {
+	for begin > 0 && !utf8.RuneStart(text[begin]) {
 		begin--
 	}
 	for end < len(text) && !utf8.RuneStart(text[end]) {

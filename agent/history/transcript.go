@@ -81,7 +81,7 @@ func pieces(text string, n int) []string {
 				break
 			}
 		}
-		for !utf8.RuneStart(text[end]) {
+		for end > max(n/2, 1) && !utf8.RuneStart(text[end]) {
 			end--
 		}
 		all, text = append(all, text[:end]+"\n"), text[end:]

@@ -82,6 +82,7 @@ func TestKindsOfBinaryFiles(t *testing.T) {
 	long := strings.Repeat("x", 8000)
 	for text, want := range map[string]string{
 		"": "", long: long, long + "\n" + long + "\r\n": long + "\n" + long + "\r\n", long + "y": long + " [1 bytes of this line left out]", "a\n" + long + "yy\r\nb": "a\n" + long + " [2 bytes of this line left out]\r\nb", long[1:] + "ä": long[1:] + " [2 bytes of this line left out]", long[1:] + "äb\n": long[1:] + " [3 bytes of this line left out]\n",
+		strings.Repeat("\x80", 8001): " [8001 bytes of this line left out]",
 	} {
 		got, n := cutLongLines(text)
 		require.Equal(t, want, got)

@@ -78,7 +78,7 @@ func cutLongLines(text string) (string, int) {
 		}
 		long++
 		n := maxLineShown
-		for !utf8.RuneStart(body[n]) {
+		for n > 0 && !utf8.RuneStart(body[n]) {
 			n--
 		}
 		fmt.Fprintf(&b, "%s [%d bytes of this line left out]%s", body[:n], len(body)-n, line[len(body):])

@@ -76,7 +76,7 @@ func Clip(text string) string {
 		return text
 	}
 	head, tail := maxText/2, len(text)-maxText/2
-	for !utf8.RuneStart(text[head]) {
+	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
 	}
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {

@@ -60,6 +60,7 @@ func TestLongTextsAreClipped(t *testing.T) {
 		x(half) + "é" + x(half-1):            x(half) + "\n[2 bytes (0 lines) are not shown]\n" + x(half-1),
 		x(half-3) + "𝄞-𝄞" + x(half-3):        x(half-3) + "\n[9 bytes (0 lines) are not shown]\n" + x(half-3),
 		x(half-1) + "\U0001d11e" + x(half-2): x(half-1) + "\n[4 bytes (0 lines) are not shown]\n" + x(half-2),
+		strings.Repeat("\xb1", 2*half+1):     "\n[65537 bytes (0 lines) are not shown]\n", // no text
 	} {
 		require.Equal(t, want, transcript.Clip(text))
 	}

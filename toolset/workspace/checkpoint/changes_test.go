@@ -123,4 +123,9 @@ func TestCommandsAreBounded(t *testing.T) {
 	require.Len(t, commands, 100)
 	require.LessOrEqual(t, len(commands[0].Title), 203)
 	require.True(t, strings.HasPrefix(commands[0].Title, "echo ää"))
+
+	p, err := r.Start(t.Context(), workspace.Command{Line: strings.Repeat("\xb1", 201)}) // no text
+	require.NoError(t, err)
+	require.NoError(t, p.Close(t.Context()))
+	require.Equal(t, "…", r.Log().Commands[99].Title)
 }

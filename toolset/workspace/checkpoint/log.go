@@ -95,7 +95,7 @@ func (l *Log) addCommand(c workspace.Command) {
 	}
 	if len(title) > 200 {
 		end := 200
-		for !utf8.RuneStart(title[end]) {
+		for end > 0 && !utf8.RuneStart(title[end]) {
 			end--
 		}
 		title = title[:end] + "…"
