@@ -228,6 +228,9 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 // process ends between the two: the second time has no effect. An item that asks for what is not
 // possible is consumed, too.
 func (s *Session) consume(ctx context.Context, i *session.Item, do func() error) error {
+	if s.isLeft(ctx) { // to take the lease would be heard as a change, again and again
+		return s.errLeft()
+	}
 	c, done, err := s.useHeld(ctx, false, false)
 	if err != nil {
 		return err

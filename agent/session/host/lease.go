@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/transcript"
@@ -232,6 +233,9 @@ func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation,
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if t, ok := ctx.Value(beginning{}).(*Turn); ok {
+		t.began(time.Now())
 	}
 	if err = s.read(ctx); err == nil && deps {
 		if err := s.moveOn(ctx); err != nil {

@@ -31,6 +31,16 @@ func (s *Session) leftToServe(c *conversation) bool {
 	return time.Since(s.cutSince) < leaving
 }
 
+// isLeft reports whether a turn is left to Serve, as far as is known here.
+func (s *Session) isLeft(ctx context.Context) bool {
+	if s.enter(ctx) != nil {
+		return false
+	}
+	defer func() { <-s.changing }()
+	c := s.conversation
+	return s.w == nil && c != nil && c.feed != nil && s.leftToServe(c)
+}
+
 // advance has the cut off turn of a session continued. The lease was taken and given back, so
 // the store does not tell Serve of it any more.
 func (h *Host) advance(id string) {

@@ -211,10 +211,7 @@ func (s *Session) giveBack(ctx context.Context, w *session.Writer) error {
 	late, stop := lingering(ctx)
 	_, here := s.host.runner.(native)
 	left := here && s.unended.Load() && !w.Lost()
-	var cancelled *string
-	if left {
-		cancelled = s.stopped.Swap(nil)
-	}
+	cancelled := s.stopped.Swap(nil)
 	given := make(chan error, 1)
 	s.host.beside(func() {
 		defer stop()

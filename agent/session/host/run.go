@@ -3,7 +3,9 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"reflect"
@@ -24,7 +26,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 	if t.item != nil {
 		t.id = t.item.ID
 	}
-	t.id, t.show = t.newID(), p.Show
+	t.id, t.show = cmp.Or(t.id, rand.Text()), p.Show
 	t.known(t.id)
 	c.Start(t.id)
 	if p.Began != nil {
@@ -121,7 +123,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
 		t.conclude(p, o)
-		if c.Settle(context.WithoutCancel(t.ctx)) == nil { // the prompt may be there
+		if t.left = c.Settle(context.WithoutCancel(t.ctx)) != nil; !t.left {
 			s.unended.Store(false)
 		}
 		s.drop(c)
@@ -168,7 +170,7 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 		s.expect(c, history)
 	}
 	err = now.Finish(ctx, history, o.Reason)
-	if err == nil {
+	if t.left = err != nil; !t.left {
 		s.unended.Store(false)
 	}
 	if errors.Is(err, errLeft) {
@@ -203,6 +205,7 @@ func (t *Turn) leaveOff(o *Outcome, cause error) {
 	if p, ok := t.c.w.Store().(*patient); ok { // nothing that is shown of its end is recorded
 		p.left.Store(true)
 	}
+	t.left = t.session.host.away
 	if c := context.Cause(t.ctx); c != nil && !errors.Is(c, ErrMoved) && !errors.Is(c, ErrClosed) {
 		t.session.stopped.Store(&t.id)
 	} else {

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,7 +29,8 @@ type cancelJSON struct {
 func (c cancelJSON) item() (i session.Item) {
 	i.Kind = session.ItemCancel
 	i.Data, _ = json.Marshal(c) // they are strings
-	if sum := sha256.Sum256(i.Data); c.Turn != "" {
+	if i.ID = rand.Text(); c.Turn != "" {
+		sum := sha256.Sum256(i.Data)
 		i.ID = "cancel-" + hex.EncodeToString(sum[:16])
 	}
 	return i
@@ -53,19 +55,18 @@ func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
 func (s *Session) cancelElsewhere(turn string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	what := cancelJSON{Turn: turn}
 	err := s.host.reaching(ctx, func() (err error) {
-		what := cancelJSON{Turn: turn}
 		if turn == "" {
 			what, err = s.shownTurn(ctx)
 		}
-		if err != nil || what == (cancelJSON{}) {
-			return err
-		}
-		i := what.item()
-		i.By = s.host.holder
-		_, err = s.host.store.Put(ctx, s.id, i)
 		return err
 	})
+	if err == nil && what != (cancelJSON{}) {
+		i := what.item()
+		i.By = s.host.holder
+		_, err = (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, i)
+	}
 	if err != nil && !errors.Is(err, ErrClosed) {
 		s.logError("a turn in another process was not stopped", err)
 	} else if s.host.away {
@@ -85,7 +86,9 @@ func (s *Session) shownTurn(ctx context.Context) (what cancelJSON, err error) {
 	}
 	defer done()
 	if f != nil {
-		err = f.upTo(ctx, c, info.Head)
+		if err = f.upTo(ctx, c, info.Head); err == nil && c.Taken() < info.Head {
+			return cancelJSON{Holder: info.Holder}, nil
+		}
 	} else if err = s.enter(ctx); err == nil {
 		held, head := s.w != nil, c.head
 		<-s.changing

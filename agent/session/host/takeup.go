@@ -110,6 +110,7 @@ func (s *Session) useCutOff(ctx context.Context, t *Turn) (c *conversation, done
 	if s.w != nil || c == nil || c.feed == nil { // it is settled
 		return nil, nil, nil
 	}
+	t.known(c.Going())
 	if err := s.acquire(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -35,10 +34,10 @@ type Turn struct {
 	resumed bool          // it resumes a pending run; guarded by the session's mu
 	begins  bool          // it runs, or waits until it can; guarded by the session's mu
 	first   bool          // it takes up a turn that was cut off, before those that wait
-	begun   time.Time     // when it had the session, or could have it; guarded by the session's mu
+	begun   time.Time     // when it had the session; guarded by the session's mu
 	named   string        // the id, once the turn can be stopped by it; guarded by the session's mu
 	stopped bool          // a person has stopped it; guarded by the session's mu
-	left    bool          // it was left without an end, and nobody knows that it was stopped
+	left    bool          // it has no end, and nobody knows that it was stopped
 	keep    func()        // gives back the session, which the turn has since the answer that it resumes
 
 	id   string
@@ -127,7 +126,7 @@ func (s *Session) cancelHere() bool {
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
 		switch live := t.live.Load() != nil; {
-		case !live && t.queued != "", t.isEnded(): // it waits
+		case !live && t.queued != "" && t.begun.IsZero(), t.isEnded():
 		default:
 			t.stop()
 			return true
@@ -309,9 +308,6 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		o.Err = t.put(&p)
 	}
 	t.wait()
-	t.session.mu.Lock()
-	t.begun = time.Now()
-	t.session.mu.Unlock()
 	if p.Next != nil {
 		p.Next()
 	}
@@ -350,7 +346,8 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 		}
 		news := t.session.news()
 		err = t.session.host.reaching(t.ctx, func() (err error) {
-			c, done, err = t.session.use(t.ctx, true)
+			t.began(time.Time{})
+			c, done, err = t.session.use(context.WithValue(t.ctx, beginning{}, t), true)
 			return err
 		})
 		if err == nil && t.session.ahead(t) != nil { // the lease is that turn's
@@ -382,12 +379,14 @@ func (t *Turn) begin(p *Prompt) (c *conversation, done func(), err error) {
 	}
 }
 
-// newID returns the id of the turn.
-func (t *Turn) newID() string {
-	if t.id == "" {
-		t.id = rand.Text()
-	}
-	return t.id
+// beginning is the key in a context of the turn that is about to have the session.
+type beginning struct{}
+
+// began notes when the turn had the session.
+func (t *Turn) began(at time.Time) {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	t.begun = at
 }
 
 // send puts parts into the inbox of the turn. from is the turn whose prompt they are, if any.

@@ -5,6 +5,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,8 +190,9 @@ func (t *Turn) put(p *Prompt) error {
 	if err != nil {
 		return err
 	}
+	t.id = cmp.Or(t.id, rand.Text())
 	i, err := (&patient{Store: s.host.store, to: s}).Put(ctx, s.id, session.Item{
-		ID: t.newID(), Kind: session.ItemPrompt, By: s.host.holder, Data: data,
+		ID: t.id, Kind: session.ItemPrompt, By: s.host.holder, Data: data,
 	})
 	if err != nil {
 		return err
@@ -302,7 +304,7 @@ func (t *Turn) elsewhere(id string) *Outcome {
 				return o
 			}
 		}
-		if wrong == nil && info.Holder == "" && !recorded {
+		if wrong == nil && info.Holder == "" && !recorded || errors.Is(wrong, session.ErrNotFound) {
 			o.Reason = transcript.Done
 			return o
 		}
