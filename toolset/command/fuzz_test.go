@@ -23,6 +23,7 @@ func FuzzScope(f *testing.F) {
 	}
 	f.Add("tr a b d /")
 	f.Add("echo x | grep -e /etc a")
+	f.Add("echo'' grep:-e /")
 	place := project(f)
 	programs := map[string]bool{"cd": true}
 	for _, r := range command.Table() {
@@ -68,8 +69,9 @@ func FuzzScope(f *testing.F) {
 // isText reports whether a word may be a text that no program opens: of a program that takes texts only, or behind an option with a text.
 func isText(words []string, i int) bool {
 	for first := i; first >= 0; first-- {
+		program := strings.ReplaceAll(words[first], "Q", "") // quotes around nothing
 		for _, r := range command.Table() {
-			if r.Words[0] == words[first] && (r.Operands == "text" || i > first && r.Options[words[i-1]] == "text") {
+			if r.Words[0] == program && (r.Operands == "text" || i > first && r.Options[words[i-1]] == "text") {
 				return true
 			}
 		}
