@@ -166,3 +166,28 @@ func TestAStopWaitsForServeWithoutTheLease(t *testing.T) {
 	defer serve(t, s.Host())()
 	requireStopped(t, s)
 }
+
+// Whoever has sent a prompt that another process runs is told when the session is deleted.
+func TestAPromptElsewhereEndsWithItsSession(t *testing.T) {
+	store := new(session.Memory)
+	here := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(echo()), Store: shared{store}, Holder: "here", Busy: host.BusyQueue,
+	}))
+	w, err := session.Open(t.Context(), store, here.ID(), session.Claim{Holder: "there"})
+	require.NoError(t, err)
+	ended := runs(t, here, "One.")
+	eventually(t, "it waits", func() bool { return len(inboxOf(t, store, here.ID())) == 1 })
+	i := inboxOf(t, store, here.ID())[0]
+	_, err = w.Write(t.Context(), session.Batch{
+		Consumed: []session.Ref{i.Ref()}, Entries: []session.Entry{{
+			Kind: session.KindMessage, Run: i.ID, Key: "prompt", Data: []byte(
+				`{"message":{"v":1,"kind":"request","parts":[{"kind":"user","text":"One."}]}}`),
+		}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, store.Delete(t.Context(), here.ID()))
+	o := <-ended
+	require.ErrorIs(t, o.Err, session.ErrNotFound)
+	require.Equal(t, transcript.Failed, o.Reason)
+}

@@ -304,7 +304,11 @@ func (t *Turn) elsewhere(id string) *Outcome {
 				return o
 			}
 		}
-		if wrong == nil && info.Holder == "" && !recorded || errors.Is(wrong, session.ErrNotFound) {
+		if errors.Is(wrong, session.ErrNotFound) { // it was deleted
+			o.Err, o.Reason, o.Failure = wrong, transcript.Failed, s.host.ErrorText(wrong)
+			return o
+		}
+		if wrong == nil && info.Holder == "" && !recorded {
 			o.Reason = transcript.Done
 			return o
 		}

@@ -134,9 +134,6 @@ func (f *folding) damage(e *session.Entry, err error) error {
 
 // goingTurn returns the id of the turn that has not ended, or the empty string.
 func (f *folding) goingTurn() string {
-	if f.going == 0 {
-		return ""
-	}
 	for i := range slices.Backward(f.open) {
 		if goesOn(&f.open[i]) {
 			return rootOf(f.open[i].Run)
