@@ -69,7 +69,7 @@ func (s *Session) cancelElsewhere(turn string) {
 	}
 	if err != nil && !errors.Is(err, ErrClosed) {
 		s.logError("a turn in another process was not stopped", err)
-	} else if s.host.away {
+	} else if s.host.away && what != (cancelJSON{}) {
 		s.wakeRunner(ctx)
 	}
 }
@@ -86,7 +86,8 @@ func (s *Session) shownTurn(ctx context.Context) (what cancelJSON, err error) {
 	}
 	defer done()
 	if f != nil {
-		if err = f.upTo(ctx, c, info.Head); err == nil && c.Taken() < info.Head {
+		err = f.upTo(ctx, c, info.Head)
+		if err == nil && c.Taken() < info.Head && info.Holder != "" { // what runs is not known
 			return cancelJSON{Holder: info.Holder}, nil
 		}
 	} else if err = s.enter(ctx); err == nil {
@@ -153,10 +154,7 @@ func (s *Session) cancelTurn(id string, before time.Time) (here bool) {
 }
 
 // stop cancels the turn because a person has stopped it. The caller holds the session's mu.
-func (t *Turn) stop() {
-	t.stopped = true
-	t.cancel(ErrCancelled)
-}
+func (t *Turn) stop() { t.stopped = true; t.cancel(ErrCancelled) }
 
 // isStopped reports whether a person has stopped the turn here.
 func (t *Turn) isStopped() bool {
