@@ -28,7 +28,13 @@ func TestWaitingAgentIsShownAsWaiting(t *testing.T) {
 	s.do("POST", path+"/prompts", say("pay"), 202)
 	f := s.follow(path, "")
 	for _, to := range []string{"Ada", "Bob"} {
-		f.until(func() bool { return f.question() != nil && f.question().Title == "Pay "+to && !f.running })
+		f.until(func() bool {
+			q := f.question()
+			if q == nil || q.Title != "Pay "+to || f.running {
+				return false
+			}
+			return f.fold.Get(f.fold.Get(q.Parent).Parent).Status == view.Pending // a moment later
+		})
 		q := f.question()
 		call := f.fold.Get(q.Parent)
 		inside := f.fold.Get(call.Parent)
