@@ -20,7 +20,7 @@ func markdown(ctx context.Context, page string, at *url.URL) (text, title string
 		return "", "", false, err
 	}
 	bound := maxGrowth*len(page) + 64<<10
-	w := &writer{work: work{ctx: ctx}, base: t.base, room: bound, links: bound}
+	w := &writer{work: work{ctx: ctx}, base: t.base, baseLen: len(t.base.String()), room: bound, links: bound}
 	w.children(t.content())
 	w.end()
 	if w.err != nil {
@@ -53,8 +53,9 @@ type prefix struct {
 // writer writes Markdown.
 type writer struct {
 	work
-	base *url.URL
-	out  []byte
+	base    *url.URL
+	baseLen int // written out: each relative link may cost as much
+	out     []byte
 	// room is how much the text may still grow, and links how much may be spent on addresses. Without that, a link is its
 	// text.
 	room, links int
@@ -328,7 +329,7 @@ func (w *writer) resolve(attr *attributes) string {
 	if attr == nil || attr.address == "" {
 		return ""
 	}
-	if w.links -= len(attr.address) + len(w.base.Path) + len(w.base.RawQuery); w.links < 0 {
+	if w.links -= len(attr.address) + w.baseLen; w.links < 0 {
 		return ""
 	}
 	u, err := w.base.Parse(attr.address)
