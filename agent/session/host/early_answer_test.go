@@ -143,3 +143,52 @@ func TestPromptsWaitForTheAnswerThatIsBeingRecorded(t *testing.T) {
 		require.NoError(t, s.Host().Close(t.Context()))
 	})
 }
+
+// lingering is a store that is slow right after a turn has ended: others see the end before the process of the turn goes on.
+type lingering struct {
+	durable
+	linger time.Duration
+	ended  atomic.Bool
+}
+
+func (l *lingering) Append(ctx context.Context, lease session.Lease, head int64, b session.Batch) (int64, error) {
+	head, err := l.durable.Append(ctx, lease, head, b)
+	for _, e := range b.Entries {
+		if e.Kind == session.KindEnd {
+			l.ended.Store(true)
+		}
+	}
+	return head, err
+}
+
+func (l *lingering) Get(ctx context.Context, id string) (session.Info, error) {
+	if l.ended.CompareAndSwap(true, false) {
+		time.Sleep(l.linger)
+	}
+	return l.durable.Get(ctx, id)
+}
+
+// Others see the questions of a turn that has ended pending before its own process asks them. Their answers wait for that.
+func TestAnswersWaitForTheQuestionThatIsBeingRecorded(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Second, 7 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var paid []string
+			mem := new(session.Memory)
+			s := create(t, newHost(t, host.Config[none, string]{
+				Agent: newAgent(paysOnce(), pay(&paid)), Store: &lingering{durable: durable{shared{mem}}, linger: linger}, Logger: slog.New(slog.DiscardHandler),
+			}))
+			go func() { _, _ = s.Prompt(t.Context(), say("Pay.")) }()
+			synctest.Wait()
+			other, err := machine(t, mem, "there", paysOnce(), pay(&paid)).Open(t.Context(), s.ID(), nil)
+			require.NoError(t, err)
+			q := asked(t, other, 1)[0]
+			require.NoError(t, other.Decide(t.Context(), q.ID, "", allowed(q)), linger)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			require.Equal(t, []string{"Ada"}, paid, linger)
+			require.Contains(t, shown(t, other), "paid")
+			require.NoError(t, s.Host().Close(t.Context()))
+			require.NoError(t, other.Host().Close(t.Context()))
+		})
+	}
+}

@@ -73,22 +73,21 @@ func (s *Session) errLeft() error {
 	return &session.Error{Op: "open", Session: s.id, Holder: "a process that was killed", Err: session.ErrHeld}
 }
 
-// early tells an answer that came before its question was asked again, by a turn that was taken
-// up, from one that is too late: it waits.
+// early tells an answer that came before its question was asked, by a turn that was taken up or has
+// just ended, from one that is too late: it waits.
 func (s *Session) early(ctx context.Context, i *session.Item, question string, err error) error {
 	if !errors.Is(err, ErrNoQuestion) || time.Since(i.Time) > leaving {
 		return err
 	}
-	if e := s.shownQuestion(ctx, question); e == nil || e.Status != view.Pending && !s.asksAgain(e) {
+	if !s.asksSoon(s.shownQuestion(ctx, question)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", session.ErrHeld, err)
 }
 
-// asksAgain reports whether a turn that is taken up may ask a question again, which was closed when
-// the turn was cut off.
-func (s *Session) asksAgain(q *view.Entity) bool {
-	return q.Status == view.Cancelled && s.resuming.Load()
+// asksSoon reports whether a question that is shown like this, or not at all, may be asked at once.
+func (s *Session) asksSoon(q *view.Entity) bool {
+	return q != nil && q.Status == view.Pending || s.asking.Load() > 0 && (q == nil || q.Status == view.Cancelled)
 }
 
 // nothingCut marks the context of who knows that no turn was cut off.
@@ -98,7 +97,7 @@ type nothingCut struct{}
 var questionPrefix = strings.TrimSuffix(transcript.PendingID("", ""), "/pending/")
 
 // matchSoon is like match. It waits for a question that is shown, and that a turn which was taken
-// up has not asked again yet, unless ctx says that none is: see nothingCut.
+// up, or has just ended, has not asked yet, unless ctx says that none is: see nothingCut.
 func (s *Session) matchSoon(
 	ctx context.Context, c *conversation, id, by string, a Answer,
 ) (*question, Answer, error) {
@@ -110,7 +109,7 @@ func (s *Session) matchSoon(
 		if ctx.Value(nothingCut{}) != nil && len(s.running()) == 0 {
 			return q, b, err
 		}
-		if e := c.Fold().Get(id); e == nil && !s.resuming.Load() || e != nil && e.Status != view.Pending && !s.asksAgain(e) {
+		if !s.asksSoon(c.Fold().Get(id)) {
 			return q, b, err
 		}
 		select {

@@ -167,6 +167,8 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	c.Said(history)
 	t.conclude(p, o)
 	if o.Reason == transcript.Pending {
+		s.asking.Add(1)
+		defer s.asking.Add(-1)
 		s.expect(c, history)
 	}
 	err = now.Finish(ctx, history, o.Reason)

@@ -59,7 +59,7 @@ type Session struct {
 	timer     *time.Timer
 	questions map[string]*question
 
-	resuming  atomic.Bool            // a turn that was cut off is taken up
+	asking    atomic.Int32           // turns that were cut off and are taken up, or have just ended pending
 	stopped   atomic.Pointer[string] // the turn that was left after a person had stopped it
 	unended   atomic.Bool            // the last turn may have no end, as far as the holder of the lease knows
 	deps      atomic.Pointer[any]    // of instance

@@ -23,8 +23,8 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	defer t.passOn()
 	defer t.end()
 	defer t.closeInbox()
-	s.resuming.Store(true)
-	defer s.resuming.Store(false)
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
 	c, done, err := s.useCutOff(ctx, t)
 	if err != nil || c == nil {
 		t.left = true
