@@ -109,7 +109,11 @@ func TestWaitingChatIsSmall(t *testing.T) {
 	}
 	each := (memory() - before) / n
 	t.Logf("%d bytes each", each)
-	require.Less(t, each, uint64(64<<10))
+	bound := uint64(64 << 10)
+	if raceEnabled { // which makes every stack and allocation larger
+		bound *= 2
+	}
+	require.Less(t, each, bound)
 	cancel()
 	streams.Wait()
 	ended, end := context.WithCancel(context.Background())
