@@ -175,9 +175,7 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 	if err != nil || !opened {
 		return opened && !errors.Is(err, session.ErrNotFound)
 	}
-	if c != nil {
-		s.showWaiting(ctx, c)
-	}
+	s.showWaiting(ctx, c)
 	if info.Waiting == 0 {
 		return elsewhere // a process that is killed does not say so
 	}

@@ -4,11 +4,13 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -219,4 +221,36 @@ func TestThoseWhoWatchAreShownTitlesOfOtherProcesses(t *testing.T) {
 			break
 		}
 	}
+}
+
+// Who listens to a session that only others use hears of the prompts that wait there.
+func TestListenersHearOfPromptsThatWaitElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(session.Memory)
+		here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())
+		s := create(t, here)
+		require.NoError(t, prompt(t, s, "One.").Err)
+		var told atomic.Int32
+		defer s.Announce(func(_ context.Context, e *view.Entity) {
+			if e.Kind == view.Waiting {
+				told.Add(1)
+			}
+		})()
+		other, err := there.Open(t.Context(), s.ID(), nil)
+		require.NoError(t, err)
+		require.NoError(t, prompt(t, other, "Two.").Err)
+		synctest.Wait()
+		lease, err := store.Acquire(t.Context(), s.ID(), session.Claim{Holder: "busy"})
+		require.NoError(t, err)
+		told.Store(0)
+		_, err = store.Put(t.Context(), s.ID(), session.Item{Kind: session.ItemPrompt, Data: []byte(`{"parts":[{"kind":"text","text":"Three."}]}`)})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.EqualValues(t, 1, told.Load(), "it waits")
+		require.NoError(t, store.Release(t.Context(), lease))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.EqualValues(t, 2, told.Load(), "it does not wait any more")
+		require.NoError(t, errors.Join(here.Close(t.Context()), there.Close(t.Context())))
+	})
 }

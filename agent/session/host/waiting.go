@@ -117,13 +117,15 @@ func (s *Session) RemoveWaiting(ctx context.Context, id string, version int64) e
 	return err
 }
 
-// showWaiting shows the prompts that wait.
+// showWaiting tells of the prompts that wait, and shows them in a conversation unless that is nil.
 func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 	all, err := s.Waiting(context.WithoutCancel(ctx))
 	if err != nil {
 		return // whoever hears of the next change shows them
 	}
-	s.announceWaiting(ctx, all)
+	if s.announceWaiting(ctx, all); c == nil {
+		return
+	}
 	c.showing.Lock()
 	defer c.showing.Unlock()
 	there := map[string]bool{}
@@ -149,9 +151,7 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 
 // changedWaiting has everybody look at the prompts that wait.
 func (s *Session) changedWaiting(ctx context.Context) {
-	if all, err := s.Waiting(context.WithoutCancel(ctx)); err == nil {
-		s.announceWaiting(ctx, all)
-	}
+	s.showWaiting(ctx, nil)
 	s.hear()
 }
 
