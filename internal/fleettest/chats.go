@@ -41,6 +41,7 @@ func Chats(t *testing.T, spec string, chats int, disturb func()) {
 			if err := kind.chat(s, name(i)); err != nil {
 				t.Errorf("chat %d by %s: %v", i, kind.name, err)
 			}
+			s.whole.Add(1)
 		})
 	})
 	marks := s.end()

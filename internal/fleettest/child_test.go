@@ -137,6 +137,7 @@ func TestServersAreKilledInTurn(t *testing.T) {
 				s.mu.Unlock()
 				for s.kills.Load() < 3 {
 					time.Sleep(time.Minute)
+					s.whole.Add(1)
 				}
 				events := int(s.kills.Load() + disturbed.Load())
 				took := time.Since(begin)
@@ -156,6 +157,41 @@ func TestServersAreKilledInTurn(t *testing.T) {
 	require.True(t, ok, out)
 	require.Equal(t, "map[a:map[1:true]] true true\n", out)
 	require.Equal(t, []string{"false", "false"}, log)
+}
+
+// Where nothing ends between two kills, the time between them doubles.
+func TestServersThatDoNothingAreKilledLessOften(t *testing.T) {
+	t.Setenv("FAKE_MARKS", "a=1")
+	ok, out := told(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &servers{t: t, role: "fake-role", dir: t.TempDir(), spec: "fake"}
+			begin := time.Now()
+			s.while(time.Minute, nil, func() {
+				for n := range int64(5) {
+					for s.kills.Load() <= n {
+						time.Sleep(time.Second)
+					}
+					least := (1<<(n+1) - 1) * time.Minute // 1, 1+2, 1+2+4 ...
+					if took := time.Since(begin); took < least || took > 2*least+time.Minute {
+						t.Errorf("%d kills after %v", n+1, took)
+					}
+				}
+				s.whole.Add(1)
+				for s.kills.Load() < 6 {
+					time.Sleep(time.Second)
+				}
+				begin = time.Now()
+				for s.kills.Load() < 7 {
+					time.Sleep(time.Second)
+				}
+				if took := time.Since(begin); took > 3*time.Minute {
+					t.Errorf("after an end, %v", took)
+				}
+			})
+			s.end()
+		})
+	})
+	require.True(t, ok, out)
 }
 
 // A mark under two keys is an error, and so are no marks.

@@ -36,7 +36,6 @@ type people struct {
 	*servers
 	quiet time.Duration
 	gone  time.Duration
-	whole atomic.Int64 // turns that were answered
 	over  atomic.Int64 // answers to questions that were over
 	cut   atomic.Int64 // turns that have ended because an agent inside may not begin again
 }

@@ -30,6 +30,7 @@ type servers struct {
 	spec  string
 	next  atomic.Int64
 	kills atomic.Int64
+	whole atomic.Int64 // turns or chats that were answered
 
 	mu    sync.Mutex
 	cmds  [2]*exec.Cmd
@@ -73,9 +74,8 @@ func (s *servers) kill(i int) {
 }
 
 // while kills servers in turn until work has ended, each after a time between least and twice that.
-// In a third of the times, disturb is called instead, if there is one. Where servers start slowly,
-// least is at least twice the time that the last start took: a busy machine would otherwise kill
-// them before they have done anything.
+// In a third of the times, disturb is called instead, if there is one. The times double while nothing
+// has ended between two kills: a busy machine does nothing else than to start servers otherwise.
 func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	s.start(0)
 	s.start(1)
@@ -83,7 +83,7 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		i, pause := 0, least
+		i, pause, whole := 0, least, s.whole.Load()
 		for {
 			select {
 			case <-stop:
@@ -95,9 +95,11 @@ func (s *servers) while(least time.Duration, disturb func(), work func()) {
 				continue
 			}
 			s.kill(i)
-			begin := time.Now()
 			s.start(i)
-			i, pause = 1-i, max(least, 2*time.Since(begin))
+			i, pause = 1-i, 2*pause
+			if now := s.whole.Load(); now > whole {
+				pause, whole = least, now
+			}
 		}
 	}()
 	work()
