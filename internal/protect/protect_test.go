@@ -62,10 +62,15 @@ func TestNamesOfOneFileAreFolded(t *testing.T) {
 func FuzzFind(f *testing.F) {
 	f.Add(".git/config")
 	f.Add("a/../.GIT::$DATA/x")
+	f.Add("a/.GitHub") // a directory of protected paths, in which others are not
 	f.Fuzz(func(t *testing.T, name string) {
 		if p := protect.Find(name); p != nil {
 			require.NotEmpty(t, p.Why)
-			require.NotNil(t, protect.Find(name+"/x"), "what is below is protected too")
+			below := protect.Find(name+"/x") != nil
+			for i, c := range p.Name { // or that path, if this is a directory of it
+				below = below || c == '/' && protect.Find(name+p.Name[i:]) != nil
+			}
+			require.True(t, below, "what is below is protected too")
 		}
 		require.NotNil(t, protect.Find(strings.TrimRight(name, "/")+"/.git"))
 	})
