@@ -110,7 +110,7 @@ type judged struct {
 
 // isReserved reports whether a call is for a person.
 func (j *Judge) isReserved(r *toolset.ApprovalRequest) bool {
-	return r.Once || r.Approval.Once || slices.Contains(j.ReservedKinds, r.Kind) ||
+	return r.Once || slices.Contains(j.ReservedKinds, r.Kind) ||
 		slices.ContainsFunc(j.Reserved, func(pattern string) bool {
 			ok, _ := path.Match(pattern, r.Tool)
 			return ok

@@ -118,6 +118,9 @@ type Batch struct {
 	// Consumed are items of the session's inbox that are consumed. Each has caused some of the
 	// entries, or none was needed.
 	Consumed []Ref
+	// Before, if it is set, returns entries to be written before the others. It is for a [Writer],
+	// which calls it in the order in which it writes, and not concurrently. Stores ignore it.
+	Before func() []Entry
 }
 
 // Waiting returns the items of a session that wait to be consumed, in the order in which they were

@@ -79,7 +79,7 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
 
 // Write adds the entries of a batch and consumes its items, all of it or nothing, as [Store.Append]
 // does, and returns the number of the first entry. The others have the numbers that follow. The
-// entries must not have numbers.
+// entries must not have numbers. If Before is set and there is nothing to write, it does nothing.
 //
 // If ctx ends while Write waits, the batch may be written all the same.
 func (w *Writer) Write(ctx context.Context, made Batch) (int64, error) {
@@ -93,6 +93,13 @@ func (w *Writer) Write(ctx context.Context, made Batch) (int64, error) {
 	if w.closed {
 		w.mu.Unlock()
 		return 0, fail("append", w.lease.Session, ErrClosed)
+	}
+	if made.Before != nil {
+		made = Batch{Entries: append(made.Before(), made.Entries...), Consumed: made.Consumed}
+		if len(made.Entries)+len(made.Consumed) == 0 {
+			w.mu.Unlock()
+			return 0, nil
+		}
 	}
 	b := w.open
 	leads := b == nil

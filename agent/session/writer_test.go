@@ -199,3 +199,45 @@ func TestEntriesOfNewerVersionsAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrVersion)
 	require.ErrorContains(t, err, "version 2")
 }
+
+// Entries that callers take from one place as their batches are queued are written in the order in which they were taken,
+// before the other entries of the batch. What is taken from an empty place is not written, and a closed writer takes nothing.
+func TestWriterWritesInTheOrderInWhichEntriesAreTaken(t *testing.T) {
+	m := new(gate)
+	w := open(t, m)
+	taken := 0
+	take := func() []session.Entry {
+		taken++ // without a lock: the race detector knows
+		return []session.Entry{view(taken)}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				first, err := w.Write(t.Context(), session.Batch{Before: take, Entries: []session.Entry{view(0)}})
+				require.NoError(t, err)
+				require.Equal(t, int64(1), first%2)
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	for i, text := range loaded(t, m, "a") {
+		if i%2 == 0 {
+			n++
+			require.Equal(t, fmt.Sprint(n), text)
+		} else {
+			require.Equal(t, "0", text)
+		}
+	}
+	require.Equal(t, 800, n)
+	calls := m.calls
+	first, err := w.Write(t.Context(), session.Batch{Before: func() []session.Entry { return nil }})
+	require.NoError(t, err)
+	require.Zero(t, first)
+	require.Equal(t, calls, m.calls, "there is nothing to write")
+	require.NoError(t, w.Close(t.Context()))
+	_, err = w.Write(t.Context(), session.Batch{Before: take})
+	require.ErrorIs(t, err, session.ErrClosed)
+	require.Equal(t, 800, taken)
+}

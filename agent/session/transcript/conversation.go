@@ -44,14 +44,8 @@ func Open(ctx context.Context, w *session.Writer, o Options) (*Conversation, err
 // Keep records what was shown outside of a run, such as the answer to a command. It belongs to the
 // turn that was shown last.
 func (c *Conversation) Keep(ctx context.Context) error {
-	var entries []session.Entry
-	for _, data := range c.unrecorded() {
-		entries = append(entries, session.Entry{Kind: session.KindView, Run: c.run, Key: viewKey, Data: data})
-	}
-	if len(entries) == 0 {
-		return nil
-	}
-	_, err := c.w.Append(ctx, entries...)
+	before := func() []session.Entry { return c.unrecorded(c.run) }
+	_, err := c.w.Write(ctx, session.Batch{Before: before})
 	return err
 }
 

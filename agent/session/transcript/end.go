@@ -181,8 +181,7 @@ func (e *ending) unused(fits func(*keptMessage) bool) int {
 func (e *ending) append(ctx context.Context, reason string) error {
 	t := e.turn
 	steps := e.steps()
-	shown := t.text.shown()
-	entries := slices.Clip(shown)
+	var entries []session.Entry
 	for n, i := range e.missing {
 		entries = append(entries, t.entryOf(e.messages[i], e.key(i, steps[i]), e.encoded[i]))
 		e.seqs[i] = int64(n - len(e.missing)) // from the end's own number, which is not known yet
@@ -191,12 +190,12 @@ func (e *ending) append(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	first, err := t.c.w.Append(ctx, append(entries, end...)...)
+	first, err := t.text.append(ctx, append(entries, end...)...)
 	if err != nil {
 		return err
 	}
 	for n, i := range e.missing {
-		e.seqs[i] = first + int64(len(shown)+n)
+		e.seqs[i] = first + int64(n)
 	}
 	return nil
 }

@@ -47,12 +47,6 @@ func QuestionID(run string, step int, call string) string {
 // made by PendingCall.Key.
 func PendingID(run, key string) string { return "question:" + escape(run) + "/pending/" + key }
 
-// isPending reports whether a question is one of a run that is pending.
-func isPending(id string) bool {
-	_, rest, _ := strings.Cut(id, "/")
-	return strings.HasPrefix(rest, "pending/")
-}
-
 // AgentID returns the id of an agent inside a tool call, by its run.
 func AgentID(run string) string { return "agent:" + escape(run) }
 

@@ -21,6 +21,9 @@ type left struct {
 	// came before the turn.
 	asked    bool
 	decision *model.Decision
+	// alone reports that it was asked about before it ran, and beside that it has stopped without
+	// that: the calls after it may have run at the same time.
+	alone, beside bool
 	// was is pending before a person has changed the arguments.
 	was   model.PendingCall
 	given bool
@@ -114,6 +117,7 @@ func (c *left) decide(d *model.Decision) {
 	if c.denied { // by an answer that whoever gave it was told of as not recorded
 		c.answer, c.denied = nil, false
 	}
+	c.alone, c.beside = true, false
 	switch c.asked = false; d.Verdict {
 	case model.VerdictDeny:
 		p := model.ToolReturn(c.part.CallID, c.part.Tool, cmp.Or(d.Reason, textDenied))
@@ -137,6 +141,7 @@ func (c *left) take(r *engine.Record) {
 	switch r.Op {
 	case engine.RecordAsk:
 		c.ask(r.Approval)
+		c.alone = c.alone || r.Approval != nil
 	case engine.RecordApprove, engine.RecordAnswer:
 		if d := r.Decided(); d != nil {
 			c.decide(d)
@@ -172,7 +177,7 @@ func (c *left) returned(r *engine.Record) {
 	}
 	switch ret := r.Return; {
 	case ret.Approval != nil:
-		c.decision = nil
+		c.decision, c.beside = nil, !c.alone
 		c.ask(ret.Approval)
 	case ret.Pending != nil:
 		c.suspend(ret.Pending)
@@ -187,7 +192,7 @@ func (c *left) suspend(p *toolset.PendingError) {
 		ID: c.part.CallID, Tool: c.part.Tool, Args: c.pending.Args, Changed: c.pending.Changed, Approved: c.decision != nil,
 		Approval: c.pending.Approval, Decision: c.decided(), State: p.State,
 	}
-	c.inside = nil
+	c.inside, c.beside = nil, !c.alone
 	for _, in := range p.Calls {
 		if len(in.Path) == 0 {
 			in.Path = []string{in.ID}

@@ -118,7 +118,7 @@ func (l *leftovers) settle(
 			m.SuspendedCalls, m.PendingCalls = append(
 				m.SuspendedCalls, *c.suspended,
 			), append(m.PendingCalls, c.inside...)
-			held = held || !answered(c.inside, answers)
+			held = held || !c.beside && !answered(c.inside, answers)
 		case waits && c.waits():
 			if c.mayHaveRun() {
 				results.Decide(c.pending.Key(), *c.decision)
@@ -126,7 +126,7 @@ func (l *leftovers) settle(
 			m.PendingCalls = append(m.PendingCalls, c.pending)
 			held = held || !c.deferred
 		case c.asked:
-			m.Parts, held = append(m.Parts, c.notRun(textNotAllowed)), true
+			m.Parts, held = append(m.Parts, c.notRun(textNotAllowed)), held || !c.beside
 		case held && !waits:
 			m.Parts = append(m.Parts, c.notRun(textNotStarted))
 		case !held && waits:

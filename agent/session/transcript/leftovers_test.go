@@ -92,6 +92,13 @@ func cutOff() (names []string, all []written) {
 	own("asked again about the same", "ask", "a", asked, "approve", "a", allowed, "ask", "a", asked)
 	own("asked again about another", "ask", "a", asked, "approve", "a", allowed, "ask", "a", `"approval":{"title":"Pay","basis":"two"}`)
 	own("asks itself", "ask", "a", asked, "approve", "a", allowed, "tool", "a", `"return":{"approval":{"title":"Pay more","basis":"one"}}`)
+	const itself = `"return":{"approval":{"title":"Pay"}}`
+	own("asks itself at once", "tool", "a", itself)
+	own("asks itself at once, one returned", "tool", "a", itself, "tool", "b", result)
+	own("asks itself at once, and was deferred", "tool", "a", itself, "approve", "a", deferred)
+	own("asks itself at once, was allowed, and asks again", "tool", "a", itself, "approve", "a", allowed, "tool", "a", `"return":{"approval":{"title":"Pay","basis":"two"}}`)
+	own("waits for others, one allowed", "tool", "a", inside, "ask", "c", asked, "approve", "c", allowed)
+	own("was allowed and waits for others, one allowed", "ask", "a", asked, "approve", "a", allowed, "tool", "a", inside, "ask", "c", asked, "approve", "c", allowed)
 	own("left", "tool", "a", `"return":{"deferred":true,"meta":{"job":1}}`)
 	own("left after it was allowed", "ask", "a", asked, "approve", "a", recorded, "tool", "a", `"return":{"deferred":true}`)
 	own("waits for others", "tool", "b", inside)

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
@@ -109,14 +110,14 @@ func (p *Transcript) changed() {
 	}
 }
 
-// unrecorded returns the records of what was shown since the last call, in order and without
+// unrecorded returns entries of a run with what was shown since the last call, in order and without
 // repetition.
-func (p *Transcript) unrecorded() []json.RawMessage {
+func (p *Transcript) unrecorded(run string) []session.Entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	queue := p.records.queue
 	p.records.queue, p.records.known = nil, nil
-	var all []json.RawMessage
+	var all []session.Entry
 	for _, q := range queue {
 		changes := q.changes
 		c := p.calls[q.id]
@@ -138,7 +139,7 @@ func (p *Transcript) unrecorded() []json.RawMessage {
 				}
 				p.records.last[q.id] = data
 			}
-			all = append(all, data)
+			all = append(all, session.Entry{Kind: session.KindView, Run: run, Key: viewKey, Data: data})
 		}
 		if c != nil && c.entity.Status.Ended() {
 			delete(p.records.last, q.id)

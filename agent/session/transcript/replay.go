@@ -215,7 +215,7 @@ func (p *Transcript) endReplayed(reason string) {
 		}
 	}
 	p.replay.asked = slices.DeleteFunc(p.replay.asked, func(a *view.Entity) bool {
-		if reason == Pending && isPending(a.ID) {
+		if reason == Pending && strings.HasPrefix(a.ID, PendingID(p.run, "")) {
 			return false
 		}
 		q := *a // nobody waits for the answer

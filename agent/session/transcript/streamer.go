@@ -23,7 +23,7 @@ type streamer struct {
 	w   *session.Writer
 	run string
 	// views returns what was shown and has not been recorded.
-	views func() []json.RawMessage
+	views func(run string) []session.Entry
 
 	mu     sync.Mutex
 	pieces []*growing
@@ -42,7 +42,7 @@ type growing struct {
 	text []byte
 }
 
-func (s *streamer) init(w *session.Writer, run string, views func() []json.RawMessage) {
+func (s *streamer) init(w *session.Writer, run string, views func(run string) []session.Entry) {
 	s.w, s.run, s.views, s.writing = w, run, views, make(chan struct{}, 1)
 }
 
@@ -81,13 +81,16 @@ func (s *streamer) changed() {
 	s.arm()
 }
 
-// shown returns entries for the views that have not been written.
-func (s *streamer) shown() []session.Entry {
-	var entries []session.Entry
-	for _, data := range s.views() {
-		entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: viewKey, Data: data})
-	}
-	return entries
+// append appends entries behind the views that have not been written. It returns the number of the
+// first entry.
+func (s *streamer) append(ctx context.Context, entries ...session.Entry) (int64, error) {
+	shown := 0
+	first, err := s.w.Write(ctx, session.Batch{Entries: entries, Before: func() []session.Entry {
+		views := s.views(s.run)
+		shown = len(views)
+		return views
+	}})
+	return first + int64(shown), err
 }
 
 // write writes the text that has been collected.
@@ -96,9 +99,7 @@ func (s *streamer) write() {
 	defer func() { <-s.writing }()
 	s.mu.Lock()
 	s.timer = nil // what changes from here on sets it again
-	s.mu.Unlock()
-	entries := s.shown()
-	s.mu.Lock()
+	var entries []session.Entry
 	for _, p := range s.pieces {
 		if data, err := json.Marshal(piece{p.part, p.kind, string(p.text)}); err == nil {
 			entries = append(entries, session.Entry{
@@ -108,9 +109,7 @@ func (s *streamer) write() {
 	}
 	s.pieces = nil
 	s.mu.Unlock()
-	if len(entries) > 0 {
-		_, _ = s.w.Append(context.Background(), entries...)
-	}
+	_, _ = s.append(context.Background(), entries...)
 }
 
 // answered reports that the response of a step is about to be recorded. When it returns, the

@@ -359,15 +359,13 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 	if e.Kind == session.KindMessage {
 		t.text.answered(r.Step)
 	}
-	shown := t.text.shown()
-	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
+	first, err := t.text.append(ctx, entries...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
 		t.unsure = true
 		return err
 	}
-	first += int64(len(shown))
 	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
 	for i := range entries {
 		e := &entries[i]
