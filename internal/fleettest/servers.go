@@ -74,8 +74,8 @@ func (s *servers) kill(i int) {
 }
 
 // while kills servers in turn until work has ended, each after a time between least and twice that.
-// In a third of the times, disturb is called instead, if there is one. The times double while nothing
-// has ended between two kills: a busy machine does nothing else than to start servers otherwise.
+// In a third of the times, disturb is called instead, if there is one. The times double while
+// nothing has ended between two kills: a busy machine would do nothing else than to start servers.
 func (s *servers) while(least time.Duration, disturb func(), work func()) {
 	s.start(0)
 	s.start(1)
