@@ -36,7 +36,7 @@ func ideagent(t testing.TB, files map[string]string) *acptest.Conn {
 	editor := acptest.New(acptest.Options{Files: files, Capabilities: &acp.ClientCapabilities{FS: acp.FileSystemCapabilities{ReadTextFile: true}}})
 	return acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
 		var stderr bytes.Buffer
-		cmd := exec.CommandContext(ctx, binary, "-model", "openai:"+name)
+		cmd := exec.CommandContext(ctx, binary, "--bare", "--model", "openai:"+name) // the model is small
 		cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+s.url, "OPENAI_API_KEY="+key)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = r, w, &stderr
 		cmd.WaitDelay = time.Second
