@@ -32,7 +32,7 @@ type WebSocketHandler struct {
 	config *Config
 	ctx    context.Context
 	stop   context.CancelFunc
-	work   sync.WaitGroup
+	work   sync.RWMutex // connections read
 	open   atomic.Int64
 }
 
@@ -58,7 +58,8 @@ func NewWebSocket(config Config) (*WebSocketHandler, error) {
 // Close ends all connections and waits until their agents have ended.
 func (h *WebSocketHandler) Close() error {
 	h.stop()
-	h.work.Wait()
+	h.work.Lock()
+	defer h.work.Unlock()
 	return nil
 }
 
@@ -68,7 +69,9 @@ func (h *WebSocketHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
-	if h.ctx.Err() != nil || h.open.Add(1) > int64(h.config.MaxConnections) {
+	h.work.RLock()
+	defer h.work.RUnlock()
+	if h.open.Add(1) > int64(h.config.MaxConnections) || h.ctx.Err() != nil {
 		h.open.Add(-1)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
@@ -79,8 +82,6 @@ func (h *WebSocketHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // it has been answered
 	}
-	h.work.Add(1)
-	defer h.work.Done()
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
 	s := newStream(ctx, conn, h.config.MaxMessage, h.config.Heartbeat)

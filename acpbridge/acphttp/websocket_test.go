@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -153,11 +154,16 @@ func TestFailedAgentsAreLogged(t *testing.T) {
 			defer s.Close()
 			rw, err := acphttp.DialWebSocket(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), socketToken)
 			require.NoError(t, err)
+			var reading sync.WaitGroup
+			reading.Go(func() { // a client that does not read does not say goodbye
+				_, err := rw.Read(make([]byte, 1))
+				assert.ErrorIs(t, err, io.EOF)
+			})
 			if !c.close {
-				_, err = rw.Read(make([]byte, 1))
-				require.ErrorIs(t, err, io.EOF)
+				reading.Wait()
 			}
 			require.NoError(t, ws.Close())
+			reading.Wait()
 			_ = rw.Close()
 			require.NotContains(t, log.String(), "s3cret")
 			if c.want == "" {

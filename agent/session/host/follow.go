@@ -17,10 +17,7 @@ type feed struct {
 }
 
 // end ends the feed, and waits for that.
-func (f *feed) end() {
-	f.cancel()
-	<-f.done
-}
+func (f *feed) end() { f.cancel(); <-f.done }
 
 // pause is how long it takes until a store is asked again that has failed, or cannot be watched.
 const pause = 250 * time.Millisecond

@@ -187,17 +187,11 @@ func (t *Turn) Cancel(cause error) {
 
 // Notice shows the user a message that is not part of the conversation. class is info, warning or
 // error. Call it only in Began or Ending.
-func (t *Turn) Notice(class, title string) {
-	t.c.Notice(class, title)
-	t.shown()
-}
+func (t *Turn) Notice(class, title string) { t.c.Notice(class, title); t.shown() }
 
 // Say shows a message of the agent that is not part of the conversation. Call it only in Began or
 // Ending.
-func (t *Turn) Say(text string) {
-	t.c.Say(text)
-	t.shown()
-}
+func (t *Turn) Say(text string) { t.c.Say(text); t.shown() }
 
 func (t *Turn) shown() {
 	if t.show != nil {

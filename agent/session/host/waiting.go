@@ -150,10 +150,7 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 }
 
 // changedWaiting has everybody look at the prompts that wait.
-func (s *Session) changedWaiting(ctx context.Context) {
-	s.showWaiting(ctx, nil)
-	s.hear()
-}
+func (s *Session) changedWaiting(ctx context.Context) { s.showWaiting(ctx, nil); s.hear() }
 
 // announceWaiting tells those who listen to the session if other prompts wait than before.
 func (s *Session) announceWaiting(ctx context.Context, all []*Waiting) {

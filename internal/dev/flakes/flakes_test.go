@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"context"
 	"errors"
 	"os"
@@ -117,6 +118,13 @@ func TestFlaky(t *testing.T) {
 	t.Error("not this time")
 }
 
+func TestTorn(t *testing.T) {
+	if os.Getenv("FLAKES_FILE") == "" {
+		t.Skip("it is a helper of TestFailuresAreCountedAndCanBeRepeated")
+	}
+	fmt.Print("a line without an end, behind which go test says that this has passed")
+}
+
 func TestFailuresAreCountedAndCanBeRepeated(t *testing.T) {
 	binary, err := os.Executable()
 	require.NoError(t, err)
@@ -132,6 +140,11 @@ func TestFailuresAreCountedAndCanBeRepeated(t *testing.T) {
 	require.Contains(t, out.String(), "GOMAXPROCS=8 go test -race -short -count=10 -shuffle=5 -run '^(TestFlaky)$' example.com/p")
 	require.Contains(t, out.String(), "not this time")
 	require.True(t, strings.HasSuffix(out.String(), "example.com/p TestFlaky failed 6 times\n"), out.String())
+
+	p.names = []string{"TestFlaky", "TestTorn"}
+	require.NoError(t, os.Setenv("FLAKES_FILE", filepath.Join(t.TempDir(), "even")))
+	require.NoError(t, r.measure(t.Context(), []*testPackage{p}))
+	require.Contains(t, p.took, "TestTorn", "it has run, although its line is torn")
 
 	p.names, p.took = []string{"TestNobody"}, map[string]time.Duration{}
 	require.ErrorContains(t, r.measure(t.Context(), []*testPackage{p}), "the binary has ended early")
