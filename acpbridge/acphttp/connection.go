@@ -134,10 +134,7 @@ func (c *connection) abandoned(session string) bool {
 }
 
 // wake tells those who wait that something has changed. mu is held.
-func (c *connection) wake() {
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
+func (c *connection) wake() { close(c.changed); c.changed = make(chan struct{}) }
 
 // box returns the mailbox of a session, or the connection's. mu is held.
 func (c *connection) box(session string) *mailbox {

@@ -178,10 +178,7 @@ func (s *Session) AtOnce(ctx context.Context, text string) (notice string, ok bo
 }
 
 // IsAtOnce reports whether a text begins with a command that [Session.AtOnce] carries out.
-func (s *Session) IsAtOnce(text string) bool {
-	c, _ := s.atOnce(text)
-	return c != nil
-}
+func (s *Session) IsAtOnce(text string) bool { c, _ := s.atOnce(text); return c != nil }
 
 func (s *Session) atOnce(text string) (c *Command, args string) {
 	name, args, ok := splitCommand(text)

@@ -192,3 +192,40 @@ func TestAnswersWaitForTheQuestionThatIsBeingRecorded(t *testing.T) {
 		})
 	}
 }
+
+// A turn that is resumed by an answer of another process keeps its session open: whoever leaves that meanwhile does not end it.
+func TestTurnsThatAreResumedKeepTheirSessionOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paid, mem := 0, new(session.Memory)
+		slow := toolset.Func("pay", "Pay.", func(ctx context.Context, _ *toolset.RunContext[none], _ payment) (string, error) {
+			select {
+			case <-time.After(5 * time.Second):
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+			paid++
+			return "paid", nil
+		}, toolset.Approve(func(_ context.Context, _ *toolset.RunContext[none], in payment) (*toolset.Approval, error) {
+			return &toolset.Approval{Title: "Pay " + in.To}, nil
+		}))
+		h := newHost(t, host.Config[none, string]{Agent: newAgent(paysOnce(), slow), Store: shared{mem}, Logger: slog.New(slog.DiscardHandler)})
+		s := create(t, h)
+		prompt(t, s, "Pay.")
+		q := asked(t, s, 1)[0]
+		data, err := json.Marshal(map[string]any{"question": q.ID, "choice": host.AllowOnce})
+		require.NoError(t, err)
+		_, err = mem.Put(t.Context(), s.ID(), session.Item{Kind: session.ItemAnswer, Digest: q.Digest, Data: data})
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second) // the turn goes on
+		require.NoError(t, s.Leave(t.Context(), nil))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 1, paid)
+		require.Nil(t, h.Session(s.ID()), "it is left then")
+		other, err := machine(t, mem, "there", paysOnce()).Open(t.Context(), s.ID(), nil)
+		require.NoError(t, err)
+		require.Contains(t, shown(t, other), `"text":"paid"`)
+		require.NoError(t, other.Host().Close(t.Context()))
+		require.NoError(t, h.Close(t.Context()))
+	})
+}

@@ -65,8 +65,24 @@ func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
 	if err := json.Unmarshal(i.Data, &a); err != nil {
 		return err
 	}
-	err := s.Decide(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
-	return s.early(ctx, i, a.Question, err)
+	s.mu.Lock()
+	if s.closed != nil {
+		s.mu.Unlock()
+		return fmt.Errorf("%w: %w", session.ErrHeld, ErrClosed)
+	}
+	s.holders++ // whoever leaves the session meanwhile must not end the turn that the answer resumes
+	s.mu.Unlock()
+	leave := func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }
+	t, err := s.Answer(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+	if t == nil {
+		defer leave()
+		return s.early(ctx, i, a.Question, err)
+	}
+	go func() {
+		defer leave()
+		t.Resume(Prompt{})
+	}()
+	return nil
 }
 
 // shownQuestion returns a question as the session shows it, nil if it does not.

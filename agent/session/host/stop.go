@@ -37,10 +37,7 @@ func (c cancelJSON) item() (i session.Item) {
 }
 
 // cancelOf returns what an item stops. The zero value is whatever runs.
-func cancelOf(i *session.Item) (c cancelJSON) {
-	_ = json.Unmarshal(i.Data, &c)
-	return c
-}
+func cancelOf(i *session.Item) (c cancelJSON) { _ = json.Unmarshal(i.Data, &c); return c }
 
 // isStopped reports whether a person has stopped a turn that was cut off.
 func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
