@@ -32,7 +32,7 @@ type WebSocketHandler struct {
 	config *Config
 	ctx    context.Context
 	stop   context.CancelFunc
-	work   sync.RWMutex // connections read
+	work   sync.RWMutex // each connection has it for reading, Close for writing
 	open   atomic.Int64
 }
 

@@ -118,8 +118,8 @@ type Batch struct {
 	// Consumed are items of the session's inbox that are consumed. Each has caused some of the
 	// entries, or none was needed.
 	Consumed []Ref
-	// Before, if it is set, returns entries to be written before the others. It is for a [Writer],
-	// which calls it in the order in which it writes, and not concurrently. Stores ignore it.
+	// Before, if it is set, returns entries that come before the others. A [Writer] calls it in the
+	// order in which it writes, one call at a time. It must not use the writer. Stores ignore it.
 	Before func() []Entry
 }
 

@@ -87,7 +87,7 @@ func titleOf(parts []model.Part) string {
 }
 
 // showInfo shows title and time of the session.
-func (s *Session) showInfo(c *conversation) { e := s.infoEntity(); c.Show(e) }
+func (s *Session) showInfo(c *conversation) { c.Show(s.infoEntity()) }
 
 func (s *Session) infoEntity() *view.Entity {
 	info := s.Info()

@@ -123,7 +123,8 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 	if err != nil {
 		return // whoever hears of the next change shows them
 	}
-	if s.announceWaiting(ctx, all); c == nil {
+	s.announceWaiting(ctx, all)
+	if c == nil {
 		return
 	}
 	c.showing.Lock()
