@@ -85,7 +85,7 @@ func (s *Session) early(ctx context.Context, i *session.Item, question string, e
 	return fmt.Errorf("%w: %w", session.ErrHeld, err)
 }
 
-// asksSoon reports whether a question that is shown like this, or not at all, may soon be asked here.
+// asksSoon reports whether a question that is shown like this, or not at all, may soon be asked.
 func (s *Session) asksSoon(q *view.Entity) bool {
 	return q != nil && q.Status == view.Pending || s.asking.Load() > 0 && (q == nil || q.Status == view.Cancelled)
 }
