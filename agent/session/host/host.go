@@ -171,7 +171,7 @@ func (h *Host) open(ctx context.Context, id string, p Place, own bool) (*Session
 			p.Key(),
 		)
 	}
-	s := &Session{host: h, id: id, place: p, holders: 1, changing: make(chan struct{}, 1), gone: make(chan struct{})}
+	s := &Session{host: h, id: id, place: p, holders: 1, changing: make(chan struct{}, 1), showing: make(chan struct{}, 1), gone: make(chan struct{})}
 	h.mu.Lock()
 	for h.closed || h.sessions[id] != nil {
 		known := h.sessions[id]

@@ -44,7 +44,8 @@ type Session struct {
 	left      bool // the place is gone
 	listeners []*listener
 	takers    []Taker
-	announced map[string]int64 // versions of the prompts that wait, as listeners know them
+	showing   chan struct{}    // full while the prompts that wait are read and shown
+	announced map[string]int64 // their versions, as listeners know them
 	info      session.Info
 	rules     string // the policy as it is stored
 	stored    string // its value in the store
@@ -70,12 +71,10 @@ type Session struct {
 // conversation is the state read from the store.
 type conversation struct {
 	*transcript.Conversation
-	w     *session.Writer // of the last time that it was held
-	epoch string          // identifies the positions of the fold
-	head  int64           // of the session when it was given back
-	feed  *feed           // what brings entries of others; nil once it was held
-
-	showing sync.Mutex
+	w       *session.Writer  // of the last time that it was held
+	epoch   string           // identifies the positions of the fold
+	head    int64            // of the session when it was given back
+	feed    *feed            // what brings entries of others; nil once it was held
 	waiting map[string]int64 // versions of the prompts that wait, by entity, as they are shown
 }
 

@@ -117,56 +117,45 @@ func (s *Session) RemoveWaiting(ctx context.Context, id string, version int64) e
 	return err
 }
 
-// showWaiting tells of the prompts that wait, and shows them in a conversation unless that is nil.
+// showWaiting tells those who listen to the session if other prompts wait than before, and shows
+// them in a conversation unless that is nil.
 func (s *Session) showWaiting(ctx context.Context, c *conversation) {
+	if s.readWaiting(ctx, c) {
+		s.tellListeners(ctx, &view.Entity{Kind: view.Waiting})
+	}
+}
+
+// readWaiting reads and shows the prompts that wait, one reading after the other, so that nothing is
+// shown that has changed since. It reports whether others wait than before.
+func (s *Session) readWaiting(ctx context.Context, c *conversation) (others bool) {
+	s.showing <- struct{}{}
+	defer func() { <-s.showing }()
 	all, err := s.Waiting(context.WithoutCancel(ctx))
 	if err != nil {
-		return // whoever hears of the next change shows them
+		return false // whoever hears of the next change shows them
 	}
-	s.announceWaiting(ctx, all)
-	if c == nil {
-		return
-	}
-	c.showing.Lock()
-	defer c.showing.Unlock()
-	there := map[string]bool{}
+	now := map[string]int64{}
 	for _, w := range all {
 		e := w.entity()
-		there[e.ID] = true
-		if c.waiting[e.ID] == w.Version {
-			continue
+		if now[e.ID] = w.Version; c != nil && c.waiting[e.ID] != w.Version {
+			c.Show(e)
 		}
-		if c.waiting == nil {
-			c.waiting = map[string]int64{}
-		}
-		c.waiting[e.ID] = w.Version
-		c.Show(e)
+	}
+	others, s.announced = !maps.Equal(s.announced, now), now
+	if c == nil {
+		return others
 	}
 	for id := range c.waiting {
-		if !there[id] {
-			delete(c.waiting, id)
+		if now[id] == 0 {
 			c.Hide(id)
 		}
 	}
+	c.waiting = now
+	return others
 }
 
 // changedWaiting has everybody look at the prompts that wait.
 func (s *Session) changedWaiting(ctx context.Context) { s.showWaiting(ctx, nil); s.hear() }
-
-// announceWaiting tells those who listen to the session if other prompts wait than before.
-func (s *Session) announceWaiting(ctx context.Context, all []*Waiting) {
-	now := map[string]int64{}
-	for _, w := range all {
-		now[w.ID] = w.Version
-	}
-	s.mu.Lock()
-	same := maps.Equal(s.announced, now)
-	s.announced = now
-	s.mu.Unlock()
-	if !same {
-		s.tellListeners(ctx, &view.Entity{Kind: view.Waiting})
-	}
-}
 
 // put puts the prompt of a turn that has to wait into the inbox. From then on it is there, whatever
 // becomes of the process.

@@ -254,6 +254,7 @@ func everyCall(t *testing.T, rule string, wrong bool) string {
 				continue
 			}
 			methods[c.method] = true
+			c.ways = waysOfAll(calls, c.method)
 		}
 		form := fmt.Sprint(c.method, strings.Contains(c.text, "(ended"), c.ways)
 		if like[form]++; like[form] > most {
@@ -289,6 +290,18 @@ func everyCall(t *testing.T, rule string, wrong bool) string {
 		}
 	}
 	return folded(long.ReplaceAllStringFunc(b.String(), func(s string) string { return fmt.Sprintf("%.40s…(%d bytes)", s, len(s)) }))
+}
+
+// waysOfAll returns the ways in which calls of a method can be spoiled. Which of them succeeds depends
+// on who comes first.
+func waysOfAll(calls []called, method string) (all []string) {
+	for _, c := range calls {
+		if c.method == method {
+			all = append(all, c.ways...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // folded leaves out most calls of many that are alike.
