@@ -218,9 +218,10 @@ func (p *Transcript) endReplayed(reason string) {
 		if reason == Pending && strings.HasPrefix(a.ID, PendingID(p.run, "")) {
 			return false
 		}
-		q := *a // nobody waits for the answer
-		q.Status = view.Cancelled
-		p.upsert(&q)
+		if q := *a; p.isThere(a.ID) { // nobody waits for the answer
+			q.Status = view.Cancelled
+			p.upsert(&q)
+		}
 		return true
 	})
 	p.Stop(reason)

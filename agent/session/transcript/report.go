@@ -34,9 +34,7 @@ func (p *Transcript) Show(e *view.Entity) {
 }
 
 // Hide removes an entity that Show has shown.
-func (p *Transcript) Hide(id string) {
-	_ = p.fold.Apply(view.Change{Op: view.Remove, ID: id})
-}
+func (p *Transcript) Hide(id string) { _ = p.fold.Apply(view.Change{Op: view.Remove, ID: id}) }
 
 // Remove removes an entity that Report has shown.
 func (p *Transcript) Remove(id string) {
