@@ -206,7 +206,7 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 			return true
 		}
 	case session.ItemAnswer:
-		err = s.consume(ctx, i, func() error { return s.serveAnswer(ctx, i) })
+		err = s.serveAnswer(ctx, i)
 	case session.ItemSetting:
 		err = s.consume(ctx, i, func() error {
 			var one settingJSON
@@ -224,7 +224,7 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 
 // consume does what an item asks for and consumes it. What it asks for may be done twice if the
 // process ends between the two: the second time has no effect. An item that asks for what is not
-// possible is consumed, too.
+// possible is removed.
 func (s *Session) consume(ctx context.Context, i *session.Item, do func() error) error {
 	if s.isLeft(ctx) { // to take the lease would be heard as a change, again and again
 		return s.errLeft()
@@ -234,10 +234,14 @@ func (s *Session) consume(ctx context.Context, i *session.Item, do func() error)
 		return err
 	}
 	defer done()
-	if err := do(); errors.Is(err, session.ErrHeld) || passes(err) || ctx.Err() != nil {
+	if err = do(); errors.Is(err, session.ErrHeld) || passes(err) || ctx.Err() != nil {
 		return err
 	}
-	_, err = c.w.Write(ctx, session.Batch{Consumed: []session.Ref{i.Ref()}})
+	if err == nil {
+		_, err = c.w.Write(ctx, session.Batch{Consumed: []session.Ref{i.Ref()}})
+	} else if _, err = c.w.Append(ctx); err == nil { // of nothing: it is still ours to refuse
+		_, err = s.host.store.Change(ctx, s.id, i.ID, i.Version, nil)
+	}
 	return err
 }
 
@@ -287,8 +291,11 @@ func before(i *session.Item) int64 {
 	return i.Rev - 1
 }
 
+// errRefused means that the process that has the session cannot do what an item asks for.
+var errRefused = errors.New("host: the process that has the session has refused this")
+
 // send puts an item into the inbox of a session that another process has, and waits until that has
-// consumed it.
+// consumed or refused it.
 func (s *Session) send(ctx context.Context, i session.Item) error {
 	i.By = s.host.holder
 	put, err := s.host.store.Put(ctx, s.id, i)
@@ -302,7 +309,9 @@ func (s *Session) send(ctx context.Context, i session.Item) error {
 			if err != nil {
 				return err
 			}
-			if now.ID == put.ID && now.State != session.ItemWaiting {
+			if now.ID == put.ID && now.State == session.ItemRemoved {
+				return errRefused
+			} else if now.ID == put.ID && now.State == session.ItemConsumed {
 				return nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -218,12 +219,7 @@ func (h *Host) Session(id string) *Session {
 func (h *Host) Sessions() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var all []*Session
-	for _, s := range h.sessions {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b *Session) int { return strings.Compare(a.id, b.id) })
-	return all
+	return slices.SortedFunc(maps.Values(h.sessions), func(a, b *Session) int { return strings.Compare(a.id, b.id) })
 }
 
 // List lists the conversations of the store, and of these, if there is a keep, the ones that it
@@ -313,7 +309,9 @@ func (h *Host) Close(ctx context.Context) error {
 	if hearing != nil {
 		hearing.end()
 	}
-	h.attending.Wait()
+	late, over := lingering(ctx) // a turn that is taken up may not end
+	go func() { h.attending.Wait(); over() }()
+	<-late.Done()
 	return errors.Join(append(errs, h.closeEphemeral(ctx))...)
 }
 

@@ -123,15 +123,15 @@ func (s *Session) matchSoon(
 // matchShown checks an answer to a question of a session that another process has, as it is shown
 // here. It waits for a question that is not shown yet: a process that takes a turn up asks it
 // again.
-func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) error {
+func (s *Session) matchShown(ctx context.Context, id, by string, a Answer) (Answer, error) {
 	for end := time.Now().Add(leaving / 6); ; {
 		e := s.shownQuestion(ctx, id) // which reads the conversation, if that was forgotten
-		_, _, err := s.match(ctx, id, by, a)
+		_, b, err := s.match(ctx, id, by, a)
 		if e != nil || !errors.Is(err, ErrNoQuestion) || !strings.HasPrefix(id, questionPrefix) || time.Now().After(end) {
-			return err
+			return b, err
 		}
 		if wrong := (&Turn{ctx: ctx}).waitFor(s.news()); wrong != nil {
-			return wrong
+			return b, wrong
 		}
 	}
 }

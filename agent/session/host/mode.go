@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -80,10 +81,8 @@ type Model struct {
 // mode returns the mode of the session, nil if there are none.
 func (s *Session) mode() *Mode {
 	id := s.Setting(SettingMode)
-	for i := range s.host.modes {
-		if s.host.modes[i].ID == id {
-			return &s.host.modes[i]
-		}
+	if i := slices.IndexFunc(s.host.modes, func(m Mode) bool { return m.ID == id }); i >= 0 {
+		return &s.host.modes[i]
 	}
 	return nil
 }
@@ -143,10 +142,8 @@ func (s *Session) model() model.Model {
 // chosen returns the choice of a model, nil if there is none.
 func (s *Session) chosen() *Model {
 	id := s.Setting(SettingModel)
-	for i := range s.host.models {
-		if s.host.models[i].ID == id {
-			return &s.host.models[i]
-		}
+	if i := slices.IndexFunc(s.host.models, func(m Model) bool { return m.ID == id }); i >= 0 {
+		return &s.host.models[i]
 	}
 	return nil
 }

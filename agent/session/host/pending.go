@@ -157,18 +157,14 @@ func (s *Session) answered(c *conversation, q *question, a *Answer) {
 
 // allAnswered reports whether the pending run has questions, and none is without an answer. Each
 // answer asks, so it stops at the first.
-func (s *Session) allAnswered() bool {
+func (s *Session) allAnswered() (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	some := false
 	for _, q := range s.questions {
-		if q.call == nil {
-			continue
-		}
-		if q.taken() == nil {
+		if q.call != nil && q.taken() == nil {
 			return false
 		}
-		some = true
+		some = some || q.call != nil
 	}
 	return some
 }

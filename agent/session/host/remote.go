@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,14 +29,17 @@ type answerJSON struct {
 // sendAnswer passes an answer to the process that has the session, and waits until it has been
 // taken or refused.
 func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error {
-	if err := s.matchShown(ctx, id, by, a); err != nil {
+	matched, err := s.matchShown(ctx, id, by, a)
+	if err != nil {
 		return err
 	}
 	data, err := json.Marshal(answerJSON{id, by, a.Choice, a.Decision, a.Reply, a.Result})
 	if err != nil {
 		return fmt.Errorf("host: send an answer: %w", err)
 	}
-	if err := s.send(ctx, session.Item{Kind: session.ItemAnswer, Digest: a.Digest, Data: data}); err != nil {
+	err = s.send(ctx, session.Item{Kind: session.ItemAnswer, Digest: a.Digest, Data: data})
+	refused := errors.Is(err, errRefused)
+	if err != nil && !refused {
 		return err
 	}
 	begun := time.Now()
@@ -53,7 +57,7 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 			return err
 		}
 	}
-	if e != nil && e.Value != a.value() { // somebody else's answer came first, or a stop
+	if refused && (e == nil || a.Choice == "") || e != nil && e.Value != matched.value() {
 		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
 	return nil
@@ -61,10 +65,6 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 
 // serveAnswer takes an answer that another process has sent.
 func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
-	var a answerJSON
-	if err := json.Unmarshal(i.Data, &a); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	if s.closed != nil {
 		s.mu.Unlock()
@@ -72,17 +72,21 @@ func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
 	}
 	s.holders++ // whoever leaves the session meanwhile must not end the turn that the answer resumes
 	s.mu.Unlock()
-	leave := func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }
-	t, err := s.Answer(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
-	if t == nil {
-		defer leave()
+	var t *Turn
+	err := s.consume(ctx, i, func() (err error) {
+		var a answerJSON
+		if err = json.Unmarshal(i.Data, &a); err == nil {
+			t, err = s.Answer(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+		}
 		return s.early(ctx, i, a.Question, err)
-	}
+	})
 	go func() {
-		defer leave()
-		t.Resume(Prompt{})
+		defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
+		if t != nil {
+			t.Resume(Prompt{})
+		}
 	}()
-	return nil
+	return err
 }
 
 // shownQuestion returns a question as the session shows it, nil if it does not.
@@ -115,9 +119,10 @@ func (s *Session) followed(ctx context.Context, id string) (q *question, err err
 	if e == nil || e.Kind != view.Question || e.Status != view.Pending {
 		return nil, nil
 	}
-	q = &question{entity: *e, always: true, follows: true}
+	q = &question{entity: *e, follows: true}
 	for _, c := range e.Choices { // what they mean is decided where the question is asked
 		q.offers = append(q.offers, approval.Choice{ID: c.ID, Class: c.Class, Title: c.Title})
+		q.always = q.always || c.Class == AllowAlways
 	}
 	if len(e.Choices) == 0 && e.Input != nil {
 		q.form, err = elicit.Parse(e.Input)

@@ -125,9 +125,8 @@ func (s *Session) cancelHere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
-		switch live := t.live.Load() != nil; {
-		case !live && t.queued != "" && t.begun.IsZero(), t.isEnded():
-		default:
+		waits := t.live.Load() == nil && t.queued != "" && t.begun.IsZero()
+		if !waits && !t.isEnded() {
 			t.stop()
 			return true
 		}
@@ -240,11 +239,10 @@ func (t *Turn) Abandon() {
 
 // Running returns the names of the turn's tools that are running.
 func (t *Turn) Running() []string {
-	c := t.live.Load()
-	if c == nil {
-		return nil
+	if c := t.live.Load(); c != nil {
+		return c.Running()
 	}
-	return c.Running()
+	return nil
 }
 
 func (t *Turn) isEnded() bool {
