@@ -3,6 +3,9 @@
 package schema
 
 import (
+	"encoding/json"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -52,21 +55,31 @@ func (n *node) findField(object map[string]any, path string) whereabouts {
 		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
 			continue
 		}
-		switch value, there := object[f.name]; {
-		case there:
-			try(f.node.find(value, rest))
-		case rest != "":
-			try(nowhere)
-		default:
-			try(absent)
+		value := object[f.name]
+		if value == nil && f.absent != "" { // it has its default
+			value = exactValue([]byte(f.absent))
 		}
+		try(f.node.find(value, rest))
 	}
 	for key, value := range object {
-		if rest, ok := strings.CutPrefix(path, "["+key+"]"); ok && n.rest != nil {
+		if rest, ok := strings.CutPrefix(path, "["+n.leaf.inGo(key)+"]"); ok && n.rest != nil {
 			try(n.rest.find(value, rest))
 		}
 	}
 	return result
+}
+
+// inGo returns a key of a map as the validator writes it, which prints what Go has decoded.
+func (l leaf) inGo(key string) string {
+	if l.key == nil {
+		return key
+	}
+	entries := reflect.New(reflect.MapOf(l.key, l.key))
+	_ = json.Unmarshal([]byte("{"+jsonOf(key)+":null}"), entries.Interface())
+	for _, k := range entries.Elem().MapKeys() {
+		key = fmt.Sprint(k.Interface())
+	}
+	return key
 }
 
 // values returns the node for values other than null.

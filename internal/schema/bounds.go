@@ -143,13 +143,8 @@ func (r *rules) lengths() (low, high **uint64, err error) {
 }
 
 func isNumeric(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	}
-	return false
+	k := t.Kind()
+	return k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr
 }
 
 // numberParam parses the parameter of a rule about t like the validator: integers in any base.

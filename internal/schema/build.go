@@ -256,12 +256,6 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 		s.Type = "string"
 	case reflect.Bool:
 		s.Type = "boolean"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		s.Type = "integer"
-		s.Minimum, s.Maximum = integerBounds(t)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		s.Type = "integer"
-		s.Minimum, s.Maximum = integerBounds(t)
 	case reflect.Float32, reflect.Float64:
 		s.Type = "number"
 	case reflect.Interface:
@@ -269,18 +263,15 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 			return nil, errorf("JSON cannot be decoded into the interface %v", t)
 		}
 		s = anything()
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
+	case reflect.Slice, reflect.Array:
+		if isBytes(t) {
 			s.Type, s.ContentEncoding = "string", "base64"
 			b.leaves[s] = leaf{goType: t, custom: true}
 			return s, nil
 		}
-		s.Type = "array"
-		s.Items, err = b.schemaOf(t.Elem())
-		err = within("[]", err)
-	case reflect.Array:
-		n := uint64(t.Len())
-		s.Type, s.MinItems, s.MaxItems = "array", &n, &n
+		if s.Type = "array"; t.Kind() == reflect.Array {
+			s.MinItems, s.MaxItems = new(uint64(t.Len())), new(uint64(t.Len()))
+		}
 		s.Items, err = b.schemaOf(t.Elem())
 		err = within("[]", err)
 	case reflect.Map:
@@ -294,14 +285,16 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 	case reflect.Struct:
 		s, err = b.object(t)
 	default:
-		return nil, errorf("%v cannot be encoded as JSON", t)
+		if !isNumeric(t) {
+			return nil, errorf("%v cannot be encoded as JSON", t)
+		}
+		s.Type = "integer"
+		s.Minimum, s.Maximum = integerBounds(t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
-	default:
+	if !isCollection(t) && t.Kind() != reflect.Struct {
 		b.leaves[s] = leaf{goType: t}
 	}
 	if e, ok := reflect.New(t).Interface().(extender); ok {
@@ -431,6 +424,11 @@ func integerBounds(t reflect.Type) (low, high json.Number) {
 		return "", ""
 	}
 	return json.Number(strconv.FormatInt(-1<<(bits-1), 10)), json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
+}
+
+// isBytes reports whether a type is base64 in JSON. Bytes that decode themselves are a list.
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !decodesItself(t.Elem())
 }
 
 // keys returns the schema of the keys of a map, or nil if they are any strings.

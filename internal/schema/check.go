@@ -70,7 +70,7 @@ func (w *walker) checkCount(count, least, most uint64, keyword, noun string, val
 }
 
 func (w *walker) checkNumber(n *node, text []byte, integer bool) {
-	if !integer && n.types&(typeInteger|typeNumber) == typeInteger {
+	if (!integer || !n.leaf.custom && string(text) == "-0") && n.types&(typeInteger|typeNumber) == typeInteger {
 		digits, ok := wholeNumber(text)
 		if !ok {
 			w.report("type", "must be an integer", text)

@@ -100,7 +100,7 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 			case "omitempty", "omitzero":
 				f.omittable = true
 			case "string":
-				f.quoted = quotable(elem.Kind())
+				f.quoted = isNumeric(elem) || elem.Kind() == reflect.String || elem.Kind() == reflect.Bool
 			default: // options of other libraries are left alone
 				if strings.HasPrefix(strings.TrimSpace(option), "omit") {
 					unknown := errorf("the json option %q is unknown", option)
@@ -161,15 +161,4 @@ func validName(name string) bool {
 		}
 	}
 	return true
-}
-
-// quotable reports whether the ,string option has an effect on a field of this kind.
-func quotable(k reflect.Kind) bool {
-	switch k {
-	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	}
-	return false
 }

@@ -5,6 +5,7 @@ package schema
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
@@ -120,12 +121,14 @@ func (v *validation) compared(f validator.FieldError, path string) string {
 	return strings.TrimSuffix(path, f.Field()) + other
 }
 
+// brackets matches an index or key in a path. A key may have points in it.
+var brackets = regexp.MustCompile(`\[[^]]*]`)
+
 // parent returns the struct from which a rule that was broken names other fields.
 func (v *validation) parent(f validator.FieldError) reflect.Type {
 	parent, _ := elements(v.goType)
-	steps := strings.Split(v.trimRoot(f.StructNamespace()), ".")
-	for _, step := range steps[:len(steps)-1] {
-		name, _, _ := strings.Cut(step, "[")
+	steps := strings.Split(brackets.ReplaceAllString(v.trimRoot(f.StructNamespace()), ""), ".")
+	for _, name := range steps[:len(steps)-1] {
 		if name == "" {
 			continue // an index at the root
 		}

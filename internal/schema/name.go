@@ -4,7 +4,9 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -20,12 +22,7 @@ func (b *builder) defName(t reflect.Type) string {
 
 // isNamed reports whether a definition has a name already.
 func (b *builder) isNamed(name string) bool {
-	for _, taken := range b.names {
-		if taken == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(b.names)), name)
 }
 
 // toolName returns the name of t with only the characters that providers accept. Type arguments are

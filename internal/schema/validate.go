@@ -253,9 +253,6 @@ func diveTags(n int) string { return "dive,dive,dive,dive,dive,dive,dive,dive"[:
 // The walk over the text has already checked presence. The validator sees only the decoded value
 // and cannot distinguish zero from missing.
 func withoutPresence(t reflect.Type, tag string) string {
-	if !strings.Contains(tag, "required") && !strings.Contains(tag, "unique") {
-		return tag
-	}
 	var kept []string
 	keys := false
 	for _, token := range strings.Split(tag, ",") {
@@ -265,7 +262,7 @@ func withoutPresence(t reflect.Type, tag string) string {
 				continue
 			}
 		case "unique":
-			if inner := pointee(t); !keys && (inner.Kind() == reflect.Slice || inner.Kind() == reflect.Array) && inner.Elem().Kind() != reflect.Uint8 {
+			if t := pointee(t); !keys && isCollection(t) && t.Kind() != reflect.Map && !isBytes(t) {
 				continue
 			}
 		case "keys", "endkeys":
@@ -359,7 +356,7 @@ func (v *validation) check(dst any, prefix string, root *node, text []byte) (pro
 		if place == here && comparesFields(f.Tag()) {
 			place = find(v.compared(f, p.Path))
 		}
-		if place == here || place == absent && strings.HasPrefix(f.Tag(), "required") {
+		if place == here || place == absent && (f.Tag() == "required" || readsPresence(f.Tag())) {
 			problems = append(problems, p)
 		}
 	}
