@@ -27,13 +27,13 @@ const contextLengthPhrases = "" +
 	// Anthropic, Amazon Bedrock, Google, xAI, Perplexity.
 	"prompt is too long|request exceeds the maximum size|maximum allowed number of bytes|" +
 	"input is too long|prompt tokens*exceed model maximum|too many input tokens|number of input tokens exceeds|" +
-	"exceeds the max input token|" +
+	"exceeds the max input token|too many total text bytes|" +
 	"input token count*exceeds|input token count*supports up to|exceeds the maximum number of tokens|" +
 	"exceeds the maximum number of input tokens|request payload size exceeds the limit|" +
 	"maximum prompt length is|sent message larger than max|length of all messages is too long|" +
 	// vLLM, SGLang, Together, DeepInfra, Text Generation Inference, TensorRT-LLM, OpenVINO.
 	"longer than the maximum model length|exceeds the max_model_len|context length is only|" +
-	"longer than the model's context length|input length*exceeds the maximum|maximum allowed input length|" +
+	"longer than the model's context|input length*exceeds the maximum|maximum allowed input length|" +
 	"_tokens must be at least*got -#|exceeds maximum input length|the sum of prompt length|prompt tokens*exceeds model max|" +
 	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|" +
 	// llama.cpp, llama-cpp-python, LM Studio, Ollama, WebLLM, MLC, ONNX Runtime, and others that run
@@ -50,10 +50,10 @@ const contextLengthPhrases = "" +
 	"prompt 超长|上下文过长|上下文超|上下文长度超|" +
 	"model_context_window_exceeded|context window exceeds limit|length of prompt_tokens*must be less than|" +
 	"exceed max message tokens|max input characters is|" +
-	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex,
+	// Cerebras, GitHub Copilot, Databricks, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex,
 	// Salesforce, SambaNova.
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
-	"exceeded this model context window limit|maximum supported sequence length is|" +
+	"prompt token count*cannot exceed|exceeded this model context window limit|maximum supported sequence length is|" +
 	"total number of tokens*cannot exceed|size limit exceeded by|" +
 	"prompt has too many tokens|number of input tokens*cannot exceed|" +
 	"number of input tokens must be no more than|tokens exceed model token limit|" +
@@ -99,7 +99,7 @@ func saysContextLength(e *model.APIError) bool {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
 		return false
 	}
-	message := strings.ToLower(e.Message)
+	message, _, _ := strings.Cut(strings.ToLower(e.Message), ". for image inputs, ") // advice of vLLM
 	switch {
 	case matchesOne(message, rateLimitPhrases), matchesOne(message, elsewherePhrases),
 		outputAlone(message),

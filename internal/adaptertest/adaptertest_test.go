@@ -79,8 +79,8 @@ func TestARecorderKnowsPartsByTheirDeltas(t *testing.T) {
 }
 
 func TestTheListsOfErrorsAreWhole(t *testing.T) {
-	require.Len(t, adaptertest.TooLong, 130)
-	require.Len(t, adaptertest.NotTooLong, 65)
+	require.Len(t, adaptertest.TooLong, 135)
+	require.Len(t, adaptertest.NotTooLong, 67)
 	for _, a := range append(adaptertest.TooLong, adaptertest.NotTooLong...) {
 		require.NotEmpty(t, a.Source)
 		require.NotZero(t, a.Status)
