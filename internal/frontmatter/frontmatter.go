@@ -14,8 +14,8 @@ import (
 // Max bounds the front matter, in bytes.
 const Max = 16 << 10
 
-// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns what follows it. Line endings become "\n". It
-// never panics.
+// Parse decodes the front matter of a file into a pointer to a struct with yaml tags, and returns what follows it. Line endings become "\n". If
+// a field has another type than it should, the others are decoded. It never panics.
 func Parse(text string, into any) (body string, err error) {
 	front, body, err := split(text)
 	if err != nil {
@@ -27,7 +27,7 @@ func Parse(text string, into any) (body string, err error) {
 		}
 	}()
 	if err := yaml.Unmarshal([]byte(front), into); err != nil {
-		return "", fmt.Errorf("the front matter is not valid: %w", err)
+		return body, fmt.Errorf("the front matter is not valid: %w", err)
 	}
 	return body, nil
 }

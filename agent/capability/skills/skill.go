@@ -53,19 +53,19 @@ func Parse(text string) (Skill, error) {
 		Metadata      map[string]string `yaml:"metadata"`
 	}
 	body, err := frontmatter.Parse(text, &fields)
-	if err != nil {
-		return Skill{}, err
-	}
 	s := Skill{
 		Name: fields.Name, Description: strings.TrimSpace(fields.Description), License: fields.License,
 		Compatibility: fields.Compatibility, Metadata: fields.Metadata, Body: body,
 	}
-	return s, s.check()
+	if err != nil && s.Description == "" {
+		return Skill{}, err
+	}
+	return s, s.check(err)
 }
 
-// check returns what is wrong with a skill.
-func (s *Skill) check() error {
-	errs := []error{checkName(s.Name)}
+// check returns what is wrong with a skill, and with the text that it comes from.
+func (s *Skill) check(read error) error {
+	errs := []error{read, checkName(s.Name)}
 	switch n := utf8.RuneCountInString(s.Description); {
 	case strings.TrimSpace(s.Description) == "":
 		errs = append(errs, errors.New("the description is missing"))
@@ -96,7 +96,7 @@ type problems []error
 func (p problems) Error() string {
 	texts := make([]string, len(p))
 	for i, err := range p {
-		texts[i] = err.Error()
+		texts[i] = strings.ReplaceAll(err.Error(), "\n ", "")
 	}
 	return strings.Join(texts, "; ")
 }

@@ -273,7 +273,7 @@ func Code[D any](all ...Skill) Source[D] {
 	folders := make([]*folder, len(all))
 	for i := range all {
 		folders[i] = codeFolder(all[i])
-		if err := all[i].check(); err != nil {
+		if err := all[i].check(nil); err != nil {
 			s.err = errors.Join(s.err, fmt.Errorf("skills: Code: skill %d (%q): %w", i, all[i].Name, err))
 		}
 		for name := range all[i].Files {
