@@ -67,13 +67,13 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	}
 	typ, err := schema.For(reflect.TypeFor[T]())
 	if err != nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err)}
+		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err), def: model.ToolDef{Name: name}}
 	}
 	if name == "" {
 		name = typ.Name()
 	}
 	if fn == nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name)}
+		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name), def: model.ToolDef{Name: name}}
 	}
 	return Alternative[D, O]{
 		typ: reflect.TypeFor[T](),

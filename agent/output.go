@@ -108,7 +108,9 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool, wrong *
 		a := &alternatives[i]
 		switch {
 		case a.err != nil:
-			wrong.add("%w", a.err)
+			if wrong.add("%w", a.err); a.def.Name != "" {
+				o.alternatives = append(o.alternatives, *a) // its name is taken, as others are
+			}
 		case a.text != nil && o.text != nil:
 			wrong.add("output: text is given twice")
 		case a.media != nil && o.media != nil:

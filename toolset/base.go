@@ -5,6 +5,7 @@ package toolset
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Base is embedded by custom combinators. It passes everything on to the toolset inside, also what
@@ -65,11 +66,5 @@ func fixedTools[D any](set Toolset[D]) []*Tool[D] {
 	if !ok {
 		return nil
 	}
-	var tools []*Tool[D]
-	for _, t := range fixed.FixedTools() {
-		if t != nil {
-			tools = append(tools, t)
-		}
-	}
-	return tools
+	return slices.DeleteFunc(slices.Clone(fixed.FixedTools()), func(t *Tool[D]) bool { return t == nil })
 }

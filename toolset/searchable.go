@@ -17,7 +17,7 @@ import (
 // Search configures how the tools of a [Searchable] toolset are found. The zero value is usable.
 type Search[D any] struct {
 	// Name is the name of the search tool. The default is "search_tools". Two searchable toolsets of an agent need
-	// different names.
+	// different names. A hidden tool of that name, as a server may have one, is left out.
 	Name string
 	// Description tells the model when to search. It should name the kinds of tools that are
 	// hidden.
@@ -76,7 +76,13 @@ type searchable[D any] struct {
 func (s *searchable[D]) Name() string { return s.set.Name() }
 
 // Check implements [Checker].
-func (s *searchable[D]) Check() error { return check(s.set) }
+func (s *searchable[D]) Check() error {
+	err := check(s.set)
+	if name := s.tool.Def.Name; find(fixedTools(s.set), 0, name) != nil {
+		err = errors.Join(err, &NameClashError{Tool: name, First: "Searchable", Second: s.Name()})
+	}
+	return err
+}
 
 // FixedTools implements [Fixed]: the search tool and those that are offered without a search.
 func (s *searchable[D]) FixedTools() []*Tool[D] {
@@ -135,7 +141,7 @@ func (in *searchInstance[D]) divide(tools []*Tool[D]) {
 	for _, t := range tools {
 		if in.Visible != nil && in.Visible(t) {
 			in.shown = append(in.shown, t)
-		} else {
+		} else if t.Def.Name != in.search.Def.Name {
 			in.hidden = append(in.hidden, t)
 		}
 	}
