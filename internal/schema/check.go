@@ -84,7 +84,7 @@ func (w *walker) checkNumber(n *node, text []byte, integer bool) {
 	}
 	v := parseNumber(text)
 	if len(n.enum) > 0 && !n.listed(func(l literal) bool { return l.kind == typeNumber && l.number.compare(v) == 0 }) {
-		w.reportEnum(n, text)
+		w.report("enum", n.choices(), text)
 		return
 	}
 	for _, b := range [...]struct {
@@ -102,10 +102,6 @@ func (w *walker) checkNumber(n *node, text []byte, integer bool) {
 	if b := n.multipleOf; b != nil && !v.multipleOf(*b) {
 		w.report("multipleOf", "must be a multiple of "+b.text, text)
 	}
-}
-
-func (w *walker) reportEnum(n *node, text []byte) {
-	w.report("enum", n.choices(), text)
 }
 
 // listed reports whether the enum has a value that satisfies is.

@@ -64,6 +64,9 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 		p.Rule += "=" + param
 	}
 	p.Message = ruleMessage(f.Tag(), param)
+	if f.Kind() == reflect.String && hasWord("gtfield gtefield ltfield ltefield", f.Tag()) {
+		p.Message = "its length " + ruleMessage(f.Tag(), "that of "+param)
+	}
 	if f.Tag() == "unique" && param != "" {
 		p.Message = "items must differ in " + param
 	}

@@ -182,3 +182,25 @@ func TestValuesThatAreThereTwiceAreFoundInAnyNotation(t *testing.T) {
 	_, err := schema.For(reflect.TypeFor[args]())
 	require.ErrorContains(t, err, "1.0 is there twice")
 }
+
+// The validator compares texts by their lengths, so two dates in one layout are never ordered. The
+// model must not be told otherwise.
+func TestComparedLengthsAreNamed(t *testing.T) {
+	type args struct {
+		A string `json:"a"`
+		B string `json:"b,omitempty" validate:"gtfield=A"`
+		C string `json:"c,omitempty" validate:"ltefield=A"`
+		N int    `json:"n,omitempty" validate:"gtfield=O"`
+		O int    `json:"o,omitempty"`
+		E string `json:"e,omitempty" validate:"eqfield=A"`
+	}
+	for text, problem := range map[string]string{
+		`{"a":"2026-01-02","b":"2026-01-03"}`: `b: its length must be greater than that of a, got "2026-01-03"`,
+		`{"a":"","c":"x"}`:                    `c: its length must not be greater than that of a, got "x"`,
+		`{"a":"","n":1,"o":2}`:                "n: must be greater than o, got 1",
+		`{"a":"","e":"x"}`:                    `e: must equal a, got "x"`,
+	} {
+		_, err := decodeNew(t, args{}, text)
+		require.EqualError(t, err, problem)
+	}
+}

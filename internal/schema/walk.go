@@ -152,7 +152,7 @@ func (w *walker) token(n *node, got typeSet) bool {
 			return false
 		}
 		if len(n.enum) > 0 && !n.listed(func(l literal) bool { return string(l.json) == word }) {
-			w.reportEnum(n, w.data[start:w.pos])
+			w.report("enum", n.choices(), w.data[start:w.pos])
 		}
 		return true
 	default:
