@@ -84,7 +84,6 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 		at := append(slices.Clip(index), i)
 		if !sf.IsExported() && sf.Type.Kind() == reflect.Pointer {
 			wrong = also(wrong, within(sf.Name, errorf("encoding/json cannot fill an embedded pointer to an unexported struct")))
-			continue
 		}
 		if sf.Anonymous && name == "" && elem.Kind() == reflect.Struct {
 			wrong = also(wrong, within(sf.Name, checkEmbedded(sf)))

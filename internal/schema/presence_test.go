@@ -204,3 +204,32 @@ func TestComparedLengthsAreNamed(t *testing.T) {
 		require.EqualError(t, err, problem)
 	}
 }
+
+type waits struct {
+	D time.Duration               `json:"d"`
+	M map[int]time.Duration       `json:"m"`
+	N map[time.Month]*waitsInside `json:"n"`
+}
+
+type waitsInside struct {
+	D time.Duration `json:"d"`
+}
+
+// encoding/json cannot fill an embedded pointer to a struct that is not exported, but writes it.
+func TestDurationsOfEmbeddedPointersAreText(t *testing.T) {
+	w := waits{
+		D: time.Second, M: map[int]time.Duration{1: time.Minute},
+		N: map[time.Month]*waitsInside{2: {D: time.Hour}, 3: nil},
+	}
+	const want = `{"d":"1s","m":{"1":"1m0s"},"n":{"2":{"d":"1h0m0s"},"3":null}}`
+	for _, v := range []any{w, &w, struct{ *waits }{&w}, struct{ waits }{w}} {
+		text, err := schema.Marshal(v)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), "%T", v)
+	}
+	text, err := schema.Marshal(struct{ *waits }{})
+	require.NoError(t, err)
+	require.Equal(t, `{}`, string(text))
+	_, err = schema.For(reflect.TypeFor[struct{ *waits }]())
+	require.ErrorContains(t, err, "cannot fill an embedded pointer to an unexported struct")
+}
