@@ -66,14 +66,15 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 		description = defaultOutputText
 	}
 	typ, err := schema.For(reflect.TypeFor[T]())
+	def := model.ToolDef{Name: name, Description: description}
 	if err != nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err), def: model.ToolDef{Name: name}}
+		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err), def: def}
 	}
 	if name == "" {
 		name = typ.Name()
 	}
 	if fn == nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name), def: model.ToolDef{Name: name}}
+		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name), def: def}
 	}
 	return Alternative[D, O]{
 		typ: reflect.TypeFor[T](),
