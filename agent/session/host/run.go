@@ -161,6 +161,10 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	o.Err, o.Finish, o.Reason = err, c.Finish(), reasonOf(t.ctx, err)
 	ctx := context.WithoutCancel(t.ctx)
 	if history == nil || o.Reason == transcript.Refused {
+		n := slices.IndexFunc(history, func(m *model.Message) bool { return m.RunID == t.id })
+		if n > 0 && history[n-1].HasToolCalls() && len(agent.PendingCalls(before)) > 0 {
+			before = history[:n+1] // of calls that waited, which cannot be taken back
+		}
 		history = before
 		s.addNote(ctx, c, []string{t.id}, "") // the prompt is gone, and the notes with it
 	}

@@ -70,7 +70,7 @@ const (
 	Failed = "failed"
 	// Interrupted means that the process ended before the turn did.
 	Interrupted = "interrupted"
-	// Refused means that the provider withheld the answer. The history is the one before the turn.
+	// Refused means that the provider withheld the answer. See [Turn.Finish] for the history.
 	Refused = "refused"
 	// Rewound is the reason of an end that is of no turn: the conversation went back. See
 	// [Conversation.Rewind].

@@ -141,7 +141,6 @@ func (c *left) take(r *engine.Record) {
 	switch r.Op {
 	case engine.RecordAsk:
 		c.ask(r.Approval)
-		c.alone = c.alone || r.Approval != nil
 	case engine.RecordApprove, engine.RecordAnswer:
 		if d := r.Decided(); d != nil {
 			c.decide(d)
@@ -151,16 +150,14 @@ func (c *left) take(r *engine.Record) {
 	}
 }
 
-// ask notes that the call is asked about. Before a call runs that was allowed, it is looked at once
-// more.
+// ask notes that the call is asked about, or with nil that it no longer is. Before a call runs that
+// was allowed, it is looked at once more.
 func (c *left) ask(a *model.Approval) {
-	if a == nil {
+	before := c.pending.Approval
+	if c.decision != nil && (a == nil || before != nil && before.Basis == a.Basis) {
 		return
 	}
-	if before := c.pending.Approval; c.decision != nil && before != nil && before.Basis == a.Basis {
-		return
-	}
-	c.pending.Approval, c.asked, c.decision = a, true, nil
+	c.pending.Approval, c.asked, c.alone, c.decision = a, a != nil, a != nil, nil
 }
 
 // returned takes what the tool, or a check of its arguments, has returned.

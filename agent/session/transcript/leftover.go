@@ -108,16 +108,14 @@ func (l *leftovers) settle(
 	if before != nil {
 		content = append(restOf(before), content...)
 	}
-	waits := before != nil && slices.ContainsFunc(open, (*left).waits) || slices.ContainsFunc(
-		open, (*left).mayHaveRun,
-	)
+	waits := slices.ContainsFunc(open, (*left).mayHaveRun) ||
+		before != nil && slices.ContainsFunc(open, (*left).waits)
 	results := agent.DeferredResults{}
 	for _, c := range open {
 		switch {
 		case c.suspended != nil && waits:
-			m.SuspendedCalls, m.PendingCalls = append(
-				m.SuspendedCalls, *c.suspended,
-			), append(m.PendingCalls, c.inside...)
+			m.SuspendedCalls = append(m.SuspendedCalls, *c.suspended)
+			m.PendingCalls = append(m.PendingCalls, c.inside...)
 			held = held || !c.beside && !answered(c.inside, answers)
 		case waits && c.waits():
 			if c.mayHaveRun() {
@@ -127,6 +125,8 @@ func (l *leftovers) settle(
 			held = held || !c.deferred
 		case c.asked:
 			m.Parts, held = append(m.Parts, c.notRun(textNotAllowed)), held || !c.beside
+		case held && !waits && (c.deferred || c.suspended != nil): // it has begun
+			m.Parts = append(m.Parts, c.notRun(textUnknown))
 		case held && !waits:
 			m.Parts = append(m.Parts, c.notRun(textNotStarted))
 		case !held && waits:

@@ -96,6 +96,11 @@ func cutOff() (names []string, all []written) {
 	own("asks itself at once", "tool", "a", itself)
 	own("asks itself at once, one returned", "tool", "a", itself, "tool", "b", result)
 	own("asks itself at once, and was deferred", "tool", "a", itself, "approve", "a", deferred)
+	const leaves = `"return":{"deferred":true}`
+	own("asks itself at once, beside others that were left and wait, and was deferred", "tool", "a", itself, "tool", "b", inside, "tool", "c", leaves, "approve", "a", deferred)
+	own("asked, then no longer", "ask", "a", asked, "ask", "a", `"n":1,"none":true`)
+	own("asked, then no longer, and asks itself", "ask", "a", asked, "ask", "a", `"n":1,"none":true`, "tool", "a", itself)
+	own("allowed, and no longer asked", "ask", "a", asked, "approve", "a", allowed, "ask", "a", `"n":1,"none":true`)
 	own("asks itself at once, was allowed, and asks again", "tool", "a", itself, "approve", "a", allowed, "tool", "a", `"return":{"approval":{"title":"Pay","basis":"two"}}`)
 	own("waits for others, one allowed", "tool", "a", inside, "ask", "c", asked, "approve", "c", allowed)
 	own("was allowed and waits for others, one allowed", "ask", "a", asked, "approve", "a", allowed, "tool", "a", inside, "ask", "c", asked, "approve", "c", allowed)

@@ -26,9 +26,8 @@ func (h *history) reason() string {
 func (h *history) dropPending() {
 	if n := h.settled; n > 0 && h.before == nil && h.Messages[n-1].Pending {
 		h.before, h.beforeSeqs = h.Messages[:n:n], h.seqs[:n:n]
-		h.Messages, h.seqs = slices.Delete(slices.Clone(h.Messages), n-1, n), slices.Delete(
-			slices.Clone(h.seqs), n-1, n,
-		)
+		h.Messages = slices.Delete(slices.Clone(h.Messages), n-1, n)
+		h.seqs = slices.Delete(slices.Clone(h.seqs), n-1, n)
 		// What is found of inner calls changes the answers, and not what the turn has begun with.
 		took := agent.DeferredResults{
 			Decisions: maps.Clone(h.answers.Decisions), Results: maps.Clone(h.answers.Results),

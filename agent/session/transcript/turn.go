@@ -405,8 +405,8 @@ func (t *Turn) Observe(e *agent.Event) {
 const viewKey = "view"
 
 // Finish ends a turn, with the messages of the resulting history and a reason, which is one of the
-// constants. With [Refused], the messages are the history before the turn. For runs of an agent use
-// [End].
+// constants. With [Refused], the messages are the history before the turn, and the results of calls
+// that it left pending. For runs of an agent use [End].
 func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
 	return t.end(ctx, messages, reason)
 }
