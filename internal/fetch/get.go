@@ -38,9 +38,6 @@ func New(p Policy) *Client {
 	return c
 }
 
-// CheckURL returns an error if the policy forbids a URL, without resolving it.
-func (c *Client) CheckURL(u *url.URL) error { return c.policy.CheckURL(u) }
-
 // CheckRedirect is the check of each redirect. Tests use it, because a redirect from HTTPS would
 // need a server with a certificate that the system trusts.
 func (c *Client) CheckRedirect(to *http.Request, via []*http.Request) error {

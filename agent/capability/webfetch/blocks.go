@@ -33,9 +33,7 @@ func (w *writer) collect(n *node, b *strings.Builder) {
 	}
 }
 
-// code writes code within a line.
-func (w *writer) code(n *node) { w.codeText(w.verbatim(n)) }
-
+// codeText writes code within a line.
 func (w *writer) codeText(text string) {
 	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") {
 		w.space = true

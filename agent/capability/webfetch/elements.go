@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 func setOf(tags ...atom.Atom) map[atom.Atom]bool {
@@ -109,11 +111,8 @@ func (b *builder) readAttributes(z *html.Tokenizer, tag atom.Atom, more bool) (a
 // invisible reports whether a style hides its element. Text that people cannot see is where pages
 // hide instructions; a style sheet can hide text as well, which is not found out.
 func invisible(style string) bool {
-	style = strings.ToLower(strings.Join(strings.Fields(style), "")) + ";"
-	for _, hides := range []string{"display:none", "visibility:hidden", "font-size:0;", "font-size:0px", "opacity:0;"} {
-		if strings.Contains(style, hides) {
-			return true
-		}
-	}
-	return false
+	return hides().MatchString(strings.ToLower(strings.Join(strings.Fields(style), "")) + ";")
 }
+
+var hides = lazy.Regexp(`display:none|visibility:(hidden|collapse)|(font-size|opacity):` +
+	`(0+\.?0*|\.0+)(%|[a-z]+)?(!important)?;`)

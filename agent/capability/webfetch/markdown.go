@@ -22,11 +22,10 @@ func markdown(ctx context.Context, page string, at *url.URL) (text, title string
 	bound := maxGrowth*len(page) + 64<<10
 	w := &writer{work: work{ctx: ctx}, base: t.base, baseLen: len(t.base.String()), room: bound, links: bound}
 	w.children(t.content())
-	w.end()
 	if w.err != nil {
 		return "", "", false, w.err
 	}
-	return string(w.out), t.title, t.cut || w.full, nil
+	return strings.TrimSpace(string(w.out)), t.title, t.cut || w.full, nil
 }
 
 const (
@@ -186,11 +185,6 @@ func (w *writer) within(n *node, p prefix) {
 	w.width -= len(p.rest)
 }
 
-// end ends the text.
-func (w *writer) end() {
-	w.out = []byte(strings.TrimSpace(string(w.out)))
-}
-
 // children writes what is in an element.
 func (w *writer) children(n *node) {
 	for c := n.first; c != nil && !w.done(); c = c.next {
@@ -228,7 +222,7 @@ func (w *writer) element(n *node) {
 	case atom.A:
 		w.link(n)
 	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
-		w.code(n)
+		w.codeText(w.verbatim(n))
 	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
 		w.bare(func() { w.pre(n) })
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:

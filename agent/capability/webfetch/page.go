@@ -67,8 +67,8 @@ func pageOf(ctx context.Context, c *fetch.Content, accepts []string) (*page, err
 		if err != nil {
 			return nil, err
 		}
-		p.text, p.title, p.cut = tidy(md), clean.Short(title, 300), p.cut || cut
-		if p.text == "" {
+		p.title, p.cut = clean.Short(title, 300), p.cut || cut
+		if p.tidy(md, len(c.Data)); p.text == "" {
 			return nil, errors.New("the page has no text. It may need a browser that runs its scripts; look for another source")
 		}
 	case isText(kind):
@@ -79,7 +79,7 @@ func pageOf(ctx context.Context, c *fetch.Content, accepts []string) (*page, err
 		if bytes.IndexByte(c.Data[:min(len(c.Data), 8<<10)], 0) >= 0 && strings.ContainsRune(text[:min(len(text), 8<<10)], 0) {
 			return nil, fmt.Errorf("the content is binary, although the server says it is %s. %s reads text", kind, ToolFetch)
 		}
-		p.text = tidy(text)
+		p.tidy(text, len(c.Data))
 	case (top == "image" || kind == "application/pdf") && accepted(accepts, kind, top):
 		if c.More || len(c.Data) > maxMedia {
 			return nil, fmt.Errorf("it is %s of more than %d bytes, which is too large to be shown to you", kind, min(len(c.Data), maxMedia))
@@ -135,11 +135,11 @@ func utf8Prefix(data []byte) bool {
 	return false
 }
 
-// tidy returns text in which nothing is hidden, without long runs of blank lines.
-func tidy(text string) string {
-	var b strings.Builder
-	blank := 0
-	for line := range strings.Lines(clean.Text(strings.ToValidUTF8(text, "\ufffd"))) {
+// tidy sets the text of a page of size bytes, with nothing hidden, and no long runs of blank lines.
+func (p *page) tidy(text string, size int) {
+	b, blank := strings.Builder{}, 0
+	text, cut := clean.Cut(clean.Text(strings.ToValidUTF8(text, "\ufffd")), maxGrowth*size+64<<10)
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\n")
 		if line == "" {
 			blank++
@@ -151,7 +151,7 @@ func tidy(text string) string {
 		blank = 0
 		b.WriteString(line)
 	}
-	return b.String()
+	p.text, p.cut = b.String(), p.cut || cut
 }
 
 // part returns up to size bytes of the text from an offset on.

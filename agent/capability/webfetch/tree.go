@@ -255,7 +255,7 @@ func (b *builder) void(tag atom.Atom, attr *attributes, hidden bool) {
 
 // setBase sets what relative links mean.
 func (b *builder) setBase(address string) {
-	if u, err := b.tree.base.Parse(address); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+	if u, err := b.tree.base.Parse(address); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
 		b.tree.base, b.based = u, true
 	}
 }

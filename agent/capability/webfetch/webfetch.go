@@ -156,10 +156,10 @@ func (r *reader) read(ctx context.Context, u *url.URL, offset int, accepts []str
 				return err
 			}
 			upgraded := next.Scheme == "https" && next.Host == u.Host // from HTTP
-			if origin(next) != origin(u) && !upgraded && !r.free(next) {
-				return &elsewhere{next}
+			if err := policy.CheckURL(next); err != nil || origin(next) == origin(u) || upgraded || r.free(next) {
+				return err // it was checked before, but not its name in ASCII
 			}
-			return nil
+			return &elsewhere{next}
 		}
 		content, err := fetch.New(policy).Get(ctx, from)
 		if err != nil {
