@@ -259,3 +259,15 @@ func TestIdleConnectionEnds(t *testing.T) {
 		require.NoError(t, h.Close())
 	})
 }
+
+// Nothing else can be answered before initialize, so its answer is known whatever id it has.
+func TestInitializeWithABadIDIsAnswered(t *testing.T) {
+	for _, id := range []string{"1.0", "1e0", "true", "{}", "[]", "null", `"\u0061"`} {
+		_, url := newHandler(t, nil)
+		resp := do(t, "POST", url, strings.Replace(initialize, `"id":1`, `"id":`+id, 1))
+		require.Equal(t, http.StatusOK, resp.StatusCode, id)
+		data, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(data), `"jsonrpc":"2.0"`, id)
+	}
+}

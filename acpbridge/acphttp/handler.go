@@ -153,10 +153,9 @@ func (h *Handler) find(w http.ResponseWriter, r *http.Request) *connection {
 
 // message has the members of a message that its route depends on.
 type message struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
 		SessionID string `json:"sessionId"`
 	} `json:"params"`
 	Result struct {
@@ -214,7 +213,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 
 // begin begins a connection and answers with the agent's answer to initialize.
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line []byte) {
-	c := h.place(r.Context(), string(m.ID))
+	c := h.place(r.Context())
 	if c == nil {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
