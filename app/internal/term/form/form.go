@@ -32,16 +32,12 @@ type Field struct {
 // name.
 func Fields(f *acp.ElicitationSchema) []Field {
 	var all []Field
-	names := slices.Clone(f.Required)
-	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+	asked := map[string]bool{} // an agent may require a field twice
+	for i, name := range slices.Concat(f.Required, slices.Sorted(maps.Keys(f.Properties))) {
+		if schema, ok := f.Properties[name]; ok && !asked[name] {
+			all = append(all, field(name, schema, i < len(f.Required)))
 		}
-	}
-	for _, name := range names {
-		if schema, ok := f.Properties[name]; ok {
-			all = append(all, field(name, schema, slices.Contains(f.Required, name)))
-		}
+		asked[name] = true
 	}
 	return all
 }
@@ -116,10 +112,10 @@ func (f *Field) Raw() []string {
 	if f.about != "" {
 		head += ": " + f.about
 	}
-	lines := []string{head}
+	lines, numbered := []string{head}, f.numbered()
 	for i, o := range f.choices {
 		line := "  " + o.Title
-		if f.numbered() {
+		if numbered {
 			line = fmt.Sprintf("  %d  %s", i+1, o.Title)
 		}
 		if o.Description != nil && *o.Description != "" {

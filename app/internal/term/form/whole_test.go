@@ -85,3 +85,25 @@ func TestOrderOfFields(t *testing.T) {
 	require.Equal(t, "z(text) b(text) a(text; nothing to leave it out) c(text; nothing to leave it out)", fmt.Sprint(strings.Join(names, " ")))
 	require.Equal(t, []string{"z", "b"}, []string{form.Fields(&f)[0].Label, form.Fields(&f)[1].Label})
 }
+
+// An agent may name a field twice, and have many values to choose from.
+func TestFieldsAreAskedForOnceAndAtOnce(t *testing.T) {
+	f := &acp.ElicitationSchema{Required: []string{"b", "a", "b", "x"}, Properties: map[string]acp.ElicitationPropertySchema{
+		"a": {String: &acp.StringPropertySchema{}}, "b": {String: &acp.StringPropertySchema{}}, "c": {String: &acp.StringPropertySchema{}},
+	}}
+	var names []string
+	for _, one := range form.Fields(f) {
+		names = append(names, one.Name)
+	}
+	require.Equal(t, []string{"b", "a", "c"}, names)
+
+	cost := func(n int) float64 {
+		var values []string
+		for i := range n {
+			values = append(values, fmt.Sprint("v", i))
+		}
+		fields := form.Fields(&acp.ElicitationSchema{Properties: map[string]acp.ElicitationPropertySchema{"a": {String: &acp.StringPropertySchema{Enum: values}}}})
+		return testing.AllocsPerRun(1, func() { fields[0].Lines() })
+	}
+	require.Less(t, cost(400), 6*cost(100), "it grows with the number of values, and not faster")
+}
