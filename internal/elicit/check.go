@@ -16,14 +16,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 // Content is the content of a completed form: values by the names of fields.
 type Content = map[string]acp.ElicitationContentValue
 
 // Check returns the content of an answer in the types of the form, or an error that names the first field that is wrong, and why. A null
-// counts as absent, and a whole number as an integer. A pattern that Go's package regexp does not understand is not checked. The given
-// content is not changed.
+// counts as absent, and a whole number as an integer. A pattern that Go's package regexp does not understand, or that is large, is not
+// checked. The given content is not changed.
 func Check(form *acp.ElicitationSchema, content Content) (Content, error) {
 	checked := Content{}
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -70,8 +71,8 @@ func checkField(f *acp.ElicitationPropertySchema, v *acp.ElicitationContentValue
 		}
 		return between(*v.Integer, f.Integer.Minimum, f.Integer.Maximum, "must be")
 	case f.Number != nil:
-		if v.Integer != nil {
-			*v = acp.ElicitationContentValue{Number: new(float64(*v.Integer))}
+		if v.Integer != nil { // it stays as it is written
+			return between(float64(*v.Integer), f.Number.Minimum, f.Number.Maximum, "must be")
 		}
 		if v.Number == nil {
 			return fmt.Errorf("must be a number")
@@ -89,7 +90,7 @@ func checkField(f *acp.ElicitationPropertySchema, v *acp.ElicitationContentValue
 			return fmt.Errorf("must be a list of strings")
 		}
 		for _, s := range v.StringArray {
-			if !offered(arrayChoices(&f.Array.Items), s) {
+			if !slices.Contains(arrayChoices(&f.Array.Items), s) {
 				return fmt.Errorf("must not contain %q, which was not offered", s)
 			}
 		}
@@ -99,7 +100,7 @@ func checkField(f *acp.ElicitationPropertySchema, v *acp.ElicitationContentValue
 }
 
 // between checks bounds that may be nil.
-func between[N int64 | uint64 | float64](n N, lowest, highest *N, must string) error {
+func between[N int64 | uint32 | uint64 | float64](n N, lowest, highest *N, must string) error {
 	switch {
 	case lowest != nil && n < *lowest:
 		return fmt.Errorf("%s at least %v", must, *lowest)
@@ -127,17 +128,15 @@ func consts(options []acp.EnumOption) []string {
 	return all
 }
 
-func offered(choices []string, s string) bool { return slices.Contains(choices, s) }
-
 func checkString(f *acp.StringPropertySchema, s string) error {
-	if choices := append(consts(f.OneOf), f.Enum...); (f.Enum != nil || f.OneOf != nil) && !offered(choices, s) {
+	if choices := append(consts(f.OneOf), f.Enum...); (f.Enum != nil || f.OneOf != nil) && !slices.Contains(choices, s) {
 		return fmt.Errorf("must be one of %q", choices)
 	}
-	n := uint64(utf8.RuneCountInString(s))
-	if err := between(n, wide(f.MinLength), wide(f.MaxLength), "must have a number of characters that is"); err != nil {
+	n := uint32(min(utf8.RuneCountInString(s), math.MaxUint32))
+	if err := between(n, f.MinLength, f.MaxLength, "must have a number of characters that is"); err != nil {
 		return err
 	}
-	if f.Pattern != nil {
+	if f.Pattern != nil && lazy.Size(*f.Pattern) <= 10_000 {
 		if re, err := regexp.Compile(*f.Pattern); err == nil && !re.MatchString(s) {
 			return fmt.Errorf("must match %s", *f.Pattern)
 		}
@@ -146,13 +145,6 @@ func checkString(f *acp.StringPropertySchema, s string) error {
 		return fmt.Errorf("must be a valid %s", f.Format)
 	}
 	return nil
-}
-
-func wide(n *uint32) *uint64 {
-	if n == nil {
-		return nil
-	}
-	return new(uint64(*n))
 }
 
 // dateTime has the digits of RFC 3339, of which time.Parse takes fewer, and a comma for the point.

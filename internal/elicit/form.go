@@ -164,7 +164,7 @@ type Choice struct {
 	Value acp.ElicitationContentValue
 }
 
-// Choices returns the values of which the only field of a form has one, and the field's name. It reports false for other forms.
+// Choices returns the values, at most 100, of which the only field of a form has one, and the field's name. It reports false for others.
 func Choices(form *acp.ElicitationSchema) (name string, choices []Choice, ok bool) {
 	if len(form.Properties) != 1 {
 		return "", nil, false
@@ -174,7 +174,7 @@ func Choices(form *acp.ElicitationSchema) (name string, choices []Choice, ok boo
 		switch {
 		case f.Boolean != nil:
 			choices = []Choice{{"Yes", acp.ElicitationContentValue{Boolean: new(true)}}, {"No", acp.ElicitationContentValue{Boolean: new(false)}}}
-		case f.String != nil:
+		case f.String != nil && len(f.String.Enum)+len(f.String.OneOf) <= 100:
 			for _, v := range f.String.Enum {
 				choices = append(choices, Choice{show.Line(v), acp.ElicitationContentValue{String: new(v)}})
 			}

@@ -260,3 +260,33 @@ func TestChoicesAreShownWithTheirTitles(t *testing.T) {
 	name, choices, ok := elicit.Choices(&acp.ElicitationSchema{})
 	require.Equal(t, []any{"", 0, false}, []any{name, len(choices), ok})
 }
+
+// A short pattern may compile to hundreds of megabytes, and a form may have it beside many values.
+func TestLargePatternsAndListsCostLittle(t *testing.T) {
+	large := "^(?:" + strings.Repeat("ab", 400) + "){1000}$"
+	f, err := elicit.Parse(json.RawMessage(`{"properties":{"a":{"type":"string","enum":["x","y"],"pattern":"` + large + `"}}}`))
+	require.NoError(t, err)
+	spent := testing.AllocsPerRun(1, func() {
+		_, choices, ok := elicit.Choices(f)
+		require.True(t, ok)
+		require.Len(t, choices, 2, "the pattern is not checked")
+	})
+	require.Less(t, spent, 1000.0)
+	values := `"v"` + strings.Repeat(`,"v"`, 100)
+	f, err = elicit.Parse(json.RawMessage(`{"properties":{"a":{"type":"string","enum":[` + values + `]}}}`))
+	require.NoError(t, err)
+	_, choices, ok := elicit.Choices(f)
+	require.False(t, ok)
+	require.Empty(t, choices)
+}
+
+func TestNumbersOfAnswersStayAsTheyAreWritten(t *testing.T) {
+	f, err := elicit.Parse(json.RawMessage(`{"properties":{"a":{"type":"number","minimum":1,"maximum":1e300}}}`))
+	require.NoError(t, err)
+	given := json.RawMessage(`{"a":9007199254740993}`)
+	r, err := elicit.Reply(f, toolset.Reply{Action: toolset.ActionAccept, Content: given})
+	require.NoError(t, err)
+	require.Equal(t, string(given), string(r.Content))
+	_, err = elicit.Reply(f, toolset.Reply{Action: toolset.ActionAccept, Content: json.RawMessage(`{"a":0}`)})
+	require.ErrorContains(t, err, "must be at least 1")
+}

@@ -3,13 +3,13 @@
 package mcptoolset
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -182,10 +182,7 @@ func objectSchema(schema any, limits *Limits) (json.RawMessage, error) {
 
 // withType adds the type that servers leave out. Nothing but an object can be a tool's arguments.
 func withType(object map[string]any) map[string]any {
-	typed := make(map[string]any, len(object)+1)
-	for k, v := range object {
-		typed[k] = v
-	}
+	typed := maps.Clone(object)
 	typed["type"] = "object"
 	return typed
 }
@@ -194,16 +191,14 @@ func boundedSchema(schema any, limits *Limits) (json.RawMessage, error) {
 	if depth(schema, limits.SchemaDepth+1) > limits.SchemaDepth {
 		return nil, fmt.Errorf("its schema is nested deeper than %d", limits.SchemaDepth)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(schema); err != nil {
+	data := plainJSON(schema)
+	if data == nil {
 		return nil, errors.New("its schema is not valid JSON")
 	}
-	if b.Len() > limits.Schema {
-		return nil, fmt.Errorf("its schema has %d bytes, more than %d", b.Len(), limits.Schema)
+	if len(data) > limits.Schema {
+		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(data), limits.Schema)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return data, nil
 }
 
 // depth returns the nesting of a decoded JSON value, up to a limit.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/ponte-go/ponte/internal/lazy"
 )
 
 const (
@@ -95,6 +97,13 @@ func (w *schemaWalk) bounded(v any, path []string) bool {
 			case name == "$ref" && text:
 				if !w.follow(ref, path) {
 					return false
+				}
+			case strings.EqualFold(name, "pattern") && text:
+				w.nodes += lazy.Size(ref) / 10 // instructions
+			case strings.EqualFold(name, "patternProperties"):
+				patterns, _ := e.(map[string]any)
+				for pattern := range patterns {
+					w.nodes += lazy.Size(pattern) / 10
 				}
 			case text && slices.ContainsFunc(elsewhere, func(keyword string) bool { return strings.EqualFold(name, keyword) }):
 				return false // the validator does not tell capitals from other letters

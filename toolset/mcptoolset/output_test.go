@@ -69,3 +69,24 @@ func TestHostileOutputSchemasAreNotFollowed(t *testing.T) {
 		})
 	}
 }
+
+// A pattern of 800 bytes compiles to tens of megabytes. A schema with such patterns is very large: it is not checked.
+func TestSchemasWithLargePatternsAreNotChecked(t *testing.T) {
+	large := "^(?:" + strings.Repeat("ab", 400) + "){1000}$"
+	wrong := &mcp.CallToolResult{StructuredContent: map[string]any{"a": "x"}}
+	for _, c := range []struct {
+		schema  string
+		checked bool
+	}{
+		{`{"type":"object","properties":{"a":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}$"}}}`, true},
+		{`{"type":"object","properties":{"a":{"type":"integer"}},"patternProperties":{"^b{2,9}$":{}}}`, true},
+		{`{"type":"object","properties":{"a":{"type":"string","pattern":"` + large + `"}}}`, false},
+		{`{"type":"object","properties":{"a":{"type":"string","Pattern":"` + large + `"}}}`, false},
+		{`{"type":"object","patternProperties":{"` + large + `":{}},"properties":{"a":{"type":"integer"}}}`, false},
+		{`{"type":"object","properties":{"a":{"type":"string","pattern":"` + strings.Repeat("y", 1001) + `"}}}`, false},
+	} {
+		text, structured := declared(t, c.schema, wrong)
+		require.Equal(t, c.checked, strings.HasPrefix(text, "[Do not rely on this result"), c.schema)
+		require.Equal(t, c.checked, structured == "", c.schema)
+	}
+}

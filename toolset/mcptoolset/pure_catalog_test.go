@@ -68,8 +68,8 @@ func TestSchemasOfArguments(t *testing.T) {
 		`{"type":"string"}`: "its schema does not describe an object", `{"type":null}`: "its schema does not describe an object", `{"type":["object"]}`: "its schema does not describe an object",
 		`{"properties":[]}`: "the properties of its schema are not a JSON object", `{"properties":null}`: "the properties of its schema are not a JSON object",
 		`{"a":[[1]]}`: `{"a":[[1]],"type":"object"}`, `{"a":[[[1]]]}`: "its schema is nested deeper than 3", `{"a":{"b":{}}}`: `{"a":{"b":{}},"type":"object"}`, `{"a":{"b":{"c":{}}}}`: "its schema is nested deeper than 3",
-		`{"type":"object","a":"12345678901234"}`: `{"a":"12345678901234","type":"object"}`, `{"type":"object","a":"123456789012345678"}`: "its schema has 43 bytes, more than 40",
-		`{"type":"object","a":"12345678901234567"}`: "its schema has 42 bytes, more than 40", `{"type":"object","a":"1234567890123456"}`: "its schema has 41 bytes, more than 40",
+		`{"type":"object","a":"12345678901234"}`: `{"a":"12345678901234","type":"object"}`, `{"type":"object","a":"123456789012345678"}`: "its schema has 42 bytes, more than 40",
+		`{"type":"object","a":"12345678901234567"}`: "its schema has 41 bytes, more than 40", `{"type":"object","a":"1234567890123456"}`: `{"a":"1234567890123456","type":"object"}`,
 		`{"type":"object","a":"123456789012345"}`: `{"a":"123456789012345","type":"object"}`,
 	} {
 		var decoded any

@@ -55,7 +55,7 @@ func result(
 				wrong = fmt.Sprintf("[Do not rely on this result: %v.]\n", err)
 			}
 		}
-		out.Meta = metaOf(meta)
+		out.Meta = plainJSON(meta)
 	}
 	out.Text = wrong + shortened(out.Text, limits.Result)
 	if out.Text == "" {
@@ -145,12 +145,12 @@ func (w *contentWriter) addMedia(kind, mime, uri string, data []byte) {
 	}
 }
 
-// metaOf writes a Meta. Structured content stays as it is written.
-func metaOf(meta Meta) json.RawMessage {
+// plainJSON returns JSON that is not escaped for HTML, nil if a value has none.
+func plainJSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(meta) != nil {
+	if enc.Encode(v) != nil {
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())

@@ -147,13 +147,7 @@ func structured(res *mcp.CallToolResult) json.RawMessage {
 	if content == nil {
 		return nil
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(content) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(out.Bytes())
+	return plainJSON(content)
 }
 
 // decoded decodes JSON with its numbers as they are written.
