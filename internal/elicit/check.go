@@ -71,8 +71,8 @@ func checkField(f *acp.ElicitationPropertySchema, v *acp.ElicitationContentValue
 		}
 		return between(*v.Integer, f.Integer.Minimum, f.Integer.Maximum, "must be")
 	case f.Number != nil:
-		if v.Integer != nil { // it stays as it is written
-			return between(float64(*v.Integer), f.Number.Minimum, f.Number.Maximum, "must be")
+		if v.Integer != nil {
+			*v = acp.ElicitationContentValue{Number: new(float64(*v.Integer))}
 		}
 		if v.Number == nil {
 			return fmt.Errorf("must be a number")

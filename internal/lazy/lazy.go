@@ -17,8 +17,8 @@ func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// Size returns about how many instructions of 60 bytes an expression of a stranger compiles to: 3 kB
-// of text may become three million. One that is long or malformed counts as more than any.
+// Size returns about how many instructions of 60 bytes a stranger's expression compiles to: 3 kB of
+// text may become three million. One that is long or malformed counts as more than any.
 func Size(expr string) int {
 	if len(expr) <= 1000 {
 		if re, err := syntax.Parse(expr, syntax.Perl); err == nil {
