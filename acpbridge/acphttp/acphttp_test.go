@@ -260,7 +260,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 	})
 }
 
-// Nothing else can be answered before initialize, so its answer is known whatever id it has.
+// An agent answers a request whose id it cannot use with the id null.
 func TestInitializeWithABadIDIsAnswered(t *testing.T) {
 	for _, id := range []string{"1.0", "1e0", "true", "{}", "[]", "null", `"\u0061"`} {
 		_, url := newHandler(t, nil)

@@ -23,8 +23,8 @@ type connection struct {
 	end     context.CancelFunc
 	ended   chan struct{}  // closed when the agent has ended
 	in      io.WriteCloser // what the agent reads
-	first   chan []byte    // the answer to initialize, which nothing else is answered before
-	greeted bool           // it has been written
+	first   chan []byte    // the answer to initialize
+	hello   string         // the id of that request
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed when something has changed
@@ -47,9 +47,9 @@ const (
 )
 
 // connect makes a connection and starts its agent. The handler's mu is held.
-func (h *Handler) connect() *connection {
+func (h *Handler) connect(hello string) *connection {
 	c := &connection{
-		handler: h, id: rand.Text(), first: make(chan []byte, 1), changed: make(chan struct{}),
+		handler: h, id: rand.Text(), first: make(chan []byte, 1), hello: hello, changed: make(chan struct{}),
 		boxes: map[string]*mailbox{}, requests: map[string]route{}, ended: make(chan struct{}), silent: time.Now(),
 	}
 	c.ctx, c.end = context.WithCancel(h.ctx)
@@ -175,8 +175,8 @@ func (o *agentOutput) Write(p []byte) (int, error) {
 func (c *connection) deliver(line []byte) error {
 	var m message
 	_ = json.Unmarshal(line, &m)
-	if m.Method == "" && !c.greeted {
-		c.greeted = true
+	if id := string(m.ID); m.Method == "" && c.hello != "" && (id == c.hello || id == "null") { // it was none
+		c.hello = ""
 		c.first <- line
 		return nil
 	}

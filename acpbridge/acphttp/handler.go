@@ -213,7 +213,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 
 // begin begins a connection and answers with the agent's answer to initialize.
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line []byte) {
-	c := h.place(r.Context())
+	c := h.place(r.Context(), string(m.ID))
 	if c == nil {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)

@@ -14,7 +14,7 @@ const (
 
 // place makes a connection. If there are too many, it ends the one that has been silent for
 // longest. It returns nil if there is none.
-func (h *Handler) place(ctx context.Context) *connection {
+func (h *Handler) place(ctx context.Context, hello string) *connection {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	for {
@@ -25,7 +25,7 @@ func (h *Handler) place(ctx context.Context) *connection {
 		}
 		if len(h.connections) < h.config.MaxConnections {
 			defer h.mu.Unlock()
-			return h.connect()
+			return h.connect(hello)
 		}
 		c := h.replaceable()
 		h.mu.Unlock()
