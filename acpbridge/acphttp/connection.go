@@ -175,7 +175,7 @@ func (o *agentOutput) Write(p []byte) (int, error) {
 func (c *connection) deliver(line []byte) error {
 	var m message
 	_ = json.Unmarshal(line, &m)
-	if id := string(m.ID); m.Method == "" && c.hello != "" && (id == c.hello || id == "null") { // it was none
+	if id := string(m.ID); m.Method == "" && c.hello != "" && (id == c.hello || id == "null") {
 		c.hello = ""
 		c.first <- line
 		return nil

@@ -76,7 +76,8 @@ func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
 	err := s.consume(ctx, i, func() (err error) {
 		var a answerJSON
 		if err = json.Unmarshal(i.Data, &a); err == nil {
-			t, err = s.Answer(ctx, a.Question, a.By, Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result})
+			sent := Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result}
+			t, err = s.Answer(ctx, a.Question, a.By, sent)
 		}
 		return s.early(ctx, i, a.Question, err)
 	})

@@ -125,8 +125,8 @@ func (s *Session) showWaiting(ctx context.Context, c *conversation) {
 	}
 }
 
-// readWaiting reads and shows the prompts that wait, one reading after the other, so that nothing is
-// shown that has changed since. It reports whether others wait than before.
+// readWaiting reads and shows the prompts that wait, one reading after the other, so that what has
+// changed since is not shown. It reports whether others wait than before.
 func (s *Session) readWaiting(ctx context.Context, c *conversation) (others bool) {
 	s.showing <- struct{}{}
 	defer func() { <-s.showing }()

@@ -66,7 +66,7 @@ func answerEntry(
 
 // Answers returns the answers to pending calls that have been recorded and that no run has carried
 // out. If the process ended after the last one, calls that were allowed are not among them: they
-// are pending again, with [agent.PendingCall].MayHaveRun.
+// are pending again, with [agent.PendingCall].MayHaveRun. If none was allowed, all are pending again.
 func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
 
 // Decided records a decision about a call of a tool while a run waits for it: the turn's run, or
