@@ -187,18 +187,26 @@ func (f *folder) chunk(kind chunkKind, c *acp.ContentChunk) {
 	case f.openKind != kind:
 		id = ""
 	}
-	if id == "" {
-		id = f.newMessage(kind, c.MessageID)
+	status, fresh := view.Status(""), id == ""
+	if kind == agentChunk {
+		status = acpview.StatusOf(c)
+	}
+	switch {
+	case fresh && status != "":
+		id = f.newMessage(kind, c.MessageID, nil)
+	case fresh:
+		id = f.newMessage(kind, c.MessageID, []acp.ContentBlock{c.Content})
 	}
 	f.open, f.openKind = id, kind
 	if c.MessageID != "" {
 		f.open, f.openKind = "", 0
 	}
-	if status := acpview.StatusOf(c); status != "" && kind == agentChunk {
+	switch {
+	case status != "":
 		f.ended(id, status)
-		return
+	case !fresh:
+		f.add(id, &c.Content)
 	}
-	f.add(id, &c.Content)
 }
 
 // ended notes how a message ended.
@@ -208,9 +216,17 @@ func (f *folder) ended(id string, status view.Status) {
 	f.put(&e)
 }
 
-// newMessage makes an empty message or thought.
-func (f *folder) newMessage(kind chunkKind, message acp.MessageID) string {
+// newMessage makes a message or thought. Nobody sees it without its first content.
+func (f *folder) newMessage(kind chunkKind, message acp.MessageID, content []acp.ContentBlock) string {
 	e := &view.Entity{Kind: view.Message, Role: view.Assistant}
+	for i := range content {
+		c := contentOf(&content[i])
+		if n := len(e.Content); n > 0 && c.Kind == view.Text && e.Content[n-1].Kind == view.Text {
+			e.Content[n-1].Text += c.Text
+		} else if c.Kind != view.Text || c.Text != "" {
+			e.Content = append(e.Content, c)
+		}
+	}
 	prefix := "message-"
 	switch kind {
 	case userChunk:
@@ -235,14 +251,21 @@ func (f *folder) newMessage(kind chunkKind, message acp.MessageID) string {
 
 // add adds content to an entity.
 func (f *folder) add(id string, b *acp.ContentBlock) {
-	if b.Text != nil {
-		f.size += len(b.Text.Text)
-		_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Text: b.Text.Text})
-		return
-	}
-	c := acpview.ContentOf(b)
+	c := contentOf(b)
 	f.size += sizeOf(&c)
-	_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Content: []view.Content{c}})
+	change := view.Change{Op: view.Append, ID: id, Text: c.Text}
+	if b.Text == nil {
+		change = view.Change{Op: view.Append, ID: id, Content: []view.Content{c}}
+	}
+	_ = f.view.Apply(change)
+}
+
+// contentOf returns a block as it is shown in a message.
+func contentOf(b *acp.ContentBlock) view.Content {
+	if b.Text != nil {
+		return view.Content{Kind: view.Text, Text: b.Text.Text}
+	}
+	return acpview.ContentOf(b)
 }
 
 // userChunk adds a piece of what the user said. Some agents repeat the prompt, which is shown
@@ -269,25 +292,16 @@ func (f *folder) userChunk(c *acp.ContentChunk) {
 func (f *folder) beginTurn(prompt []acp.ContentBlock) {
 	f.inTurn, f.messages = true, nil
 	f.breakMessage()
-	if len(prompt) == 0 {
-		return
-	}
-	id := f.newMessage(userChunk, "")
-	for i := range prompt {
-		f.add(id, &prompt[i])
-	}
-	f.echo, f.heard = f.view.Get(id).Text(), 0
+	f.says(prompt)
 }
 
-// steered shows a message that was passed to the turn. The agent's message continues after it.
-func (f *folder) steered(message []acp.ContentBlock) {
-	if len(message) == 0 {
+// says shows what the user says. If that is passed to the turn, the agent's message continues after
+// it.
+func (f *folder) says(what []acp.ContentBlock) {
+	if len(what) == 0 {
 		return
 	}
-	id := f.newMessage(userChunk, "")
-	for i := range message {
-		f.add(id, &message[i])
-	}
+	id := f.newMessage(userChunk, "", what)
 	f.echo, f.heard = f.view.Get(id).Text(), 0
 }
 

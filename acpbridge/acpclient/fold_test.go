@@ -145,6 +145,26 @@ func TestPromptsThatAreRepeatedAreShownOnce(t *testing.T) {
 	}
 }
 
+// A message appears with what is said in it: whoever looks in between would show an empty one.
+func TestMessagesAppearWithTheirContent(t *testing.T) {
+	picture := acp.ContentBlock{Image: &acp.ImageContent{Data: "AA=="}}
+	for _, content := range []acp.ContentBlock{acp.TextBlock("a"), picture} {
+		c := &acp.ContentChunk{Content: content}
+		for _, u := range []acp.SessionUpdate{{AgentMessageChunk: c}, {AgentThoughtChunk: c}, {UserMessageChunk: c}} {
+			var f acpclient.Fold
+			require.NoError(t, f.Apply(&u))
+			require.EqualValues(t, 1, f.View().Snapshot().Pos(), "one change")
+			require.Len(t, shown(f.View().Snapshot()), 1)
+		}
+	}
+	var f acpclient.Fold
+	f.Prompt(acp.TextBlock("a"), acp.TextBlock("b"), picture, acp.TextBlock("c"))
+	require.EqualValues(t, 1, f.View().Snapshot().Pos(), "one change")
+	e := f.View().Snapshot().Last(view.Message)
+	require.Len(t, e.Content, 3)
+	require.Equal(t, "ab", e.Content[0].Text)
+}
+
 // randomUpdates makes a session. Texts are whole.
 func randomUpdates(r *rand.Rand, n int) []acp.SessionUpdate {
 	all := make([]acp.SessionUpdate, 0, n)

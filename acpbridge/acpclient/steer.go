@@ -60,7 +60,7 @@ func (s *Session) Steer(ctx context.Context, message ...acp.ContentBlock) (bool,
 	switch answer.Outcome {
 	case "injected":
 		s.mu.Lock()
-		s.fold.steered(message)
+		s.fold.says(message)
 		full := s.fullLocked()
 		s.mu.Unlock()
 		s.endFull(full)

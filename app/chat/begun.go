@@ -73,17 +73,15 @@ func (t *talk) queue(ctx context.Context, request string) error {
 	}
 }
 
-// tellPrompts shows the prompts of turns that were not typed here. The caller holds mu.
-func (t *talk) tellPrompts(u *view.Update) {
-	for _, c := range u.Changes {
-		e := c.Entity
-		if c.Op != view.Upsert || e == nil || e.Kind != view.Message || e.Role != view.User {
-			continue
-		}
-		if text := e.Text(); text != t.typed {
-			t.out.Note("› " + text)
-			continue
-		}
+// tellPrompt shows the prompt of a turn that was not typed here. The caller holds mu.
+func (t *talk) tellPrompt(c *view.Change) {
+	e := c.Entity
+	if t.begins == nil || c.Op != view.Upsert || e == nil || e.Kind != view.Message || e.Role != view.User {
+		return
+	}
+	if text := e.Text(); text != t.typed {
+		t.out.Note("› " + text)
+	} else {
 		t.typed = ""
 	}
 }

@@ -72,7 +72,7 @@ func TestPromptsThatWaitInPlainLines(t *testing.T) {
 		answer <- "four"
 		require.Equal(t, "fourth", <-asked)
 		answer <- "five"
-		require.Equal(t, "  › second\n  › third\n\nthree\n\nfour\n\nfive\n\n› ", p.out.take())
+		require.Equal(t, "  › second\n\nthree\n\n  › third\n\nfour\n\nfive\n\n› ", p.out.take())
 	})
 }
 
@@ -101,6 +101,7 @@ func TestTheNextPromptIsAskedForWhenNoneWaits(t *testing.T) {
 		p.enter(t, "first")
 		require.Equal(t, "first", <-asked)
 		leaveBehind(t, h, "second")
+		synctest.Wait() // the agent has told of it
 		answer <- "one"
 		require.Equal(t, "second", <-asked)
 		require.Equal(t, "\none\n  › second\n", p.out.take())

@@ -214,10 +214,10 @@ func (t *talk) catchUp() {
 	defer t.mu.Unlock()
 	if u, err := t.session.Cursor(t.shown).Update(ended); err == nil { // what there is comes before the end of the context
 		t.shown = u.Snapshot
-		if t.begins != nil {
-			t.tellPrompts(u)
+		for i := range u.Changes {
+			t.tellPrompt(&u.Changes[i])
+			t.out.Update(&view.Update{Changes: u.Changes[i : i+1], Snapshot: u.Snapshot})
 		}
-		t.out.Update(u)
 	}
 }
 
