@@ -19,6 +19,36 @@ func sizeOf(c *view.Content) int {
 	return size
 }
 
+// entityCost is the approximate size of an entity without its content, and entryCost the size of an
+// entry of one of its lists.
+const (
+	entityCost = 512
+	entryCost  = 64
+)
+
+// entitySize is how much of the limit an entity takes.
+func entitySize(e *view.Entity) int {
+	size := entityCost + len(e.ID) + len(e.Input) + len(e.Output) + len(e.Title) + len(e.Name) + len(e.Class) + len(e.Meta)
+	for i := range e.Content {
+		size += sizeOf(&e.Content[i])
+	}
+	for i := range e.Locations {
+		size += entryCost + len(e.Locations[i].Path)
+	}
+	for i := range e.Choices {
+		size += entryCost + len(e.Choices[i].ID) + len(e.Choices[i].Title) + len(e.Choices[i].Class)
+	}
+	return size
+}
+
+// contentOf returns a block as it is shown in a message.
+func contentOf(b *acp.ContentBlock) view.Content {
+	if b.Text != nil {
+		return view.Content{Kind: view.Text, Text: b.Text.Text}
+	}
+	return acpview.ContentOf(b)
+}
+
 func commandsOf(all []acp.AvailableCommand) []view.SlashCommand {
 	out := make([]view.SlashCommand, len(all))
 	for i, c := range all {

@@ -148,28 +148,6 @@ func (f *folder) replace(known, e *view.Entity) {
 	f.put(e)
 }
 
-// entityCost is the approximate size of an entity without its content, and entryCost the size of an
-// entry of one of its lists.
-const (
-	entityCost = 512
-	entryCost  = 64
-)
-
-// entitySize is how much of the limit an entity takes.
-func entitySize(e *view.Entity) int {
-	size := entityCost + len(e.ID) + len(e.Input) + len(e.Output) + len(e.Title) + len(e.Name) + len(e.Class) + len(e.Meta)
-	for i := range e.Content {
-		size += sizeOf(&e.Content[i])
-	}
-	for i := range e.Locations {
-		size += entryCost + len(e.Locations[i].Path)
-	}
-	for i := range e.Choices {
-		size += entryCost + len(e.Choices[i].ID) + len(e.Choices[i].Title) + len(e.Choices[i].Class)
-	}
-	return size
-}
-
 func (f *folder) id(prefix string) string {
 	f.next++
 	return prefix + strconv.Itoa(f.next)
@@ -217,10 +195,10 @@ func (f *folder) ended(id string, status view.Status) {
 }
 
 // newMessage makes a message or thought. Nobody sees it without its first content.
-func (f *folder) newMessage(kind chunkKind, message acp.MessageID, content []acp.ContentBlock) string {
+func (f *folder) newMessage(kind chunkKind, id acp.MessageID, first []acp.ContentBlock) string {
 	e := &view.Entity{Kind: view.Message, Role: view.Assistant}
-	for i := range content {
-		c := contentOf(&content[i])
+	for i := range first {
+		c := contentOf(&first[i])
 		if n := len(e.Content); n > 0 && c.Kind == view.Text && e.Content[n-1].Kind == view.Text {
 			e.Content[n-1].Text += c.Text
 		} else if c.Kind != view.Text || c.Text != "" {
@@ -235,12 +213,12 @@ func (f *folder) newMessage(kind chunkKind, message acp.MessageID, content []acp
 		e.Kind, e.Role, prefix = view.Thought, "", "thought-"
 	}
 	e.ID = f.id(prefix)
-	if message != "" {
+	if id != "" {
 		if f.chunks == nil {
 			f.chunks = map[chunkKey]string{}
 		}
-		f.chunks[chunkKey{kind, message}] = e.ID
-		f.size += len(message)
+		f.chunks[chunkKey{kind, id}] = e.ID
+		f.size += len(id)
 	}
 	if kind == agentChunk && f.inTurn {
 		f.messages = append(f.messages, e.ID)
@@ -258,14 +236,6 @@ func (f *folder) add(id string, b *acp.ContentBlock) {
 		change = view.Change{Op: view.Append, ID: id, Content: []view.Content{c}}
 	}
 	_ = f.view.Apply(change)
-}
-
-// contentOf returns a block as it is shown in a message.
-func contentOf(b *acp.ContentBlock) view.Content {
-	if b.Text != nil {
-		return view.Content{Kind: view.Text, Text: b.Text.Text}
-	}
-	return acpview.ContentOf(b)
 }
 
 // userChunk adds a piece of what the user said. Some agents repeat the prompt, which is shown

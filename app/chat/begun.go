@@ -76,7 +76,7 @@ func (t *talk) queue(ctx context.Context, request string) error {
 // tellPrompt shows the prompt of a turn that was not typed here. The caller holds mu.
 func (t *talk) tellPrompt(c *view.Change) {
 	e := c.Entity
-	if t.begins == nil || c.Op != view.Upsert || e == nil || e.Kind != view.Message || e.Role != view.User {
+	if t.begins == nil || c.Op != view.Upsert || e.Kind != view.Message || e.Role != view.User {
 		return
 	}
 	if text := e.Text(); text != t.typed {
