@@ -3,12 +3,12 @@
 package acphttp
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,18 +41,11 @@ type WebSocketHandler struct {
 // before the next one is due, and sends nothing meanwhile, is gone, and so is one that reads
 // nothing for 30 seconds: its connection ends.
 func NewWebSocket(config Config) (*WebSocketHandler, error) {
-	if _, err := New(config); err != nil {
+	h, err := New(config)
+	if err != nil {
 		return nil, err
 	}
-	config.MaxConnections = cmp.Or(config.MaxConnections, 16)
-	config.MaxMessage = cmp.Or(config.MaxMessage, 64<<20)
-	config.Heartbeat = cmp.Or(config.Heartbeat, heartbeat)
-	if config.Logger == nil {
-		config.Logger = slog.Default()
-	}
-	h := &WebSocketHandler{config: &config}
-	h.ctx, h.stop = context.WithCancel(context.Background())
-	return h, nil
+	return &WebSocketHandler{config: h.config, ctx: h.ctx, stop: h.stop}, nil
 }
 
 // Close ends all connections and waits until their agents have ended.
@@ -105,14 +98,18 @@ func tokenOf(r *http.Request) string {
 
 // DialWebSocket connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the
 // dialling only. Redirects are not followed. The result is both streams of acpclient.Connect.
-func DialWebSocket(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+func DialWebSocket(ctx context.Context, address, token string) (io.ReadWriteCloser, error) {
+	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{
 		Subprotocols: []string{WebSocketProtocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
 		// A redirect would take the token elsewhere.
 		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	})
+	var wrong *url.Error
+	if errors.As(err, &wrong) {
+		err = wrong.Err // the address may have a token in its query
+	}
 	if err != nil {
-		return nil, fmt.Errorf("acphttp: %w", err)
+		return nil, fmt.Errorf("acphttp: connect: %w", err)
 	}
 	return newStream(context.WithoutCancel(ctx), conn, 64<<20, heartbeat), nil
 }
