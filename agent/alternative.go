@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/engine"
@@ -66,33 +67,34 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 		description = defaultOutputText
 	}
 	typ, err := schema.For(reflect.TypeFor[T]())
-	def := model.ToolDef{Name: name, Description: description}
-	if err != nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: %w", name, err), def: def}
-	}
-	if name == "" {
+	if name == "" && err == nil {
 		name = typ.Name()
 	}
-	if fn == nil {
-		return Alternative[D, O]{err: errs.Errorf("output %s: the function is nil", name), def: def}
+	a := Alternative[D, O]{typ: reflect.TypeFor[T](), def: model.ToolDef{Name: name, Description: description}}
+	if fn == nil && err == nil {
+		err = errNilFunc
 	}
-	return Alternative[D, O]{
-		typ: reflect.TypeFor[T](),
-		def: model.ToolDef{Name: name, Description: description, Schema: typ.JSON()},
-		decode: func(args []byte) (any, error) {
-			value := new(T)
-			return value, typ.Decode(args, value)
-		},
-		make: func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error) {
-			value, ok := decoded.(*T)
-			if !ok {
-				var zero O
-				return zero, errs.Errorf("output is %T, want %T", decoded, value)
-			}
-			return fn(ctx, run, *value)
-		},
+	if err != nil {
+		a.err = errs.Errorf("output %s: %w", name, err)
+		return a
 	}
+	a.def.Schema = typ.JSON()
+	a.decode = func(args []byte) (any, error) {
+		value := new(T)
+		return value, typ.Decode(args, value)
+	}
+	a.make = func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error) {
+		value, ok := decoded.(*T)
+		if !ok {
+			var zero O
+			return zero, errs.Errorf("output is %T, want %T", decoded, value)
+		}
+		return fn(ctx, run, *value)
+	}
+	return a
 }
+
+var errNilFunc = errors.New("the function is nil")
 
 // Text lets the model answer with plain text, alone or next to other alternatives.
 func Text[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)) Alternative[D, O] {

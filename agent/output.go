@@ -106,11 +106,11 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool, wrong *problems) {
 	for i := range alternatives {
 		a := &alternatives[i]
+		if a.err != nil {
+			wrong.add("%w", a.err)
+		}
 		switch {
-		case a.err != nil:
-			if wrong.add("%w", a.err); a.def.Name != "" {
-				o.alternatives = append(o.alternatives, *a) // its name is taken, as others are
-			}
+		case a.err != nil && a.def.Name == "":
 		case a.text != nil && o.text != nil:
 			wrong.add("output: text is given twice")
 		case a.media != nil && o.media != nil:
@@ -119,12 +119,12 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool, wrong *
 			o.text = a.text
 		case a.media != nil:
 			o.media = a.media
-		case a.decode == nil:
+		case a.decode == nil && a.err == nil:
 			wrong.add("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i)
 		case o.alternative(a.def.Name) != nil:
 			wrong.add("output: two alternatives are called %q", a.def.Name)
-		default:
-			if err := (&toolset.Tool[D]{Def: a.def}).Err(); err != nil {
+		default: // also if it is wrong: its name is taken, as others are
+			if err := (&toolset.Tool[D]{Def: a.def}).Err(); err != nil && a.err == nil {
 				wrong.add("output: %w", err)
 			}
 			o.alternatives = append(o.alternatives, *a)

@@ -52,8 +52,8 @@ const contextLengthPhrases = "" +
 	"exceed max message tokens|max input characters is|" +
 	// Cerebras, GitHub Copilot, Databricks, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex,
 	// Salesforce, SambaNova.
-	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
-	"prompt token count*cannot exceed|exceeded this model context window limit|maximum supported sequence length is|" +
+	"current length is*while limit is|prompt token count*exceed|request body too large for*max size|" +
+	"exceeded this model context window limit|maximum supported sequence length is|" +
 	"total number of tokens*cannot exceed|size limit exceeded by|" +
 	"prompt has too many tokens|number of input tokens*cannot exceed|" +
 	"number of input tokens must be no more than|tokens exceed model token limit|" +

@@ -3,9 +3,7 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 )
@@ -62,24 +60,15 @@ func (n *node) findField(object map[string]any, path string) whereabouts {
 		try(f.node.find(value, rest))
 	}
 	for key, value := range object {
-		if rest, ok := strings.CutPrefix(path, "["+n.leaf.inGo(key)+"]"); ok && n.rest != nil {
+		if n.leaf.key != nil {
+			decoded, _ := decodeKey(n.leaf.key, key)
+			key = fmt.Sprint(decoded.Interface()) // the validator prints what Go has
+		}
+		if rest, ok := strings.CutPrefix(path, "["+key+"]"); ok && n.rest != nil {
 			try(n.rest.find(value, rest))
 		}
 	}
 	return result
-}
-
-// inGo returns a key of a map as the validator writes it, which prints what Go has decoded.
-func (l leaf) inGo(key string) string {
-	if l.key == nil {
-		return key
-	}
-	entries := reflect.New(reflect.MapOf(l.key, l.key))
-	_ = json.Unmarshal([]byte("{"+jsonOf(key)+":null}"), entries.Interface())
-	for _, k := range entries.Elem().MapKeys() {
-		key = fmt.Sprint(k.Interface())
-	}
-	return key
 }
 
 // values returns the node for values other than null.

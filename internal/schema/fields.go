@@ -99,7 +99,8 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 			case "omitempty", "omitzero":
 				f.omittable = true
 			case "string":
-				f.quoted = isNumeric(elem) || elem.Kind() == reflect.String || elem.Kind() == reflect.Bool
+				kind := elem.Kind()
+				f.quoted = kind > 0 && kind <= reflect.Float64 && kind != reflect.Uintptr || kind == reflect.String
 			default: // options of other libraries are left alone
 				if strings.HasPrefix(strings.TrimSpace(option), "omit") {
 					unknown := errorf("the json option %q is unknown", option)

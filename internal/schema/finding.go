@@ -5,7 +5,6 @@ package schema
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
@@ -63,10 +62,11 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 		param = v.jsonNames(f)
 		p.Rule += "=" + param
 	}
-	p.Message = ruleMessage(f.Tag(), param)
+	subject := ""
 	if f.Kind() == reflect.String && hasWord("gtfield gtefield ltfield ltefield", f.Tag()) {
-		p.Message = "its length " + ruleMessage(f.Tag(), "that of "+param)
+		subject, param = "its length ", "that of "+param
 	}
+	p.Message = subject + ruleMessage(f.Tag(), param)
 	if f.Tag() == "unique" && param != "" {
 		p.Message = "items must differ in " + param
 	}
@@ -124,13 +124,15 @@ func (v *validation) compared(f validator.FieldError, path string) string {
 	return strings.TrimSuffix(path, f.Field()) + other
 }
 
-// brackets matches an index or key in a path. A key may have points in it.
-var brackets = regexp.MustCompile(`\[[^]]*]`)
-
 // parent returns the struct from which a rule that was broken names other fields.
 func (v *validation) parent(f validator.FieldError) reflect.Type {
 	parent, _ := elements(v.goType)
-	steps := strings.Split(brackets.ReplaceAllString(v.trimRoot(f.StructNamespace()), ""), ".")
+	path := v.trimRoot(f.StructNamespace())
+	for at, key, ok := strings.Cut(path, "["); ok; at, key, ok = strings.Cut(path, "[") {
+		_, rest, _ := strings.Cut(key, "]") // a key may have points
+		path = at + rest
+	}
+	steps := strings.Split(path, ".")
 	for _, name := range steps[:len(steps)-1] {
 		if name == "" {
 			continue // an index at the root

@@ -4,9 +4,7 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -22,7 +20,12 @@ func (b *builder) defName(t reflect.Type) string {
 
 // isNamed reports whether a definition has a name already.
 func (b *builder) isNamed(name string) bool {
-	return slices.Contains(slices.Collect(maps.Values(b.names)), name)
+	for _, taken := range b.names {
+		if taken == name {
+			return true
+		}
+	}
+	return false
 }
 
 // toolName returns the name of t with only the characters that providers accept. Type arguments are

@@ -271,7 +271,7 @@ func (r *rules) restrict(values ...string) error {
 		values = nil
 		for _, v := range s.Enum {
 			text := jsonOf(v)
-			if slices.ContainsFunc(allowed, same(text)) {
+			if slices.ContainsFunc(allowed, func(a string) bool { return canonical(free, []byte(a)) == canonical(free, []byte(text)) }) {
 				values = append(values, text)
 			}
 		}
@@ -284,18 +284,16 @@ func (r *rules) restrict(values ...string) error {
 	return err
 }
 
-// same returns a function that reports whether a JSON text has the same value as another.
-func same(a string) func(b string) bool {
-	return func(b string) bool { return canonical(free, []byte(a)) == canonical(free, []byte(b)) }
-}
-
 // literals returns the values of an enum, given as JSON.
 func literals(texts []string) ([]any, error) {
+	var values []string
 	list := make([]any, len(texts))
 	for i, text := range texts {
-		if list[i] = json.RawMessage(text); slices.ContainsFunc(texts[:i], same(text)) {
+		value := canonical(free, []byte(text))
+		if list[i] = json.RawMessage(text); slices.Contains(values, value) {
 			return nil, errorf("%s is there twice", text)
 		}
+		values = append(values, value)
 	}
 	return list, nil
 }

@@ -356,7 +356,7 @@ func (v *validation) check(dst any, prefix string, root *node, text []byte) (pro
 		if place == here && comparesFields(f.Tag()) {
 			place = find(v.compared(f, p.Path))
 		}
-		if place == here || place == absent && (f.Tag() == "required" || readsPresence(f.Tag())) {
+		if place == here || place == absent && (strings.HasPrefix(f.Tag(), "required") || f.Tag() == "skip_unless") {
 			problems = append(problems, p)
 		}
 	}

@@ -250,28 +250,26 @@ func (w *walker) checkKey(n *node, name []byte) {
 	if n.keys != nil {
 		w.checkText(n.keys, name, false, nil)
 	}
-	if t := n.leaf.key; t != nil && len(w.problems) == found {
-		if err := fitsKey(t, string(name), w.probing); err != nil {
+	// Keys that decode themselves are tried only if probing is set.
+	if t := n.leaf.key; t != nil && len(w.problems) == found && (w.probing || !reflect.PointerTo(t).Implements(textUnmarshaler)) {
+		if _, err := decodeKey(t, string(name)); err != nil {
 			w.report(RuleDecode, "the key "+refusal(t, err), nil)
 		}
 	}
 }
 
-// fitsKey reports why a map cannot have a key. Keys that decode themselves are tried only if
-// probing is set.
-func fitsKey(t reflect.Type, name string, probing bool) (err error) {
-	switch kind := t.Kind(); {
-	case reflect.PointerTo(t).Implements(textUnmarshaler):
-		if probing {
-			err = reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name))
-		}
-	case kind == reflect.String:
-	case kind >= reflect.Uint:
-		_, err = strconv.ParseUint(name, 10, t.Bits())
-	default:
-		_, err = strconv.ParseInt(name, 10, t.Bits())
+// decodeKey returns a key of a map, or why the map cannot have it.
+func decodeKey(t reflect.Type, name string) (key reflect.Value, err error) {
+	key = reflect.New(t)
+	switch u, ok := key.Interface().(encoding.TextUnmarshaler); {
+	case ok:
+		err = u.UnmarshalText([]byte(name))
+	case t.Kind() == reflect.String:
+		key.Elem().SetString(name)
+	default: // a number
+		err = json.Unmarshal([]byte(name), key.Interface())
 	}
-	return err
+	return key.Elem(), err
 }
 
 // missing looks for the fields that are not there, at the end of an object. others is set if the

@@ -4,7 +4,6 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -88,20 +87,18 @@ func refusal(t reflect.Type, err error) string {
 		if !isNumeric(t) { // its own decoding, or that of a number in an any
 			t = wrong.Type
 		}
-	} else if !errors.Is(err, strconv.ErrRange) {
+	} else {
 		return "is not accepted: " + shorten([]byte(err.Error()))
 	}
-	bits := 0
-	if isNumeric(t) {
-		bits = t.Bits()
+	if !isNumeric(t) {
+		return "is not accepted: it has another type than it should"
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	switch bits := t.Bits(); {
+	case t.Kind() <= reflect.Int64:
 		return fmt.Sprintf("must be an integer from %d to %d", math.MinInt64>>(64-bits), math.MaxInt64>>(64-bits))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case t.Kind() <= reflect.Uint64:
 		return fmt.Sprintf("must be an integer from 0 to %d", uint64(math.MaxUint64)>>(64-bits))
-	case reflect.Float32, reflect.Float64:
+	default:
 		return fmt.Sprintf("must be a number that fits in a %d-bit float", bits)
 	}
-	return "is not accepted: it has another type than it should"
 }
