@@ -70,7 +70,8 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	if name == "" && err == nil {
 		name = typ.Name()
 	}
-	a := Alternative[D, O]{typ: reflect.TypeFor[T](), def: model.ToolDef{Name: name, Description: description}}
+	def := model.ToolDef{Name: name, Description: description}
+	a := Alternative[D, O]{typ: reflect.TypeFor[T](), def: def}
 	if fn == nil && err == nil {
 		err = errNilFunc
 	}
