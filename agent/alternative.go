@@ -70,8 +70,9 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	if name == "" && err == nil {
 		name = typ.Name()
 	}
-	def := model.ToolDef{Name: name, Description: description}
-	a := Alternative[D, O]{typ: reflect.TypeFor[T](), def: def}
+	a := Alternative[D, O]{
+		typ: reflect.TypeFor[T](), def: model.ToolDef{Name: name, Description: description},
+	}
 	if fn == nil && err == nil {
 		err = errNilFunc
 	}
