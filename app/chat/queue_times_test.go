@@ -63,6 +63,7 @@ func TestPromptsThatWaitInPlainLines(t *testing.T) {
 		answer <- "one"
 		require.Equal(t, "second", <-asked)
 		answer <- "two"
+		time.Sleep(time.Second) // it may be heard late that none waits any more
 		require.Equal(t, "\n  › first\n\none\n\ntwo\n\n› ", p.out.take())
 		other("second")
 		answer <- "three"
@@ -72,6 +73,7 @@ func TestPromptsThatWaitInPlainLines(t *testing.T) {
 		answer <- "four"
 		require.Equal(t, "fourth", <-asked)
 		answer <- "five"
+		time.Sleep(time.Second)
 		require.Equal(t, "  › second\n\nthree\n\n  › third\n\nfour\n\nfive\n\n› ", p.out.take())
 	})
 }
@@ -106,6 +108,7 @@ func TestTheNextPromptIsAskedForWhenNoneWaits(t *testing.T) {
 		require.Equal(t, "second", <-asked)
 		require.Equal(t, "\none\n  › second\n", p.out.take())
 		answer <- "two"
+		time.Sleep(time.Second)
 		require.Equal(t, "\ntwo\n\n› ", p.out.take())
 	})
 }

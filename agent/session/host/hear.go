@@ -101,7 +101,7 @@ func (s *Session) hear() {
 func (h *Host) attends(s *Session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.kept || h.sessions[s.id] != s {
+	if !h.kept || h.closed || h.sessions[s.id] != s {
 		return false
 	}
 	h.attending.Add(1)
@@ -194,7 +194,9 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 // serve does what an item asks for, if nobody else has the session. It reports whether the item
 // waits.
 func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
-	if s.runsAway() {
+	// An answer is left to Advance, which is told of the turn that it resumes.
+	left := i.Kind == session.ItemAnswer && s.host.away && s.Turn() == nil && ctx.Value(nothingCut{}) == nil
+	if left || s.runsAway() {
 		return s.remind(ctx, i)
 	}
 	var err error
