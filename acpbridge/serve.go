@@ -44,7 +44,7 @@ import (
 // tool call is announced once and then updated, a structured output is sent as one message, and an
 // [acp.SessionUpdate] that a tool emits is sent unchanged. A client that reads slowly slows the run
 // down. Commands in the background belong to the session and end with it. The history keeps what a
-// turn did, however it ended. Refused turns are dropped.
+// turn did, however it ended. Refused turns are dropped, but for results of calls that waited.
 //
 // The prompt is answered when the run has ended, after all its updates:
 //

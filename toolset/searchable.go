@@ -149,7 +149,7 @@ func (in *searchInstance[D]) divide(tools []*Tool[D]) {
 
 func (in *searchInstance[D]) offer() {
 	if len(in.hidden) == 0 {
-		in.tools = in.from
+		in.tools = in.shown
 		return
 	}
 	in.listed.begin()

@@ -35,6 +35,24 @@ func TestSearchableReportsAToolWithTheNameOfItsSearch(t *testing.T) {
 	}
 }
 
+// If it is the only tool that is hidden, there is no search, and it is not offered either.
+func TestToolWithTheNameOfTheSearchIsNotOfferedWithoutASearch(t *testing.T) {
+	found := toolset.PerRun("server", func(context.Context, *toolset.RunContext[any]) (toolset.Toolset[any], error) {
+		return toolset.Of(plainTool("search_tools"), plainTool("other")), nil
+	})
+	script := modeltest.Script(modeltest.SayText("Done."))
+	a, err := agent.New(agent.Config[any, string]{
+		Model: script, Toolsets: []toolset.Toolset[any]{toolset.Searchable(found, toolset.Search[any]{
+			Visible: func(t *toolset.Tool[any]) bool { return t.Def.Name == "other" },
+		})},
+	})
+	require.NoError(t, err)
+	_, err = a.Run(context.Background(), nil, "Go.")
+	require.NoError(t, err)
+	require.Len(t, script.Requests()[0].Tools, 1)
+	require.Equal(t, "other", script.Requests()[0].Tools[0].Name)
+}
+
 // Where the tools are not known before a run, such as those of a server, that tool is left out, and
 // the run goes on.
 func TestToolWithTheNameOfTheSearchDoesNotEndARun(t *testing.T) {

@@ -149,26 +149,24 @@ func isNumeric(t reflect.Type) bool {
 
 // numberParam parses the parameter of a rule about t like the validator: integers in any base.
 func numberParam(t reflect.Type, param string) (json.Number, error) {
-	switch t.Kind() {
-	case reflect.Float32, reflect.Float64:
-		f, err := strconv.ParseFloat(param, 64)
-		if err != nil {
-			return "", errorf("%q is not a number", param)
-		}
-		text, err := json.Marshal(f)
-		return json.Number(text), err
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n, err := strconv.ParseUint(param, 0, 64)
-		if err != nil {
-			return "", errorf("%q is not an unsigned integer", param)
-		}
-		return json.Number(strconv.FormatUint(n, 10)), nil
+	var n any
+	var err error
+	what := "a number"
+	switch kind := t.Kind(); {
+	case kind >= reflect.Float32:
+		n, err = strconv.ParseFloat(param, 64)
+	case kind >= reflect.Uint:
+		what = "an unsigned integer"
+		n, err = strconv.ParseUint(param, 0, 64)
+	default:
+		what = "an integer"
+		n, err = strconv.ParseInt(param, 0, 64)
 	}
-	n, err := strconv.ParseInt(param, 0, 64)
 	if err != nil {
-		return "", errorf("%q is not an integer", param)
+		return "", errorf("%q is not %s", param, what)
 	}
-	return json.Number(strconv.FormatInt(n, 10)), nil
+	text, err := json.Marshal(n)
+	return json.Number(text), err
 }
 
 func atLeast(keyword **uint64, n uint64) {

@@ -413,17 +413,19 @@ func integerBounds(t reflect.Type) (low, high json.Number) {
 	if k := t.Kind(); k < reflect.Int || k > reflect.Uint64 {
 		return "", ""
 	}
-	bits := t.Bits()
-	unsigned := t.Kind() >= reflect.Uint
-	switch {
-	case unsigned && bits == 64:
-		return "0", ""
-	case unsigned:
-		return "0", json.Number(strconv.FormatUint(1<<bits-1, 10))
-	case bits == 64:
-		return "", ""
+	bits, unsigned := t.Bits(), t.Kind() >= reflect.Uint
+	if unsigned {
+		low = "0"
 	}
-	return json.Number(strconv.FormatInt(-1<<(bits-1), 10)), json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
+	if bits == 64 {
+		return low, ""
+	}
+	most := int64(1)<<bits - 1
+	if !unsigned {
+		most >>= 1
+		low = json.Number(strconv.FormatInt(-most-1, 10))
+	}
+	return low, json.Number(strconv.FormatInt(most, 10))
 }
 
 // isBytes reports whether a type is base64 in JSON. Bytes that decode themselves are a list.

@@ -125,6 +125,44 @@ func TestFieldsAreComparedWithDefaults(t *testing.T) {
 	}
 }
 
+// stage has another form as a value than as the key of a map, which encoding/json reads as a number.
+type stage int
+
+func (l *stage) UnmarshalJSON(text []byte) error {
+	if string(text) != `"low"` {
+		return fmt.Errorf("there is no level %s", text)
+	}
+	*l = 1
+	return nil
+}
+
+func TestKeysAreReadAsEncodingJSONReadsThem(t *testing.T) {
+	type args struct {
+		Of     map[stage]string  `json:"of"`
+		Spans  map[stage]spanOf  `json:"spans,omitempty"`
+		Bytes  map[uint8]string  `json:"bytes,omitempty"`
+		Shorts map[int16]string  `json:"shorts,omitempty"`
+		Grades map[grade]string  `json:"grades,omitempty"`
+		Wide   map[uint64]string `json:"wide,omitempty"`
+	}
+	for text, problem := range map[string]string{
+		`{"of":{"1":"x"},"spans":{"1":{}}}`:                   "",
+		`{"of":{},"bytes":{"255":""},"shorts":{"-32768":""}}`: "",
+		`{"of":{},"wide":{"18446744073709551615":""}}`:        "",
+		`{"of":{},"bytes":{"256":""}}`:                        "must be an integer from 0 to 255",
+		`{"of":{},"shorts":{"-32769":""}}`:                    "must be an integer from -32768 to 32767",
+		`{"of":{},"wide":{"18446744073709551616":""}}`:        "must be an integer from 0 to 18446744073709551615",
+		`{"of":{},"grades":{"none":""}}`:                      `there is no grade "none"`,
+	} {
+		_, err := decodeNew(t, args{}, text)
+		if problem == "" {
+			require.NoError(t, err, text)
+		} else {
+			require.ErrorContains(t, err, problem, text)
+		}
+	}
+}
+
 // skip_unless asks for a field, as required_if does.
 func TestSkipUnlessAppliesToAbsentFields(t *testing.T) {
 	type args struct {

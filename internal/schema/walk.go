@@ -260,16 +260,22 @@ func (w *walker) checkKey(n *node, name []byte) {
 
 // decodeKey returns a key of a map, or why the map cannot have it.
 func decodeKey(t reflect.Type, name string) (key reflect.Value, err error) {
-	key = reflect.New(t)
-	switch u, ok := key.Interface().(encoding.TextUnmarshaler); {
+	key = reflect.New(t).Elem()
+	switch u, ok := key.Addr().Interface().(encoding.TextUnmarshaler); {
 	case ok:
 		err = u.UnmarshalText([]byte(name))
 	case t.Kind() == reflect.String:
-		key.Elem().SetString(name)
-	default: // a number
-		err = json.Unmarshal([]byte(name), key.Interface())
+		key.SetString(name)
+	case t.Kind() >= reflect.Uint:
+		var n uint64
+		n, err = strconv.ParseUint(name, 10, t.Bits())
+		key.SetUint(n)
+	default:
+		var n int64
+		n, err = strconv.ParseInt(name, 10, t.Bits())
+		key.SetInt(n)
 	}
-	return key.Elem(), err
+	return key, err
 }
 
 // missing looks for the fields that are not there, at the end of an object. others is set if the

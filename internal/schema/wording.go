@@ -4,6 +4,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -87,7 +88,7 @@ func refusal(t reflect.Type, err error) string {
 		if !isNumeric(t) { // its own decoding, or that of a number in an any
 			t = wrong.Type
 		}
-	} else {
+	} else if !errors.Is(err, strconv.ErrRange) {
 		return "is not accepted: " + shorten([]byte(err.Error()))
 	}
 	if !isNumeric(t) {

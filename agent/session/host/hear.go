@@ -89,11 +89,11 @@ func (s *Session) hear() {
 	}
 	if s.host.attends(s) {
 		go s.attend()
-		return
+	} else {
+		s.mu.Lock()
+		s.attending = false
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.attending = false
-	s.mu.Unlock()
 }
 
 // attends notes that a session begins to look at what has changed. It reports false if that is of
@@ -128,13 +128,12 @@ func (s *Session) attend() {
 	defer cancel()
 	for {
 		s.mu.Lock()
-		if !s.again {
-			s.attending = false
-			s.mu.Unlock()
+		s.attending, s.again = s.again, false
+		changed := s.attending
+		s.mu.Unlock()
+		if !changed {
 			return
 		}
-		s.again = false
-		s.mu.Unlock()
 		if !s.lookOnce(ctx) {
 			continue
 		}
@@ -195,8 +194,8 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 // waits.
 func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 	// An answer is left to Advance, which is told of the turn that it resumes.
-	left := i.Kind == session.ItemAnswer && s.host.away && s.Turn() == nil && ctx.Value(nothingCut{}) == nil
-	if left || s.runsAway() {
+	away := s.host.away && s.Turn() == nil
+	if s.runsAway() || away && i.Kind == session.ItemAnswer && ctx.Value(nothingCut{}) == nil {
 		return s.remind(ctx, i)
 	}
 	var err error
@@ -225,8 +224,8 @@ func (s *Session) serve(ctx context.Context, i *session.Item) (waits bool) {
 }
 
 // consume does what an item asks for and consumes it. What it asks for may be done twice if the
-// process ends between the two: the second time has no effect. An item that asks for what is not
-// possible is removed.
+// process ends between the two: the second time has no effect, but whoever sent the item may be told
+// that it was refused. An item that asks for what is not possible is removed.
 func (s *Session) consume(ctx context.Context, i *session.Item, do func() error) error {
 	if s.isLeft(ctx) { // to take the lease would be heard as a change, again and again
 		return s.errLeft()

@@ -65,15 +65,17 @@ func (s *Session) sendAnswer(ctx context.Context, id, by string, a Answer) error
 
 // serveAnswer takes an answer that another process has sent.
 func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
-	s.mu.Lock()
-	if s.closed != nil {
-		s.mu.Unlock()
-		return fmt.Errorf("%w: %w", session.ErrHeld, ErrClosed)
-	}
-	s.holders++ // whoever leaves the session meanwhile must not end the turn that the answer resumes
-	s.mu.Unlock()
 	var t *Turn
+	held := false
 	err := s.consume(ctx, i, func() (err error) {
+		s.mu.Lock()
+		if held = s.closed == nil; held {
+			s.holders++ // who leaves meanwhile must not end the turn that this resumes
+		}
+		s.mu.Unlock()
+		if !held {
+			return fmt.Errorf("%w: %w", session.ErrHeld, ErrClosed)
+		}
 		var a answerJSON
 		if err = json.Unmarshal(i.Data, &a); err == nil {
 			sent := Answer{i.Digest, a.Choice, a.Decision, a.Reply, a.Result}
@@ -81,12 +83,14 @@ func (s *Session) serveAnswer(ctx context.Context, i *session.Item) error {
 		}
 		return s.early(ctx, i, a.Question, err)
 	})
-	go func() {
-		defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
-		if t != nil {
-			t.Resume(Prompt{})
-		}
-	}()
+	if held {
+		go func() {
+			defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
+			if t != nil {
+				t.Resume(Prompt{})
+			}
+		}()
+	}
 	return err
 }
 
