@@ -41,14 +41,6 @@ func entitySize(e *view.Entity) int {
 	return size
 }
 
-// contentOf returns a block as it is shown in a message.
-func contentOf(b *acp.ContentBlock) view.Content {
-	if b.Text != nil {
-		return view.Content{Kind: view.Text, Text: b.Text.Text}
-	}
-	return acpview.ContentOf(b)
-}
-
 func commandsOf(all []acp.AvailableCommand) []view.SlashCommand {
 	out := make([]view.SlashCommand, len(all))
 	for i, c := range all {

@@ -198,7 +198,7 @@ func (f *folder) ended(id string, status view.Status) {
 func (f *folder) newMessage(kind chunkKind, id acp.MessageID, first []acp.ContentBlock) string {
 	e := &view.Entity{Kind: view.Message, Role: view.Assistant}
 	for i := range first {
-		c := contentOf(&first[i])
+		c := acpview.ContentOf(&first[i])
 		if n := len(e.Content); n > 0 && c.Kind == view.Text && e.Content[n-1].Kind == view.Text {
 			e.Content[n-1].Text += c.Text
 		} else if c.Kind != view.Text || c.Text != "" {
@@ -229,10 +229,10 @@ func (f *folder) newMessage(kind chunkKind, id acp.MessageID, first []acp.Conten
 
 // add adds content to an entity.
 func (f *folder) add(id string, b *acp.ContentBlock) {
-	c := contentOf(b)
+	c := acpview.ContentOf(b)
 	f.size += sizeOf(&c)
 	change := view.Change{Op: view.Append, ID: id, Text: c.Text}
-	if b.Text == nil {
+	if c.Kind != view.Text {
 		change = view.Change{Op: view.Append, ID: id, Content: []view.Content{c}}
 	}
 	_ = f.view.Apply(change)
