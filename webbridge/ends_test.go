@@ -45,8 +45,8 @@ func TestResultsOfClientsReachTheModel(t *testing.T) {
 	tool := toolset.ExternalTool[aguiNone, aguiPayment]("choose", "Choose.")
 	s := aguiServe(t, choosing(), tool)
 	for content, want := range map[string]string{
-		`"content":"plain \"text\""`:                "It was success: plain \"text\".",
-		`"content":{"a":[1]}`:                       `It was success: {"a":[1]}.`,
+		`"content":"plain \"text\""`:                `It was success: plain \"text\".`,
+		`"content":{"a":[1]}`:                       `It was success: {\"a\":[1]}.`,
 		`"content":""`:                              "It was success: .",
 		`"content":"left out","error":"it is dark"`: "It was failed: it is dark.",
 	} {
@@ -54,15 +54,15 @@ func TestResultsOfClientsReachTheModel(t *testing.T) {
 		var result aguiObject
 		require.NoError(t, json.Unmarshal([]byte(`{"id":"r","role":"tool","toolCallId":"`+call+`",`+content+`}`), &result))
 		other := aguiObject{"id": "q", "role": "tool", "toolCallId": "another", "content": "not asked for"}
-		require.Contains(t, fmt.Sprint(s.run(content, aguiObject{"messages": []aguiObject{other, result}})), want)
+		require.Contains(t, lines(s.run(content, aguiObject{"messages": []aguiObject{other, result}})), want)
 		again := s.run(content, aguiObject{"messages": []aguiObject{result}})
 		require.Equal(t, aguiObject{"type": "success"}, last(again)["outcome"])
 		require.Equal(t, 1, strings.Count(fmt.Sprint(again), "It was"), "sent once more, it does nothing")
 	}
 	ui := uiServe(t, choosing(), webbridge.UIStreamOptions{Results: []string{"choose"}}, toolset.ExternalTool[uiNone, uiPayment]("choose", "Choose."))
 	for part, want := range map[string]string{
-		`"state":"output-available","output":"plain \"text\""`: "It was success: plain \"text\".",
-		`"state":"output-available","output":{"a":[1]}`:        `It was success: {"a":[1]}.`,
+		`"state":"output-available","output":"plain \"text\""`: `It was success: plain \"text\".`,
+		`"state":"output-available","output":{"a":[1]}`:        `It was success: {\"a\":[1]}.`,
 		`"state":"output-error","errorText":"it is dark"`:      "It was failed: it is dark.",
 	} {
 		c := ui.chat(part)
@@ -75,7 +75,7 @@ func TestResultsOfClientsReachTheModel(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte("{"+part+"}"), &p))
 			}
 		}
-		require.Contains(t, fmt.Sprint(c.send(nil)), want)
+		require.Contains(t, uiLines(c.send(nil)), want)
 	}
 }
 
