@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,19 +69,21 @@ func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackag
 			ImportPath: listed.ImportPath, Dir: listed.Dir, took: map[string]time.Duration{},
 			counts: map[string]int{},
 		}
+		var files []file
 		for _, name := range append(listed.TestGoFiles, listed.XTestGoFiles...) {
-			src, err := os.ReadFile(filepath.Join(listed.Dir, name))
-			if err != nil {
+			f := file{name: filepath.Join(listed.Dir, name)}
+			if f.text, err = os.ReadFile(f.name); err != nil {
 				return nil, err
 			}
-			tests, err := testsIn(src, o.all)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", filepath.Join(listed.Dir, name), err)
-			}
-			for _, t := range tests {
-				if match.MatchString(t) {
-					p.names = append(p.names, t)
-				}
+			files = append(files, f)
+		}
+		tests, err := testsIn(files, o.all)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tests {
+			if match.MatchString(t) {
+				p.names = append(p.names, t)
 			}
 		}
 		if len(p.names) == 0 {
@@ -96,20 +99,57 @@ func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackag
 	return chosen, nil
 }
 
-// testsIn returns the names of the tests in a file, none if it mentions nothing that is touchy,
-// unless all are wanted.
-func testsIn(src []byte, all bool) ([]string, error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
-	if err != nil || !all && !touchy.Match(src) {
-		return nil, err
-	}
-	var names []string
-	for _, d := range syntax.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && isTest(f) {
-			names = append(names, f.Name.Name)
+// file is a file of tests.
+type file struct {
+	name string
+	text []byte
+}
+
+// testsIn returns the names of the tests in the files of a package. Unless all are wanted, these
+// are the tests of files that mention something touchy, and those that use functions of other files
+// that do, directly or through others.
+func testsIn(files []file, all bool) (names []string, err error) {
+	users := map[string][]string{} // who uses a name
+	chosen := map[string]bool{}
+	var mark func(function string)
+	mark = func(function string) {
+		if !chosen[function] {
+			chosen[function] = true
+			for _, user := range users[function] {
+				mark(user)
+			}
 		}
 	}
-	return names, nil
+	var tests, found []string
+	mode := parser.SkipObjectResolution
+	for _, one := range files {
+		syntax, err := parser.ParseFile(token.NewFileSet(), one.name, one.text, mode)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range syntax.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			for n := range ast.Preorder(f.Body) {
+				if used, ok := n.(*ast.Ident); ok {
+					users[used.Name] = append(users[used.Name], f.Name.Name)
+				}
+			}
+			test := isTest(f)
+			if test {
+				tests = append(tests, f.Name.Name)
+			}
+			if all || touchy.Match(one.text[f.Pos()-1:f.End()-1]) || test && touchy.Match(one.text) {
+				found = append(found, f.Name.Name)
+			}
+		}
+	}
+	for _, function := range found {
+		mark(function)
+	}
+	return slices.DeleteFunc(tests, func(t string) bool { return !chosen[t] }), nil
 }
 
 // isTest reports whether go test runs a function as a test.

@@ -24,17 +24,28 @@ func TestFilesThatMentionTimeOrGoroutinesAreChosen(t *testing.T) {
 		"var c = exec.Command(`x`)": true, "var s = httptest.NewServer(nil)": true, "var l, _ = net.Listen(`tcp`, ``)": true,
 		"var d = time.Second": false, "var x = 1": false,
 	} {
-		names, err := testsIn([]byte("package p\n"+mention+"\n"+tests), false)
+		names, err := testsIn([]file{{text: []byte("package p\n" + mention + "\n" + tests)}}, false)
 		require.NoError(t, err)
 		if chosen {
 			require.Equal(t, []string{"TestA", "Test_b"}, names, mention)
 		} else {
 			require.Empty(t, names, mention)
 		}
-		names, err = testsIn([]byte("package p\n"+mention+"\n"+tests), true)
+		names, err = testsIn([]file{{text: []byte("package p\n" + mention + "\n" + tests)}}, true)
 		require.NoError(t, err)
 		require.Equal(t, []string{"TestA", "Test_b"}, names, mention)
 	}
+}
+
+// A test that uses a helper of another file is chosen if that mentions something, directly or through others.
+func TestTestsThatUseHelpersAreChosen(t *testing.T) {
+	names, err := testsIn([]file{
+		{text: []byte("package p\nfunc TestServed(t *testing.T) { x := serve(); _ = x }\nfunc TestThrough(t *testing.T) { t.Run(`x`, func(t *testing.T) { open(t) }) }\nfunc TestPure(t *testing.T) { pure() }\n")},
+		{text: []byte("package p\nfunc open(t *testing.T) { serve() }\nfunc pure() {}\nfunc round() { again() }\nfunc again() { round() }\nfunc TestRound(t *testing.T) { round() }\n")},
+		{text: []byte("package p_test\nfunc serve() any { return httptest.NewServer(nil) }\nfunc TestBeside(t *testing.T) {}\n")},
+	}, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"TestServed", "TestThrough", "TestBeside"}, names)
 }
 
 func TestFilesThatAreNotBuiltWithTheRaceDetectorAreLeftOut(t *testing.T) {
@@ -76,7 +87,7 @@ func TestTimeIsSharedBetweenTests(t *testing.T) {
 	p := &testPackage{ImportPath: "p", names: []string{"Quick", "Slow", "Slower", "Skipped"}, counts: map[string]int{}, took: map[string]time.Duration{
 		"Quick": 0, "Slow": 2 * time.Second, "Slower": 10 * time.Second,
 	}}
-	o := options{count: 100, minutes: 2, workers: 1, seed: 7}
+	o := options{count: 100, minutes: 3.2, workers: 1, seed: 7}
 	rounds := plan([]*testPackage{p}, o)
 	require.Equal(t, map[string]int{"Quick": 100, "Slow": 25, "Slower": 6}, p.counts)
 	runs := map[string]int{}

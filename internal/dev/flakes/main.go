@@ -9,7 +9,8 @@
 // Which tests depend on those is told by what their files mention: see choose.go. The test binary
 // of a package is built once. A first run of each test shows how long it takes. If all repetitions
 // take longer than -minutes, the tests that take longest are repeated less often; the report lists
-// them with their counts.
+// them with their counts. Tests whose repetitions take longer than their first run leave less time
+// to the others; the report counts the runs that are left out.
 //
 // The command prints its seed, and for each failure the command that repeats it. It exits with
 // status 1 if a test has failed.
@@ -108,5 +109,8 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("%d runs of tests in %s, with building\n", r.runs.Load(), time.Since(begin).Round(time.Second))
+	if n := r.leftOut.Load(); n > 0 {
+		fmt.Printf("%d runs are left out: they would have taken longer than -minutes\n", n)
+	}
 	return r.verdict()
 }

@@ -70,10 +70,14 @@ func share(count, i int) int {
 // takes returns how long a run takes, about.
 func (r round) takes() (sum time.Duration) {
 	for _, name := range r.names {
-		sum += time.Duration(r.count) * r.pkg.took[name]
+		sum += time.Duration(r.count) * cost(r.pkg.took[name])
 	}
 	return sum
 }
+
+// cost is what a run costs of a test that took so long with two processors: with one and with eight
+// it takes longer, and to start it takes 10 ms, about.
+func cost(took time.Duration) time.Duration { return max(took*8/5, 10*time.Millisecond) }
 
 // fit sets how often each test is run. No test gets more time than it needs; those that would need
 // more than the others share what is left equally.
@@ -86,7 +90,7 @@ func fit(packages []*testPackage, o options) {
 	var tests []test
 	for _, p := range packages {
 		for name, took := range p.took {
-			tests = append(tests, test{p, name, max(took, 10*time.Millisecond)}) // which starting it takes, about
+			tests = append(tests, test{p, name, cost(took)})
 		}
 	}
 	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })

@@ -30,6 +30,7 @@ type runner struct {
 	out     io.Writer
 	scratch string
 	runs    atomic.Int64
+	leftOut atomic.Int64
 
 	mu       sync.Mutex
 	failures map[string]int // by package and test
@@ -108,9 +109,22 @@ func (p *testPackage) note(out []byte) error {
 	return nil
 }
 
-// repeat makes the runs.
+// repeat makes the runs. If they take longer than the first ones told, those that are left get the
+// time that is left.
 func (r *runner) repeat(ctx context.Context, rounds []round) error {
+	var ahead atomic.Int64
+	for _, one := range rounds {
+		ahead.Add(int64(one.takes()))
+	}
+	end := time.Now().Add(time.Duration(r.minutes * float64(time.Minute)))
 	return each(r.workers, rounds, func(one round) error {
+		left := ahead.Add(-int64(one.takes())) + int64(one.takes())
+		share := float64(r.workers) * float64(time.Until(end)) / float64(left)
+		if r.minutes > 0 && share < 1 {
+			less := max(1, int(share*float64(one.count)))
+			r.leftOut.Add(int64((one.count - less) * len(one.names)))
+			one.count = less
+		}
 		_, err := r.execute(ctx, one)
 		return err
 	})

@@ -67,7 +67,7 @@ func TestTestsOfAModuleAreChosen(t *testing.T) {
 	require.Equal(t, "example.com/p/a [TestSlow];", chosen(true, "1/1", "Slow"))
 	require.Equal(t, "no test is chosen", chosen(false, "2/2", ""))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "b", "b_test.go"), []byte("package b\nfunc"), 0o600))
-	require.Contains(t, chosen(true, "1/1", ""), filepath.Join("b", "b_test.go")+": ")
+	require.Contains(t, chosen(true, "1/1", ""), filepath.Join("b", "b_test.go")+":2:")
 }
 
 // Each test is run with one, two and eight processors, as often as is left over for each, and the longest runs begin first.
@@ -88,10 +88,10 @@ func TestRoundsOfAPlan(t *testing.T) {
 	}
 	a, b := took("a", "Zero", "One"), took("b", "Quick")
 	b.names = append(b.names, "Skipped")
-	require.Equal(t, []string{"a [One Zero] x4 p1 s7 4s", "a [One Zero] x3 p2 s8 3s", "a [One Zero] x3 p8 s9 3s", "b [Quick] x4 p1 s7 0s", "b [Quick] x3 p2 s8 0s", "b [Quick] x3 p8 s9 0s"},
+	require.Equal(t, []string{"a [One Zero] x4 p1 s7 6.44s", "a [One Zero] x3 p2 s8 4.83s", "a [One Zero] x3 p8 s9 4.83s", "b [Quick] x4 p1 s7 40ms", "b [Quick] x3 p2 s8 30ms", "b [Quick] x3 p8 s9 30ms"},
 		describes(plan([]*testPackage{a, b}, options{count: 10, workers: 1, seed: 7})))
 	a, b = took("a", "Zero"), took("b", "Quick")
-	require.Equal(t, []string{"a [Zero] x1 p1 s0 0s", "a [Zero] x1 p2 s1 0s", "b [Quick] x1 p1 s0 0s", "b [Quick] x1 p2 s1 0s"}, describes(plan([]*testPackage{b, a}, options{count: 2, workers: 1})))
+	require.Equal(t, []string{"a [Zero] x1 p1 s0 10ms", "a [Zero] x1 p2 s1 10ms", "b [Quick] x1 p1 s0 10ms", "b [Quick] x1 p2 s1 10ms"}, describes(plan([]*testPackage{b, a}, options{count: 2, workers: 1})))
 	for count, want := range map[int][3]int{0: {}, 1: {1, 0, 0}, 2: {1, 1, 0}, 3: {1, 1, 1}, 5: {2, 2, 1}, 100: {34, 33, 33}} {
 		require.Equal(t, want, [3]int{share(count, 0), share(count, 1), share(count, 2)})
 	}
@@ -104,10 +104,10 @@ func TestRoundsOfAPlan(t *testing.T) {
 func TestTimeThatIsLeftOver(t *testing.T) {
 	p := &testPackage{ImportPath: "x/p", names: []string{"A", "B", "C"}, counts: map[string]int{}, took: map[string]time.Duration{"A": 0, "B": time.Second, "C": time.Hour}}
 	fit([]*testPackage{p}, options{count: 100, minutes: 1, workers: 2})
-	require.Equal(t, map[string]int{"A": 100, "B": 50, "C": 3}, p.counts)
+	require.Equal(t, map[string]int{"A": 100, "B": 25, "C": 3}, p.counts)
 	var b bytes.Buffer
 	describe(&b, []*testPackage{p}, options{count: 100})
-	require.Equal(t, "3 tests, 100 times each\nonly 50 times, because they take long: p.B\nonly 3 times, because they take long: p.C\n", b.String())
+	require.Equal(t, "3 tests, 100 times each\nonly 25 times, because they take long: p.B\nonly 3 times, because they take long: p.C\n", b.String())
 	p.counts["B"] = 3
 	b.Reset()
 	describe(&b, []*testPackage{p}, options{count: 100})
@@ -163,4 +163,20 @@ func TestEachIsCalledOnce(t *testing.T) {
 		return nil
 	}), stop)
 	require.Equal(t, []int{1, 2}, called)
+}
+
+// A test that takes longer each time than the first time leaves less to the others, which are run all the same.
+func TestRunsThatTakeLongerShortenTheOthers(t *testing.T) {
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	p := &testPackage{ImportPath: "x/p", Dir: t.TempDir(), binary: binary, took: map[string]time.Duration{"TestPartsAreRead": 0}}
+	r := &runner{options: options{workers: 1, minutes: 1e-6}, out: new(bytes.Buffer), failures: map[string]int{}}
+	rounds := []round{{pkg: p, names: []string{"TestPartsAreRead"}, count: 50, processors: 1}, {pkg: p, names: []string{"TestPartsAreRead"}, count: 50, processors: 2}}
+	require.NoError(t, r.repeat(t.Context(), rounds))
+	require.EqualValues(t, 2, r.runs.Load())
+	require.EqualValues(t, 98, r.leftOut.Load())
+	r.minutes = 1
+	require.NoError(t, r.repeat(t.Context(), rounds[:1]))
+	require.EqualValues(t, 52, r.runs.Load())
+	require.EqualValues(t, 98, r.leftOut.Load())
 }
