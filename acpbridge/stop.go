@@ -107,7 +107,7 @@ func shuttingDown() *acp.Error {
 // it.
 func (s *server) endingOf(o *host.Outcome) *ending {
 	end := endingOf(o.Err, o.Finish)
-	if _, own := errors.AsType[*acp.Error](o.Err); end.err != nil && s.discreet && !own {
+	if end.err != nil && s.discreet && ownError(o.Err) == nil {
 		end.err.Message = o.Failure
 	}
 	return end
@@ -164,14 +164,20 @@ func limitEnding(l *agent.LimitError) *ending {
 	return e
 }
 
+// ownError returns an error of RunOptions or Deps, which know what they say, and nil for others.
+func ownError(err error) *acp.Error {
+	if _, ran := errors.AsType[*agent.RunError](err); ran {
+		return nil
+	}
+	e, _ := errors.AsType[*acp.Error](err)
+	return e
+}
+
 // failureOf turns a run's error into an answer: its code, a message for people, on one line, and
 // data for programs.
 func failureOf(err error) *acp.Error {
-	if e, ok := errors.AsType[*acp.Error](err); ok && e.Data != nil {
-		var run *agent.RunError
-		if !errors.As(err, &run) {
-			return e // of RunOptions or Deps, which know what they say
-		}
+	if e := ownError(err); e != nil && e.Data != nil {
+		return e
 	}
 	data := errorData{Kind: KindPrepare}
 	message, code := err.Error(), acp.CodeInternal

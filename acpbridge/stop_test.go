@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -248,4 +249,40 @@ func TestRunOptionsMayRefuseAPromptAndSeeItsMeta(t *testing.T) {
 	answer = e.call(acp.MethodPrompt, fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"a"}],"_meta":{"traceparent":"00-1-2-01"}}`, id))
 	requireStop(t, acp.StopReasonEndTurn, answer)
 	assert.Equal(t, "(a)", e.text(id))
+}
+
+// endless is a store that takes no end of a turn.
+type endless struct{ session.Memory }
+
+func (e *endless) Append(ctx context.Context, l session.Lease, head int64, b session.Batch) (int64, error) {
+	for _, entry := range b.Entries {
+		if entry.Kind == session.KindEnd {
+			return 0, &session.Error{Op: "append", Session: l.Session, Err: session.ErrFull}
+		}
+	}
+	return e.Memory.Append(ctx, l, head, b)
+}
+
+// A client is not told that all is well with a turn whose end is not recorded.
+func TestTurnWhoseEndIsNotRecordedHasFailed(t *testing.T) {
+	c := config(t, modeltest.Script(modeltest.SayText("hi")))
+	c.Host.Store = new(endless)
+	e, id := start(t, c)
+	answer := e.prompt(id, "go")
+	requireError(t, acp.CodeInternal, acpbridge.KindStore, answer)
+	assert.Contains(t, answer.Error.Message, "full")
+}
+
+// What a tool says of its own error is hidden from remote clients, also if an error of this client is inside.
+func TestErrorsOfToolsAreHiddenWhateverIsInside(t *testing.T) {
+	bad := tool("bad", func(context.Context, *toolset.RunContext[bare]) (string, error) {
+		return "", fmt.Errorf("db at 10.9.8.7: %w", acp.Errorf(acp.CodeInternal, "sk-planted"))
+	})
+	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "bad", "{}"))), bad)
+	c.Out = new(remote)
+	e, id := start(t, c)
+	answer := e.prompt(id, "go")
+	require.NotNil(t, answer.Error)
+	assert.NotContains(t, answer.Error.Message, "10.9.8.7")
+	assert.NotContains(t, answer.Error.Message, "sk-planted")
 }

@@ -200,10 +200,8 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		}
 		return end.answer()
 	}
-	if end == nil {
-		if end = t.cancelled(); end == nil {
-			end = s.endingOf(o)
-		}
+	if end == nil || end.stop != acp.StopReasonCancelled { // what was shown may not be recorded
+		end = cmp.Or(t.cancelled(), s.endingOf(o))
 	}
 	s.tellUsage(t.ctx, used)
 	return end.answer()

@@ -183,6 +183,7 @@ func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args an
 	names := make([]string, len(tools))
 	var fresh []string
 	var text strings.Builder
+	foreign := false
 	text.WriteString("These tools are now available:")
 	for i, t := range tools {
 		if !slices.Contains(in.hidden, t) {
@@ -191,10 +192,14 @@ func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args an
 		if names[i] = t.Def.Name; !slices.Contains(in.found.names, t.Def.Name) {
 			fresh = append(fresh, t.Def.Name)
 		}
+		foreign = foreign || t.Yield != nil
 		text.WriteString("\n- " + t.Def.Name)
 		if line := summary(t.Def.Description); line != "" {
 			text.WriteString(": " + line)
 		}
+	}
+	if foreign {
+		text.WriteString("\nA tool whose name you had is offered under that name with a suffix.")
 	}
 	meta, err := json.Marshal(discovery{Discovered: map[string][]string{in.found.key: names}})
 	return Result{Text: text.String(), Meta: meta, Keep: strings.Join(fresh, " ")}, err

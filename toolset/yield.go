@@ -8,7 +8,7 @@ func Reserved[D any](names ...string) Toolset[D] {
 }
 
 // settleNames returns tools with distinct names. Tools that can give way do so if another tool has
-// their name, all of them if there are several. So a name never changes its meaning, whichever tool
+// their name, all of them if there are several. So what a name means does not depend on which tool
 // is known first.
 func settleNames[D any](tools []*Tool[D], reserved []string) []*Tool[D] {
 	yields := false

@@ -179,3 +179,30 @@ func offered(t *testing.T, set toolset.Toolset[nobody]) []string {
 	}
 	return names
 }
+
+// A search names the tools that it finds as the server does. It says that another tool's name gets a suffix, if it found such tools.
+func TestSearchSaysThatFoundToolsGiveWay(t *testing.T) {
+	const told = "\nA tool whose name you had is offered under that name with a suffix."
+	own := toolset.Of(saying("read_file", "own"))
+	for _, test := range []struct {
+		found *toolset.Tool[nobody]
+		says  string
+	}{
+		{ofServer("read_file", "srv"), "These tools are now available:\n- read_file" + told},
+		{saying("write_file", "own"), "These tools are now available:\n- write_file"},
+	} {
+		m := modeltest.Script(
+			modeltest.Say(model.ToolCall("1", "search_tools", `{"query":"file"}`)),
+			modeltest.Say(model.ToolCall("2", "read_file_srv", `{}`), model.ToolCall("3", "read_file", `{}`)), modeltest.SayText("done"),
+		)
+		a, err := agent.New(agent.Config[nobody, string]{Model: m, Toolsets: []toolset.Toolset[nobody]{own, toolset.Searchable(toolset.Of(test.found), toolset.Search[nobody]{})}})
+		require.NoError(t, err)
+		res, err := a.Run(t.Context(), nobody{}, "go")
+		require.NoError(t, err)
+		require.Equal(t, test.says, res.Messages[2].Parts[0].Text)
+		if test.found.Yield != nil {
+			require.Equal(t, "srv as read_file", res.Messages[4].Parts[0].Text)
+			require.Equal(t, "own as read_file", res.Messages[4].Parts[1].Text)
+		}
+	}
+}

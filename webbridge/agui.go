@@ -378,9 +378,10 @@ func (x *aguiRun) show(ctx context.Context) error {
 // end ends the run. o is nil if it is not known how the turn ended.
 func (x *aguiRun) end(o *host.Outcome) {
 	out := x.r.finish()
+	failure := failureOf(x.r.failure, o)
 	switch {
-	case x.r.failure != "":
-		x.write(&aguiEvent{Type: "RUN_ERROR", Message: x.r.failure, Code: "failed"})
+	case failure != "":
+		x.write(&aguiEvent{Type: "RUN_ERROR", Message: failure, Code: "failed"})
 		return
 	case out.Type == "success" && o != nil && o.Reason == transcript.Cancelled:
 		out = &aguiOutcome{Type: "cancelled"}

@@ -3,6 +3,7 @@
 package webbridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -230,6 +231,15 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 		return "The answer was cut off by the provider's content filter."
 	}
 	return ""
+}
+
+// failureOf returns what a client is told of a turn that has failed, also if that was known only
+// after all was shown.
+func failureOf(shown string, o *host.Outcome) string {
+	if o != nil && o.Reason == transcript.Failed {
+		return cmp.Or(shown, o.Failure)
+	}
+	return shown
 }
 
 // cutOff reports whether a turn ended because the model reached its token limit.

@@ -128,10 +128,10 @@ func (st *uiStream) news(c *view.Cursor) (more bool) {
 // end writes what follows the answer. o is nil if it is not known how the turn ended.
 func (st *uiStream) end(o *host.Outcome) {
 	st.leave()
-	reason := "stop"
+	reason, failure := "stop", failureOf(st.failure, o)
 	switch {
-	case st.failure != "":
-		st.write(&uiChunk{Type: "error", ErrorText: st.failure})
+	case failure != "":
+		st.write(&uiChunk{Type: "error", ErrorText: failure})
 		st.done()
 		return
 	case len(st.waiting()) > 0:

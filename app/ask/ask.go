@@ -32,8 +32,9 @@ type Terminal struct {
 	// By names the person in decisions. Empty means the user.
 	By string
 
-	in  *bufio.Scanner
-	out io.Writer
+	in     *bufio.Scanner
+	out    io.Writer
+	failed error // of out
 }
 
 // New returns a terminal that reads answers and prompts from in, a line each of less than 1 MiB.
@@ -43,12 +44,13 @@ func New(in io.Reader, out io.Writer) *Terminal {
 	return &Terminal{in: lines, out: out}
 }
 
-// Err returns why the input was not read to its end, such as a line that is too long.
+// Err returns why the input was not read to its end, such as a line that is too long, or why the
+// output was not written.
 func (t *Terminal) Err() error {
 	if err := t.in.Err(); err != nil {
 		return fmt.Errorf("the input cannot be read: %w", err)
 	}
-	return nil
+	return t.failed
 }
 
 var _ toolset.Asker = (*Terminal)(nil)
@@ -56,23 +58,29 @@ var _ toolset.Asker = (*Terminal)(nil)
 // Say writes text. Characters that a terminal would obey become spaces.
 func (t *Terminal) Say(format string, args ...any) {
 	text := strings.FieldsFunc(fmt.Sprintf(format, args...), func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
-	fmt.Fprint(t.out, strings.Join(text, " "))
+	if _, err := fmt.Fprint(t.out, strings.Join(text, " ")); err != nil && t.failed == nil {
+		t.failed = fmt.Errorf("the output cannot be written: %w", err)
+	}
 }
 
 // Line writes text and reads a line. It reports false at the end of the input, and if it cannot be
 // read: see [Terminal.Err].
 func (t *Terminal) Line(format string, args ...any) (line string, ok bool) {
 	t.Say(format, args...)
-	if ok = t.in.Scan(); !ok {
+	if ok = t.failed == nil && t.in.Scan(); !ok {
 		return "", false
 	}
 	return strings.TrimSpace(t.in.Text()), true
 }
 
-// Approve implements [toolset.Asker]. It shows what the call would do. Only "y" allows it.
+// Approve implements [toolset.Asker]. It shows what the call would do. Only "y" allows it. If it
+// cannot be shown, that is the error.
 func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 	t.Say("\n%s\n", approval.Text(&r.Approval))
-	if t.Yes {
+	switch {
+	case t.failed != nil:
+		return toolset.Decision{}, t.failed
+	case t.Yes:
 		t.Say("-yes: allowed\n")
 		return toolset.Decision{Verdict: toolset.VerdictAllow, By: t.By}, nil
 	}
@@ -174,11 +182,13 @@ func Converse[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], 
 }
 
 // Turn runs the agent for a prompt, and shows text and calls as they come. It returns the
-// conversation after it, also if the run has failed.
+// conversation after it, also if the run has failed. The run ends if it cannot be shown.
 func Turn[D, O any](
 	ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D, prompt string,
 	messages []*model.Message,
 ) ([]*model.Message, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	s := a.Stream(ctx, deps, prompt, agent.WithHistory(messages), agent.WithAsker(t))
 	for e := range s.Events() {
 		switch {
@@ -186,6 +196,9 @@ func Turn[D, O any](
 			t.Say("%s", e.Text)
 		case e.Kind == agent.EventToolStart:
 			t.Say("\n[%s %s]\n", e.Tool, e.Args)
+		}
+		if t.failed != nil {
+			cancel(t.failed)
 		}
 	}
 	res, err := s.Result()
@@ -195,5 +208,5 @@ func Turn[D, O any](
 		return messages, err
 	}
 	t.Say("\n")
-	return res.Messages, nil
+	return res.Messages, t.failed
 }

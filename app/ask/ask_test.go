@@ -120,3 +120,70 @@ func TestConversationGoesOnAfterAnError(t *testing.T) {
 	require.NotEmpty(t, messages)
 	require.Contains(t, out.String(), "Second.")
 }
+
+// disk is an output that takes so many writes.
+type disk int
+
+func (d *disk) Write(p []byte) (int, error) {
+	if *d--; *d < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(p), nil
+}
+
+// What cannot be shown is not done, and the error says so, whatever it is that cannot be shown.
+func TestWhatCannotBeShownIsNotDone(t *testing.T) {
+	const reads, pays = "read", "pay"
+	var done []string
+	tool := func(name string, options ...toolset.Option) *toolset.Tool[any] {
+		return toolset.Func(name, "A tool.", func(context.Context, *toolset.RunContext[any], struct{}) (string, error) {
+			done = append(done, name)
+			return "done", nil
+		}, options...)
+	}
+	asks := toolset.Approve(func(context.Context, *toolset.RunContext[any], struct{}) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Pay"}, nil
+	})
+	a := agent.Must(agent.New(agent.Config[any, string]{
+		Model: modeltest.Func(func(_ context.Context, r *model.Request) (*model.Message, error) {
+			switch len(r.Messages) {
+			case 1:
+				return model.Response(model.Text("I look."), model.ToolCall("1", reads, "{}")), nil
+			case 3:
+				return model.Response(model.ToolCall("2", pays, "{}")), nil
+			}
+			return model.Response(model.Text("Paid.")), nil
+		}),
+		Tools: []*toolset.Tool[any]{tool(reads), tool(pays, asks)},
+	}))
+	for writes := range 20 {
+		done = nil
+		out := disk(writes)
+		at := ask.New(strings.NewReader("y\n"), &out)
+		at.Yes = true
+		_, err := ask.Turn(t.Context(), at, a, nil, "Pay.", nil)
+		if out >= 0 {
+			require.NoError(t, err)
+			require.Equal(t, []string{reads, pays}, done)
+			require.Greater(t, writes, 4)
+			return
+		}
+		require.ErrorContains(t, err, "the output cannot be written: no space left on device", "after %d writes", writes)
+		require.EqualError(t, at.Err(), "the output cannot be written: no space left on device")
+		if writes < 3 { // the text, the first call, the question
+			require.NotContains(t, done, pays, "after %d writes", writes)
+		}
+	}
+	t.Fatal("never enough room")
+}
+
+// A conversation ends where it cannot be shown, without reading on.
+func TestConversationEndsWithItsOutput(t *testing.T) {
+	script := modeltest.Script(modeltest.SayText("One."), modeltest.SayText("Two."))
+	a := agent.Must(agent.New(agent.Config[any, string]{Model: script}))
+	out := disk(2)
+	at := ask.New(strings.NewReader("one\ntwo\n"), &out)
+	ask.Converse(t.Context(), at, a, nil)
+	require.ErrorContains(t, at.Err(), "no space left")
+	require.Len(t, script.Requests(), 1)
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -118,7 +119,7 @@ func outputOf(out any) (*mcp.CallToolResult, error) {
 	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: v.String()}}}, nil
 	}
-	data, err := json.Marshal(out)
+	data, err := schema.Marshal(out)
 	if err != nil {
 		return nil, errors.New("the output has no JSON form")
 	}

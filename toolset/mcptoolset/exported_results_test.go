@@ -352,3 +352,16 @@ func TestProgressOfAnAgentIsBounded(t *testing.T) {
 		require.Empty(t, progress)
 	}
 }
+
+// The model of a client reads outputs in the form that the schemas describe, and as they are written.
+func TestOutputOfAnAgentIsWrittenAsItsSchemaSays(t *testing.T) {
+	type plan struct {
+		Wait time.Duration `json:"wait"`
+		Do   string        `json:"do"`
+	}
+	m := modeltest.Script(modeltest.Say(model.ToolCall("1", "final_result", `{"wait":"1h30m0s","do":"a < b && c > d"}`)))
+	text, res := textOf(t, serveAgent[plan](t, m, mcptoolset.ExportConfig[deps]{}, nil), "do", map[string]string{"prompt": "x"})
+	require.False(t, res.IsError, text)
+	require.Equal(t, `{"wait":"1h30m0s","do":"a < b && c > d"}`, text)
+	require.Equal(t, map[string]any{"wait": "1h30m0s", "do": "a < b && c > d"}, res.StructuredContent)
+}

@@ -77,11 +77,15 @@ func New[D any](o Options[D]) agent.Capability[D] {
 	if o.Spill != nil {
 		hooks.Call = c.call
 	}
+	var invalid []toolset.Toolset[D]
+	if err := c.check(); err != nil {
+		invalid = append(invalid, &checked[D]{toolset.Of[D](), err})
+	}
 	return agent.Capability[D]{
 		Name:     "compaction",
 		Hooks:    []agent.Hooks[D]{hooks},
 		History:  []agent.HistoryProcessor[D]{c.process},
-		Toolsets: []toolset.Toolset[D]{&checked[D]{toolset.Of[D](), c.check}},
+		Toolsets: invalid,
 		Commands: []agent.Command[D]{{Name: "compact", Description: "Summarise the conversation so far.", Hint: "what to keep", Run: c.command}},
 	}
 }
@@ -114,11 +118,11 @@ func (c *compactor[D]) check() error {
 // checked is an empty toolset through which agent.New learns of invalid options.
 type checked[D any] struct {
 	toolset.Toolset[D]
-	check func() error
+	err error
 }
 
 // Check implements [toolset.Checker].
-func (c *checked[D]) Check() error { return c.check() }
+func (c *checked[D]) Check() error { return c.err }
 
 // bound returns how large a history may be.
 func (c *compactor[D]) bound(run *toolset.RunContext[D]) int {

@@ -344,3 +344,12 @@ func ExampleNew() {
 	// The user's colour is blue.
 	// Name a number.
 }
+
+// The capability offers no tools, so that a tool choice of an unknown one is found all the same.
+func TestToolChoiceIsCheckedBesideCompaction(t *testing.T) {
+	choice := model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "gone"}
+	_, err := agent.New(agent.Config[deps, string]{
+		Model: summariser(), ToolChoice: choice, Capabilities: []agent.Capability[deps]{compaction.New(compaction.Options[deps]{Model: summariser()})},
+	})
+	require.ErrorContains(t, err, `ToolChoice: unknown tool "gone"`)
+}

@@ -100,8 +100,9 @@ type Config[D, O any] struct {
 	// program's name, the process id and the machine.
 	Holder string
 	// ErrorText returns what users are told of an error that ended a run, on every surface and in
-	// what is stored. It must not tell them what they may not know, such as hosts and the messages
-	// of providers. Nil, an empty text and a panic mean [ErrorText]. Calls may be concurrent.
+	// what is stored: nothing that they may not know, such as hosts and the messages of providers.
+	// Nil, an empty text and a panic mean [ErrorText]; with nil, an editor that has started the
+	// agent is told the error itself. Calls may be concurrent.
 	ErrorText func(err error) string
 	// Logger gets the errors that no caller gets, and why turns have failed, with what providers
 	// and tools said. Nil means [slog.Default]. Texts of users, models and files are not logged,

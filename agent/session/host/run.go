@@ -186,7 +186,7 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	if err := errors.Join(err, s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {
-			o.Err, o.Reason = err, transcript.Failed
+			o.Err, o.Reason, o.Failure = err, transcript.Failed, s.host.ErrorText(err)
 		}
 		s.drop(c)
 		return

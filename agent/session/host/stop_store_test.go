@@ -197,3 +197,17 @@ func TestAPromptElsewhereEndsWithItsSession(t *testing.T) {
 	require.ErrorIs(t, o.Err, session.ErrNotFound)
 	require.Equal(t, transcript.Failed, o.Reason)
 }
+
+// A turn has ended well, and only its end cannot be recorded: what users are told says so.
+func TestFailureOfAnEndThatIsNotRecordedHasAText(t *testing.T) {
+	store := &faulty{Memory: new(session.Memory)}
+	store.end.Store(true)
+	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(echo()), Store: store}))
+	o := prompt(t, s, "One.")
+	require.ErrorIs(t, o.Err, session.ErrFull)
+	require.Equal(t, transcript.Failed, o.Reason)
+	require.Equal(t, host.ErrorText(o.Err), o.Failure)
+	o = prompt(t, s, "Two.")
+	require.NoError(t, o.Err)
+	require.Empty(t, o.Failure)
+}

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -310,12 +311,12 @@ func isList(t reflect.Type) bool {
 	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice || t.Kind() == reflect.Array
 }
 
+var integerKey = regexp.MustCompile(`\[-?[0-9]+\]$`)
+
 // named reports whether the decoder may refuse for a reason that the schema does not give.
 func (c *subject) named(p schema.Problem) bool {
 	rule, _, _ := strings.Cut(p.Rule, "=")
 	switch rule {
-	case schema.RuleDecode: // the range of a Go type, or its own decoding
-		return true
 	case "format", "contentEncoding": // annotations, which Go's parsers check
 		return true
 	case "ne", "excludes", "lowercase", "email", "ip", "uuid", "datetime", "ipv4|ipv6", "cidr", "semver", "url", "ascii":
@@ -327,5 +328,7 @@ func (c *subject) named(p schema.Problem) bool {
 	if c.made.Wrapped() {
 		path = strings.TrimPrefix(path, "value")
 	}
-	return other(c.typ, path) || rule == "unique" && strings.HasPrefix(p.Value, "{") || rule == "required" && p.Value == "null"
+	// A number or a key of a map may be out of the range of its type.
+	number := p.Value != "" && strings.Contains("-0123456789", p.Value[:1]) || p.Value == "" && integerKey.MatchString(path)
+	return other(c.typ, path) || rule == schema.RuleDecode && number || rule == "unique" && strings.HasPrefix(p.Value, "{") || rule == "required" && p.Value == "null"
 }

@@ -31,11 +31,10 @@ func OpenHistory(file string) *History {
 		return h
 	}
 	defer f.Close()
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 8<<20)
-	for s.Scan() {
+	for lines := bufio.NewReader(f); err == nil; {
+		var line []byte
 		var one string
-		if json.Unmarshal(s.Bytes(), &one) == nil {
+		if line, err = lines.ReadBytes('\n'); json.Unmarshal(line, &one) == nil {
 			h.push(one)
 		}
 	}
