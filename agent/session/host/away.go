@@ -74,7 +74,7 @@ func (t *Turn) delegate(p *Prompt, o *Outcome) *Outcome {
 	if errors.Is(err, errElsewhere) {
 		return t.elsewhere(t.id)
 	}
-	o.Err, o.Reason, o.Failure = err, reasonOf(t.ctx, err), s.host.ErrorText(err)
+	o.Err, o.Reason = err, reasonOf(t.ctx, err)
 	return o
 }
 

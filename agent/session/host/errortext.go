@@ -108,6 +108,14 @@ func (s *Session) logCommand(err error) {
 	}
 }
 
+// explained sets what users are told of the error, if it was not told while the turn was shown.
+func (s *Session) explained(o *Outcome) *Outcome {
+	if o.Err != nil && o.Failure == "" {
+		o.Failure = s.host.ErrorText(o.Err)
+	}
+	return o
+}
+
 // logFailure logs why a turn has failed. Texts of the store are omitted, because they name files
 // and addresses.
 func (s *Session) logFailure(t *Turn, o *Outcome) {

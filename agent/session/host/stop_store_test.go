@@ -3,7 +3,10 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -210,4 +213,30 @@ func TestFailureOfAnEndThatIsNotRecordedHasAText(t *testing.T) {
 	o = prompt(t, s, "Two.")
 	require.NoError(t, o.Err)
 	require.Empty(t, o.Failure)
+}
+
+// full is a store with no room for items.
+type full struct{ *session.Memory }
+
+func (f full) Put(_ context.Context, id string, i session.Item) (session.Item, error) {
+	return i, &session.Error{Op: "put", Session: id, Err: session.ErrFull}
+}
+
+// A prompt cannot be kept while it waits: it has failed, and was not cancelled. The turn before it goes on.
+func TestPromptThatCannotWaitHasFailed(t *testing.T) {
+	g := newGate()
+	var log bytes.Buffer
+	s := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(g.model()), Store: full{new(session.Memory)}, Logger: slog.New(slog.NewTextHandler(&locked{new(sync.Mutex), &log}, nil)),
+	}))
+	one := runs(t, s, "one")
+	<-g.asked
+	two := runs(t, s, "two")
+	g.answer <- "done"
+	require.Equal(t, transcript.Done, (<-one).Reason)
+	o := <-two
+	require.ErrorIs(t, o.Err, session.ErrFull)
+	require.Equal(t, transcript.Failed, o.Reason)
+	require.Equal(t, host.ErrorText(session.ErrFull), o.Failure)
+	require.Contains(t, log.String(), "a turn has failed")
 }

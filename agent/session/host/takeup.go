@@ -34,7 +34,7 @@ func (s *Session) takeUp(ctx context.Context) (*Outcome, error) {
 	t.c = c
 	t.live.Store(c)
 	o := &Outcome{Reason: transcript.Cancelled}
-	defer func() { t.outcome = o }()
+	defer func() { t.outcome = t.session.explained(o) }()
 	err = t.goOn(ctx, &Prompt{Wait: true}, o)
 	t.left = t.left || err != nil
 	return o, err

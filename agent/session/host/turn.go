@@ -287,7 +287,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		}
 	}
 	o = &Outcome{Reason: transcript.Cancelled}
-	defer func() { t.outcome = o }()
+	defer func() { t.outcome = t.session.explained(o) }()
 	defer t.leave(&p)
 	if t.delegates(&p) {
 		t.giveBack()
@@ -307,6 +307,8 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		o.Err = context.Cause(t.ctx)
 	}
 	if o.Err != nil {
+		o.Reason = reasonOf(t.ctx, o.Err)
+		t.session.logFailure(t, o)
 		return o
 	}
 	c, done, err := t.begin(&p)
@@ -315,7 +317,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		return t.elsewhere(t.id)
 	}
 	if err != nil {
-		o.Err, o.Reason, o.Failure = err, reasonOf(t.ctx, err), t.session.host.ErrorText(err)
+		o.Err, o.Reason = err, reasonOf(t.ctx, err)
 		t.session.logFailure(t, o)
 		return o
 	}

@@ -292,7 +292,7 @@ func (t *Turn) elsewhere(id string) *Outcome {
 			}
 		}
 		if errors.Is(wrong, session.ErrNotFound) { // it was deleted
-			o.Err, o.Reason, o.Failure = wrong, transcript.Failed, s.host.ErrorText(wrong)
+			o.Err, o.Reason = wrong, transcript.Failed
 			return o
 		}
 		if wrong == nil && info.Holder == "" && !recorded {

@@ -9,8 +9,8 @@
 // Which tests depend on those is told by what their files mention: see choose.go. The test binary
 // of a package is built once. A first run of each test shows how long it takes. If all repetitions
 // take longer than -minutes, the tests that take longest are repeated less often; the report lists
-// them with their counts. Tests whose repetitions take longer than their first run leave less time
-// to the others; the report counts the runs that are left out.
+// them with their counts. Quick tests are repeated first. If time runs out, because repetitions have
+// taken longer than the first run, the report lists the tests that were repeated less often.
 //
 // The command prints its seed, and for each failure the command that repeats it. It exits with
 // status 1 if a test has failed.
@@ -22,11 +22,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -94,7 +97,7 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	r := &runner{options: o, out: os.Stdout, scratch: scratch, failures: map[string]int{}}
+	r := &runner{options: o, out: os.Stdout, scratch: scratch, failures: map[string]int{}, leftOut: map[string]int{}}
 	begin := time.Now()
 	if err := r.build(ctx, packages); err != nil {
 		return err
@@ -109,8 +112,8 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("%d runs of tests in %s, with building\n", r.runs.Load(), time.Since(begin).Round(time.Second))
-	if n := r.leftOut.Load(); n > 0 {
-		fmt.Printf("%d runs are left out: they would have taken longer than -minutes\n", n)
+	if len(r.leftOut) > 0 {
+		fmt.Printf("repeated less often than that, because time ran out: %s\n", strings.Join(slices.Sorted(maps.Keys(r.leftOut)), " "))
 	}
 	return r.verdict()
 }

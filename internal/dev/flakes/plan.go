@@ -47,11 +47,11 @@ func plan(packages []*testPackage, o options) []round {
 			}
 		}
 	}
-	// The longest rounds begin first, which shortens the whole run.
+	// If time runs out, it is the longest tests that are repeated less often than planned.
 	slices.SortStableFunc(rounds, func(a, b round) int {
 		return cmp.Or(
-			cmp.Compare(b.takes(), a.takes()), cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath),
-			cmp.Compare(a.processors, b.processors), cmp.Compare(a.count, b.count),
+			cmp.Compare(b.count/len(processors), a.count/len(processors)), cmp.Compare(a.takes(), b.takes()),
+			cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath), cmp.Compare(a.processors, b.processors),
 		)
 	})
 	return rounds
@@ -107,6 +107,11 @@ func fit(packages []*testPackage, o options) {
 	}
 }
 
+// short is the name of a test in reports.
+func (p *testPackage) short(name string) string {
+	return p.ImportPath[strings.LastIndexByte(p.ImportPath, '/')+1:] + "." + name
+}
+
 // classed rounds a number of repetitions down to one of a few, which lets tests share a process.
 func classed(count, most int) int {
 	for class := most; class > len(processors); class /= 2 {
@@ -124,9 +129,7 @@ func describe(w io.Writer, packages []*testPackage, o options) {
 		tests += len(p.took)
 		for name := range p.took {
 			if n := p.counts[name]; n < o.count {
-				less[n] = append(less[n], fmt.Sprintf(
-					"%s.%s", p.ImportPath[strings.LastIndexByte(p.ImportPath, '/')+1:], name,
-				))
+				less[n] = append(less[n], p.short(name))
 			}
 		}
 	}

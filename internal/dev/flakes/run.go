@@ -30,10 +30,10 @@ type runner struct {
 	out     io.Writer
 	scratch string
 	runs    atomic.Int64
-	leftOut atomic.Int64
 
 	mu       sync.Mutex
 	failures map[string]int // by package and test
+	leftOut  map[string]int // runs, by test
 }
 
 // build builds the test binaries.
@@ -109,25 +109,26 @@ func (p *testPackage) note(out []byte) error {
 	return nil
 }
 
-// repeat makes the runs. If they take longer than the first ones told, those that are left get the
-// time that is left.
+// repeat makes the runs, as far as there is time. What is left out has been run once, by measure.
 func (r *runner) repeat(ctx context.Context, rounds []round) error {
-	var ahead atomic.Int64
-	for _, one := range rounds {
-		ahead.Add(int64(one.takes()))
-	}
 	end := time.Now().Add(time.Duration(r.minutes * float64(time.Minute)))
 	return each(r.workers, rounds, func(one round) error {
-		left := ahead.Add(-int64(one.takes())) + int64(one.takes())
-		share := float64(r.workers) * float64(time.Until(end)) / float64(left)
-		if r.minutes > 0 && share < 1 {
-			less := max(1, int(share*float64(one.count)))
-			r.leftOut.Add(int64((one.count - less) * len(one.names)))
-			one.count = less
+		if r.minutes > 0 && time.Now().After(end) {
+			r.leaveOut(one)
+			return nil
 		}
 		_, err := r.execute(ctx, one)
 		return err
 	})
+}
+
+// leaveOut notes the tests of a round for which there is no time.
+func (r *runner) leaveOut(one round) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range one.names {
+		r.leftOut[one.pkg.short(name)] += one.count
+	}
 }
 
 // execute runs tests and returns the output. Failures are noted and printed; the error comes from

@@ -70,7 +70,7 @@ func TestTestsOfAModuleAreChosen(t *testing.T) {
 	require.Contains(t, chosen(true, "1/1", ""), filepath.Join("b", "b_test.go")+":2:")
 }
 
-// Each test is run with one, two and eight processors, as often as is left over for each, and the longest runs begin first.
+// Each test is run with one, two and eight processors, as often as is left over for each, and the quickest runs begin first.
 func TestRoundsOfAPlan(t *testing.T) {
 	took := func(names ...string) *testPackage {
 		p := &testPackage{ImportPath: names[0], counts: map[string]int{}, took: map[string]time.Duration{}}
@@ -88,7 +88,7 @@ func TestRoundsOfAPlan(t *testing.T) {
 	}
 	a, b := took("a", "Zero", "One"), took("b", "Quick")
 	b.names = append(b.names, "Skipped")
-	require.Equal(t, []string{"a [One Zero] x4 p1 s7 6.44s", "a [One Zero] x3 p2 s8 4.83s", "a [One Zero] x3 p8 s9 4.83s", "b [Quick] x4 p1 s7 40ms", "b [Quick] x3 p2 s8 30ms", "b [Quick] x3 p8 s9 30ms"},
+	require.Equal(t, []string{"b [Quick] x3 p2 s8 30ms", "b [Quick] x3 p8 s9 30ms", "b [Quick] x4 p1 s7 40ms", "a [One Zero] x3 p2 s8 4.83s", "a [One Zero] x3 p8 s9 4.83s", "a [One Zero] x4 p1 s7 6.44s"},
 		describes(plan([]*testPackage{a, b}, options{count: 10, workers: 1, seed: 7})))
 	a, b = took("a", "Zero"), took("b", "Quick")
 	require.Equal(t, []string{"a [Zero] x1 p1 s0 10ms", "a [Zero] x1 p2 s1 10ms", "b [Quick] x1 p1 s0 10ms", "b [Quick] x1 p2 s1 10ms"}, describes(plan([]*testPackage{b, a}, options{count: 2, workers: 1})))
@@ -165,18 +165,21 @@ func TestEachIsCalledOnce(t *testing.T) {
 	require.Equal(t, []int{1, 2}, called)
 }
 
-// A test that takes longer each time than the first time leaves less to the others, which are run all the same.
-func TestRunsThatTakeLongerShortenTheOthers(t *testing.T) {
+// When time runs out, what is left is left out, and named.
+func TestRunsForWhichThereIsNoTimeAreNamed(t *testing.T) {
 	binary, err := os.Executable()
 	require.NoError(t, err)
 	p := &testPackage{ImportPath: "x/p", Dir: t.TempDir(), binary: binary, took: map[string]time.Duration{"TestPartsAreRead": 0}}
-	r := &runner{options: options{workers: 1, minutes: 1e-6}, out: new(bytes.Buffer), failures: map[string]int{}}
-	rounds := []round{{pkg: p, names: []string{"TestPartsAreRead"}, count: 50, processors: 1}, {pkg: p, names: []string{"TestPartsAreRead"}, count: 50, processors: 2}}
+	r := &runner{options: options{workers: 1, minutes: 1}, out: new(bytes.Buffer), failures: map[string]int{}, leftOut: map[string]int{}}
+	rounds := []round{{pkg: p, names: []string{"TestPartsAreRead"}, count: 5, processors: 1}, {pkg: p, names: []string{"TestPartsAreRead"}, count: 6, processors: 2}}
 	require.NoError(t, r.repeat(t.Context(), rounds))
-	require.EqualValues(t, 2, r.runs.Load())
-	require.EqualValues(t, 98, r.leftOut.Load())
-	r.minutes = 1
-	require.NoError(t, r.repeat(t.Context(), rounds[:1]))
-	require.EqualValues(t, 52, r.runs.Load())
-	require.EqualValues(t, 98, r.leftOut.Load())
+	require.EqualValues(t, 11, r.runs.Load())
+	require.Empty(t, r.leftOut)
+	r.minutes = 1e-9
+	require.NoError(t, r.repeat(t.Context(), rounds))
+	require.EqualValues(t, 11, r.runs.Load())
+	require.Equal(t, map[string]int{"p.TestPartsAreRead": 11}, r.leftOut)
+	r.minutes = 0
+	require.NoError(t, r.repeat(t.Context(), rounds))
+	require.EqualValues(t, 22, r.runs.Load())
 }
