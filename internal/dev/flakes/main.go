@@ -97,7 +97,10 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	r := &runner{options: o, out: os.Stdout, scratch: scratch, failures: map[string]int{}, leftOut: map[string]int{}}
+	r := &runner{
+		options: o, out: os.Stdout, scratch: scratch, failures: map[string]int{},
+		leftOut: map[string]int{},
+	}
 	begin := time.Now()
 	if err := r.build(ctx, packages); err != nil {
 		return err
@@ -111,9 +114,11 @@ func command(ctx context.Context, args []string) error {
 	if err := r.repeat(ctx, rounds); err != nil {
 		return err
 	}
-	fmt.Printf("%d runs of tests in %s, with building\n", r.runs.Load(), time.Since(begin).Round(time.Second))
+	took := time.Since(begin).Round(time.Second)
+	fmt.Printf("%d runs of tests in %s, with building\n", r.runs.Load(), took)
 	if len(r.leftOut) > 0 {
-		fmt.Printf("repeated less often than that, because time ran out: %s\n", strings.Join(slices.Sorted(maps.Keys(r.leftOut)), " "))
+		names := strings.Join(slices.Sorted(maps.Keys(r.leftOut)), " ")
+		fmt.Printf("repeated less often than that, because time ran out: %s\n", names)
 	}
 	return r.verdict()
 }

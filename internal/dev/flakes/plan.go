@@ -50,8 +50,9 @@ func plan(packages []*testPackage, o options) []round {
 	// If time runs out, it is the longest tests that are repeated less often than planned.
 	slices.SortStableFunc(rounds, func(a, b round) int {
 		return cmp.Or(
-			cmp.Compare(b.count/len(processors), a.count/len(processors)), cmp.Compare(a.takes(), b.takes()),
-			cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath), cmp.Compare(a.processors, b.processors),
+			cmp.Compare(b.count/len(processors), a.count/len(processors)),
+			cmp.Compare(a.takes(), b.takes()), cmp.Compare(a.pkg.ImportPath, b.pkg.ImportPath),
+			cmp.Compare(a.processors, b.processors),
 		)
 	})
 	return rounds
