@@ -102,6 +102,7 @@ func (t *turn) waitLeft(before []*turn) {
 // taken for one of theirs, and prompts are answered in order.
 func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	var end *ending
+	shown := "" // the reason with which the turn has ended as it was shown
 	before := t.before
 	defer func() {
 		t.failed, t.end, t.before = err != nil, end, nil
@@ -171,9 +172,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			if t.own {
 				t.showRecorded(r, in)
 			}
-			if end = t.cancelled(); end == nil {
-				end = s.endingOf(o)
-			}
+			end, shown = cmp.Or(t.cancelled(), s.endingOf(o)), o.Reason
 			s.tellNews(r, turn)
 			r.close()
 			if n := len(o.Unread); n > 0 {
@@ -200,7 +199,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		}
 		return end.answer()
 	}
-	if end == nil || end.stop != acp.StopReasonCancelled { // what was shown may not be recorded
+	if end == nil || o.Reason != shown { // what was shown is not recorded
 		end = cmp.Or(t.cancelled(), s.endingOf(o))
 	}
 	s.tellUsage(t.ctx, used)

@@ -233,10 +233,10 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 	return ""
 }
 
-// failureOf returns what a client is told of a turn that has failed, also if that was known only
-// after all was shown.
+// failureOf returns what a client is told of a turn that has failed or was left without an end,
+// also if that was known only after all was shown.
 func failureOf(shown string, o *host.Outcome) string {
-	if o != nil && o.Reason == transcript.Failed {
+	if o != nil && (o.Reason == transcript.Failed || o.Reason == transcript.Interrupted) {
 		return cmp.Or(shown, o.Failure)
 	}
 	return shown

@@ -16,6 +16,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/ponte-go/ponte/agent"
@@ -32,16 +33,36 @@ type Terminal struct {
 	// By names the person in decisions. Empty means the user.
 	By string
 
-	in     *bufio.Scanner
-	out    io.Writer
-	failed error // of out
+	in  *bufio.Scanner
+	out *output
+}
+
+// output is written to by the run and by questions of its calls, at the same time.
+type output struct {
+	mu     sync.Mutex
+	to     io.Writer
+	failed error
+}
+
+func (o *output) write(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := io.WriteString(o.to, text); err != nil && o.failed == nil {
+		o.failed = fmt.Errorf("the output cannot be written: %w", err)
+	}
+}
+
+func (o *output) err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed
 }
 
 // New returns a terminal that reads answers and prompts from in, a line each of less than 1 MiB.
 func New(in io.Reader, out io.Writer) *Terminal {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
-	return &Terminal{in: lines, out: out}
+	return &Terminal{in: lines, out: &output{to: out}}
 }
 
 // Err returns why the input was not read to its end, such as a line that is too long, or why the
@@ -50,7 +71,7 @@ func (t *Terminal) Err() error {
 	if err := t.in.Err(); err != nil {
 		return fmt.Errorf("the input cannot be read: %w", err)
 	}
-	return t.failed
+	return t.out.err()
 }
 
 var _ toolset.Asker = (*Terminal)(nil)
@@ -58,16 +79,14 @@ var _ toolset.Asker = (*Terminal)(nil)
 // Say writes text. Characters that a terminal would obey become spaces.
 func (t *Terminal) Say(format string, args ...any) {
 	text := strings.FieldsFunc(fmt.Sprintf(format, args...), func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
-	if _, err := fmt.Fprint(t.out, strings.Join(text, " ")); err != nil && t.failed == nil {
-		t.failed = fmt.Errorf("the output cannot be written: %w", err)
-	}
+	t.out.write(strings.Join(text, " "))
 }
 
 // Line writes text and reads a line. It reports false at the end of the input, and if it cannot be
 // read: see [Terminal.Err].
 func (t *Terminal) Line(format string, args ...any) (line string, ok bool) {
 	t.Say(format, args...)
-	if ok = t.failed == nil && t.in.Scan(); !ok {
+	if ok = t.out.err() == nil && t.in.Scan(); !ok {
 		return "", false
 	}
 	return strings.TrimSpace(t.in.Text()), true
@@ -77,10 +96,10 @@ func (t *Terminal) Line(format string, args ...any) (line string, ok bool) {
 // cannot be shown, that is the error.
 func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 	t.Say("\n%s\n", approval.Text(&r.Approval))
-	switch {
-	case t.failed != nil:
-		return toolset.Decision{}, t.failed
-	case t.Yes:
+	if err := t.out.err(); err != nil {
+		return toolset.Decision{}, err
+	}
+	if t.Yes {
 		t.Say("-yes: allowed\n")
 		return toolset.Decision{Verdict: toolset.VerdictAllow, By: t.By}, nil
 	}
@@ -197,8 +216,8 @@ func Turn[D, O any](
 		case e.Kind == agent.EventToolStart:
 			t.Say("\n[%s %s]\n", e.Tool, e.Args)
 		}
-		if t.failed != nil {
-			cancel(t.failed)
+		if err := t.out.err(); err != nil {
+			cancel(err)
 		}
 	}
 	res, err := s.Result()
@@ -208,5 +227,5 @@ func Turn[D, O any](
 		return messages, err
 	}
 	t.Say("\n")
-	return res.Messages, t.failed
+	return res.Messages, t.out.err()
 }

@@ -274,8 +274,8 @@ func pass(
 	return next(ctx, args)
 }
 
-// allocsOfRuns returns what a run allocates in which the model calls another tool.
-// allocsOfRuns returns the least and the most of five measurements: with the race detector, pools lose some of what is put there.
+// allocsOfRuns returns what a run allocates in which the model calls another tool: the least and the most of five
+// measurements. With the race detector, pools lose some of what is put there.
 func allocsOfRuns(b *bench, c agent.Capability[*workspace.Session]) (least, most float64) {
 	type nothing struct{}
 	call := toolCall("other", map[string]any{})

@@ -75,6 +75,7 @@ func (t *Turn) delegate(p *Prompt, o *Outcome) *Outcome {
 		return t.elsewhere(t.id)
 	}
 	o.Err, o.Reason = err, reasonOf(t.ctx, err)
+	s.logFailure(t, o)
 	return o
 }
 

@@ -393,6 +393,7 @@ func TestAStopDuringAnOutageHolds(t *testing.T) {
 		o := <-ended
 		require.ErrorIs(t, o.Err, session.ErrUnavailable)
 		require.ErrorIs(t, o.Err, host.ErrMoved)
+		require.Equal(t, host.ErrorText(o.Err), o.Failure, "not that of the stop")
 		time.Sleep(3 * time.Minute)
 		require.Equal(t, 1, requests, "it does not go on")
 		all := look(s)

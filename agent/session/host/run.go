@@ -185,8 +185,8 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	}
 	if err := errors.Join(err, s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
-		if o.Err == nil {
-			o.Err, o.Reason = err, transcript.Failed
+		if o.Reason != transcript.Failed && o.Reason != transcript.Cancelled {
+			o.Err, o.Reason, o.Failure = err, transcript.Failed, ""
 		}
 		s.drop(c)
 		return
@@ -205,7 +205,7 @@ func (t *Turn) unwritten() error {
 
 // leaveOff leaves the turn without an end. It is resumed later, here or elsewhere.
 func (t *Turn) leaveOff(o *Outcome, cause error) {
-	o.Err, o.Reason = cause, transcript.Interrupted
+	o.Err, o.Reason, o.Failure = cause, transcript.Interrupted, ""
 	o.Unread = t.closeInbox()
 	t.session.logFailure(t, o)
 	if p, ok := t.c.w.Store().(*patient); ok { // nothing that is shown of its end is recorded

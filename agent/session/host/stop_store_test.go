@@ -216,22 +216,27 @@ func TestFailureOfAnEndThatIsNotRecordedHasAText(t *testing.T) {
 }
 
 // full is a store with no room for items.
-type full struct{ *session.Memory }
+type full struct {
+	*session.Memory
+	asked chan struct{}
+}
 
 func (f full) Put(_ context.Context, id string, i session.Item) (session.Item, error) {
+	f.asked <- struct{}{}
 	return i, &session.Error{Op: "put", Session: id, Err: session.ErrFull}
 }
 
 // A prompt cannot be kept while it waits: it has failed, and was not cancelled. The turn before it goes on.
 func TestPromptThatCannotWaitHasFailed(t *testing.T) {
-	g := newGate()
+	g, store := newGate(), full{new(session.Memory), make(chan struct{}, 10)}
 	var log bytes.Buffer
 	s := create(t, newHost(t, host.Config[none, string]{
-		Agent: newAgent(g.model()), Store: full{new(session.Memory)}, Logger: slog.New(slog.NewTextHandler(&locked{new(sync.Mutex), &log}, nil)),
+		Agent: newAgent(g.model()), Store: store, Logger: slog.New(slog.NewTextHandler(&locked{new(sync.Mutex), &log}, nil)),
 	}))
 	one := runs(t, s, "one")
 	<-g.asked
 	two := runs(t, s, "two")
+	<-store.asked
 	g.answer <- "done"
 	require.Equal(t, transcript.Done, (<-one).Reason)
 	o := <-two

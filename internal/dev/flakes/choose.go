@@ -106,8 +106,8 @@ type file struct {
 }
 
 // testsIn returns the names of the tests in the files of a package. Unless all are wanted, these
-// are the tests of files that mention something touchy, and those that use functions of other files
-// that do, directly or through others.
+// are the tests of files that mention something touchy, and those that use functions or methods of
+// other files that do, directly or through others. Methods count by their names.
 func testsIn(files []file, all bool) (names []string, err error) {
 	users := map[string][]string{} // who uses a name
 	chosen := map[string]bool{}
@@ -129,7 +129,7 @@ func testsIn(files []file, all bool) (names []string, err error) {
 		}
 		for _, d := range syntax.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil {
+			if !ok || f.Body == nil {
 				continue
 			}
 			for n := range ast.Preorder(f.Body) {
@@ -137,7 +137,7 @@ func testsIn(files []file, all bool) (names []string, err error) {
 					users[used.Name] = append(users[used.Name], f.Name.Name)
 				}
 			}
-			test := isTest(f)
+			test := f.Recv == nil && isTest(f)
 			if test {
 				tests = append(tests, f.Name.Name)
 			}

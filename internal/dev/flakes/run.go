@@ -113,7 +113,7 @@ func (p *testPackage) note(out []byte) error {
 func (r *runner) repeat(ctx context.Context, rounds []round) error {
 	end := time.Now().Add(time.Duration(r.minutes * float64(time.Minute)))
 	return each(r.workers, rounds, func(one round) error {
-		if r.minutes > 0 && time.Now().After(end) {
+		if r.minutes > 0 && !time.Now().Before(end) {
 			r.leaveOut(one)
 			return nil
 		}

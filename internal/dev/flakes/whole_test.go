@@ -175,7 +175,7 @@ func TestRunsForWhichThereIsNoTimeAreNamed(t *testing.T) {
 	require.NoError(t, r.repeat(t.Context(), rounds))
 	require.EqualValues(t, 11, r.runs.Load())
 	require.Empty(t, r.leftOut)
-	r.minutes = 1e-9
+	r.minutes = 1e-12 // no nanosecond
 	require.NoError(t, r.repeat(t.Context(), rounds))
 	require.EqualValues(t, 11, r.runs.Load())
 	require.Equal(t, map[string]int{"p.TestPartsAreRead": 11}, r.leftOut)
