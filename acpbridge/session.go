@@ -192,7 +192,7 @@ func (s *session) register(t *turn, admit admission) (_ *turn, err error) {
 
 // cancelOwn cancels the turn that runs if the client has not asked for it.
 func (s *session) cancelOwn() {
-	for _, t := range s.unfinished() {
+	for _, t := range slices.Backward(s.unfinished()) {
 		if t.own && t.told.Load() {
 			t.cancel(acp.ErrTurnCancelled)
 		}

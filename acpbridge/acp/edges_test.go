@@ -221,3 +221,17 @@ func TestLimitsOfRawLines(t *testing.T) {
 	_, err := SetParam([]byte(`{"params":{}}`), "x", func(json.RawMessage) (json.RawMessage, error) { return nil, nil })
 	require.Error(t, err)
 }
+
+// The turn that runs is cancelled last: if it ended first, the next one could begin, and do something, before it is cancelled too.
+func TestWaitingTurnsAreCancelledBeforeTheOneThatRuns(t *testing.T) {
+	var order []int
+	c := &conn{turns: map[string][]*incoming{}}
+	for i := range 3 {
+		c.turns["s"] = append(c.turns["s"], &incoming{cancel: func(cause error) {
+			require.Equal(t, ErrTurnCancelled, cause)
+			order = append(order, i)
+		}})
+	}
+	c.cancelTurns("s")
+	require.Equal(t, []int{2, 1, 0}, order)
+}

@@ -203,7 +203,7 @@ func (c *conn) cancelTurns(session string) {
 	c.mu.Lock()
 	turns := slices.Clone(c.turns[session])
 	c.mu.Unlock()
-	for _, in := range turns {
+	for _, in := range slices.Backward(turns) { // the end of one must not begin the next
 		in.cancel(ErrTurnCancelled)
 	}
 }

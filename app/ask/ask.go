@@ -115,7 +115,7 @@ func (t *Terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolse
 
 // Answer implements [toolset.Asker]. It shows the question with its schema, and takes a line as
 // the only field of the form: a text, or one of some texts. Without a schema, the field is
-// "answer". For other forms, and at the end of the input, there is nobody to ask.
+// "answer". For other forms, and at the end of the input, the error is [toolset.ErrNobody].
 func (t *Terminal) Answer(_ context.Context, q toolset.Question) (toolset.Reply, error) {
 	name, choices, err := fieldOf(q.Schema)
 	if err != nil {
@@ -173,7 +173,7 @@ func fieldOf(schema json.RawMessage) (name string, choices []string, err error) 
 }
 
 // Converse reads prompts and slash commands until the input ends, and returns the conversation.
-// Errors of turns are shown, and [Terminal.Err] is to be asked for those of the input.
+// Errors of turns are shown. [Terminal.Err] returns errors of the input and of the output.
 func Converse[D, O any](ctx context.Context, t *Terminal, a *agent.Agent[D, O], deps D) (messages []*model.Message) {
 	for ctx.Err() == nil {
 		prompt, ok := t.Line("\n> ")

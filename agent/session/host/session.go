@@ -233,7 +233,7 @@ func (s *Session) End(cause error) {
 	if s.closed == nil {
 		s.closed = cause
 	}
-	for _, t := range s.turns {
+	for _, t := range slices.Backward(s.turns) { // the end of one must not begin the next
 		t.cancel(cause)
 	}
 	if s.timer != nil {

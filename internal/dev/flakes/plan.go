@@ -76,8 +76,8 @@ func (r round) takes() (sum time.Duration) {
 	return sum
 }
 
-// cost is what a run costs of a test that took so long with two processors: with one and with eight
-// it takes longer, and to start it takes 10 ms, about.
+// cost estimates the time of a run from the time that the test took with two processors. With one
+// and with eight it takes longer. The start takes about 10 ms.
 func cost(took time.Duration) time.Duration { return max(took*8/5, 10*time.Millisecond) }
 
 // fit sets how often each test is run. No test gets more time than it needs; those that would need

@@ -109,7 +109,8 @@ func (p *testPackage) note(out []byte) error {
 	return nil
 }
 
-// repeat makes the runs, as far as there is time. What is left out has been run once, by measure.
+// repeat makes the runs until the time is over. Tests that are not repeated have run once, in
+// measure.
 func (r *runner) repeat(ctx context.Context, rounds []round) error {
 	end := time.Now().Add(time.Duration(r.minutes * float64(time.Minute)))
 	return each(r.workers, rounds, func(one round) error {
@@ -122,7 +123,7 @@ func (r *runner) repeat(ctx context.Context, rounds []round) error {
 	})
 }
 
-// leaveOut notes the tests of a round for which there is no time.
+// leaveOut notes the tests of a round that is not made.
 func (r *runner) leaveOut(one round) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
