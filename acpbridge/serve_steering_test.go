@@ -140,23 +140,27 @@ func TestExtensionMethodsOfTheProgramStay(t *testing.T) {
 }
 
 func TestBusySteerPassesThePromptToTheTurn(t *testing.T) {
-	hold, called, release := holding()
-	c := config(t, heldOnce(), hold)
-	c.Host.Busy = host.BusySteer
-	e, id := start(t, c)
-	first := e.sendPrompt(id, "a")
-	<-called
-	second, third := e.sendPrompt(id, "b"), e.sendPrompt(id, "c")
-	e.call(acpbridge.MethodSteering, steerParams(id, "d")) // its answer says that the prompts before it are admitted
-	close(release)
-	requireStop(t, acp.StopReasonEndTurn, e.answer(third))
-	requireStop(t, acp.StopReasonEndTurn, e.answer(second))
-	requireStop(t, acp.StopReasonEndTurn, e.answer(first))
-	for _, text := range []string{"a", "b", "c", "d"} {
-		assert.Contains(t, e.text(id), text)
-	}
-	requireSegregated(t, e.all(), []int{first})
-	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "e"))
+	synctest.Test(t, func(t *testing.T) {
+		hold, called, release := holding()
+		c := config(t, heldOnce(), hold)
+		c.Host.Busy = host.BusySteer
+		e, id := start(t, c)
+		first := e.sendPrompt(id, "a")
+		<-called
+		second, third := e.sendPrompt(id, "b"), e.sendPrompt(id, "c")
+		e.call(acpbridge.MethodSteering, steerParams(id, "d"))
+		synctest.Wait() // the turn has them all
+		close(release)
+		requireStop(t, acp.StopReasonEndTurn, e.answer(third))
+		requireStop(t, acp.StopReasonEndTurn, e.answer(second))
+		requireStop(t, acp.StopReasonEndTurn, e.answer(first))
+		for _, text := range []string{"a", "b", "c", "d"} {
+			assert.Contains(t, e.text(id), text)
+		}
+		assert.Equal(t, 1, strings.Count(e.text(id), "("), "it is one turn")
+		requireSegregated(t, e.all(), []int{first})
+		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "e"))
+	})
 }
 
 // Prompts are answered in their order, whether the turn has read them or not.
