@@ -143,11 +143,11 @@ func TestTheCommand(t *testing.T) {
 	require.Regexp(t, `^seed [1-9]\d{0,9}\n1 packages are built \(TIME\)\n1 tests, 1 times each\n2 runs`, out)
 }
 
-// A test that takes no time counts as one that takes ten milliseconds.
+// A test that takes no time counts as one that takes two milliseconds.
 func TestStartingATestTakesTime(t *testing.T) {
 	p := &testPackage{ImportPath: "p", names: []string{"A"}, counts: map[string]int{}, took: map[string]time.Duration{"A": 0}}
 	fit([]*testPackage{p}, options{count: 1 << 20, minutes: 1.0 / 60 * 10.24, workers: 1})
-	require.Equal(t, 1<<10, p.counts["A"])
+	require.Equal(t, 1<<12, p.counts["A"])
 	p.took["A"] = 11 * time.Millisecond
 	fit([]*testPackage{p}, options{count: 1 << 20, minutes: 1.0 / 60 * 10.24, workers: 1})
 	require.Equal(t, 1<<9, p.counts["A"])

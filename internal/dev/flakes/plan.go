@@ -77,8 +77,8 @@ func (r round) takes() (sum time.Duration) {
 }
 
 // cost estimates the time of a run from the time that the test took with two processors. With one
-// and with eight it takes longer. The start takes about 10 ms.
-func cost(took time.Duration) time.Duration { return max(took*8/5, 10*time.Millisecond) }
+// and with eight it takes longer. The quickest tests take about 2 ms.
+func cost(took time.Duration) time.Duration { return max(took*8/5, 2*time.Millisecond) }
 
 // fit sets how often each test is run. No test gets more time than it needs; those that would need
 // more than the others share what is left equally.

@@ -88,10 +88,10 @@ func TestRoundsOfAPlan(t *testing.T) {
 	}
 	a, b := took("a", "Zero", "One"), took("b", "Quick")
 	b.names = append(b.names, "Skipped")
-	require.Equal(t, []string{"b [Quick] x3 p2 s8 30ms", "b [Quick] x3 p8 s9 30ms", "b [Quick] x4 p1 s7 40ms", "a [One Zero] x3 p2 s8 4.83s", "a [One Zero] x3 p8 s9 4.83s", "a [One Zero] x4 p1 s7 6.44s"},
+	require.Equal(t, []string{"b [Quick] x3 p2 s8 6ms", "b [Quick] x3 p8 s9 6ms", "b [Quick] x4 p1 s7 8ms", "a [One Zero] x3 p2 s8 4.806s", "a [One Zero] x3 p8 s9 4.806s", "a [One Zero] x4 p1 s7 6.408s"},
 		describes(plan([]*testPackage{a, b}, options{count: 10, workers: 1, seed: 7})))
 	a, b = took("a", "Zero"), took("b", "Quick")
-	require.Equal(t, []string{"a [Zero] x1 p1 s0 10ms", "a [Zero] x1 p2 s1 10ms", "b [Quick] x1 p1 s0 10ms", "b [Quick] x1 p2 s1 10ms"}, describes(plan([]*testPackage{b, a}, options{count: 2, workers: 1})))
+	require.Equal(t, []string{"a [Zero] x1 p1 s0 2ms", "a [Zero] x1 p2 s1 2ms", "b [Quick] x1 p1 s0 2ms", "b [Quick] x1 p2 s1 2ms"}, describes(plan([]*testPackage{b, a}, options{count: 2, workers: 1})))
 	for count, want := range map[int][3]int{0: {}, 1: {1, 0, 0}, 2: {1, 1, 0}, 3: {1, 1, 1}, 5: {2, 2, 1}, 100: {34, 33, 33}} {
 		require.Equal(t, want, [3]int{share(count, 0), share(count, 1), share(count, 2)})
 	}
