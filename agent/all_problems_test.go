@@ -130,3 +130,16 @@ func TestRunReportsImpossibleSettings(t *testing.T) {
 	require.ErrorContains(t, err, "the setting CompactAt is -1, must not be negative")
 	require.Empty(t, m.Requests())
 }
+
+// What is wrong inside a capability is reported beside the function that is missing for it.
+func TestAdaptWithoutAFunctionHidesNothing(t *testing.T) {
+	type inner struct{}
+	bad := toolset.Func("a b", "A tool.", func(context.Context, *toolset.RunContext[inner], struct{}) (string, error) { return "", nil })
+	_, err := agent.New(cfg{Capabilities: []agent.Capability[deps]{agent.Adapt[inner, deps](agent.Capability[inner]{
+		Name: "c", Tools: []*toolset.Tool[inner]{bad}, Dynamic: []agent.InstructionFunc[inner]{nil},
+		Include: []agent.Capability[inner]{{Name: "inside", History: []agent.HistoryProcessor[inner]{nil}}},
+	}, nil)}})
+	for _, want := range []string{"Adapt: the function is nil", `"a b"`, "capability c: Dynamic[0] is nil", "capability inside: History[0] is nil"} {
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -51,11 +51,12 @@ type Capability[D any] struct {
 //
 //	agent.Adapt(memory.New(store), func(d Deps) memory.User { return d.User })
 func Adapt[N, D any](c Capability[N], narrow func(D) N) Capability[D] {
-	adapted := Capability[D]{Name: c.Name, Instructions: c.Instructions, Settings: c.Settings}
-	if narrow == nil {
-		adapted.Toolsets = []toolset.Toolset[D]{toolset.Adapt[N, D](toolset.Of[N](), nil)} // New reports it
-		return adapted
+	if narrow == nil { // New reports it, and what else is wrong
+		wrong := Adapt(c, func(D) (n N) { return n })
+		wrong.Toolsets = append(wrong.Toolsets, toolset.Adapt[N, D](toolset.Of[N](), nil))
+		return wrong
 	}
+	adapted := Capability[D]{Name: c.Name, Instructions: c.Instructions, Settings: c.Settings}
 	inside := func(run *toolset.RunContext[D]) *toolset.RunContext[N] {
 		return toolset.WithDeps(run, narrow(run.Deps))
 	}
