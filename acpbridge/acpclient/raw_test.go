@@ -93,6 +93,16 @@ func (a *raw) call(method, params string) message {
 	return a.await("")
 }
 
+// answerAndCancel reads an answer and a cancellation, which come in any order, and returns the answer.
+func (a *raw) answerAndCancel() message {
+	m := a.next()
+	if m.Method == "session/cancel" {
+		return a.next()
+	}
+	a.await("session/cancel")
+	return m
+}
+
 const endTurn = `{"stopReason":"end_turn"}`
 
 // turn answers a prompt by what the script does.

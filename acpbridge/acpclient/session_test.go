@@ -140,13 +140,7 @@ func TestCancelEndsTheTurnAndItsQuestions(t *testing.T) {
 		a.open()
 		p := a.await("session/prompt")
 		a.write(question)
-		m := a.next() // the answer and the cancellation come in any order
-		if m.Method == "session/cancel" {
-			m = a.next()
-		} else {
-			a.await("session/cancel")
-		}
-		a.say(string(m.Result))
+		a.say(string(a.answerAndCancel().Result))
 		a.answer(p, `{"stopReason":"cancelled"}`)
 		a.turn(func() {})
 		a.wait()
