@@ -170,7 +170,7 @@ func TestWhatCannotBeShownIsNotDone(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "the output cannot be written: no space left on device", "after %d writes", writes)
 		require.EqualError(t, at.Err(), "the output cannot be written: no space left on device")
-		if writes < 3 { // the text, the first call, the question
+		if writes < 2 { // the text, and the question, which may be shown before the first call is
 			require.NotContains(t, done, pays, "after %d writes", writes)
 		}
 	}
