@@ -58,7 +58,7 @@ func (e *Env) encryption() (string, error) {
 }
 
 // Keyring returns the keys that the sessions, and what is kept beside them, are encrypted with. It
-// is nil if they are not encrypted.
+// is nil if they are not encrypted. What was read once is not read again.
 func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	at, err := e.encryption()
 	if err != nil || at == "" {
@@ -66,6 +66,11 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	}
 	if linked.Encryption == nil {
 		return nil, fmt.Errorf("-encrypt %s: %w", at, errCannot)
+	}
+	e.ringing.Lock()
+	defer e.ringing.Unlock()
+	if e.ringAt == at {
+		return e.ring, nil
 	}
 	text, err := e.readRing(ctx, at)
 	if err != nil {
@@ -75,6 +80,7 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-encrypt %s: %w", at, err)
 	}
+	e.ring, e.ringAt = &ring, at
 	return &ring, nil
 }
 

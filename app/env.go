@@ -70,10 +70,14 @@ type Env struct {
 	log                            *logFile
 	idle, pace                     *time.Duration
 
-	openStore func(context.Context, *Env) (session.Store, error)
-	makeHost  func(context.Context) (*host.Host, error)
+	readConfig func() (*config.User, error) // findConfig, once
+	openStore  func(context.Context, *Env) (session.Store, error)
+	makeHost   func(context.Context) (*host.Host, error)
 
 	storing sync.Mutex // guards store, place, stored
+	ringing sync.Mutex // guards ring, ringAt
+	ring    *session.Keyring
+	ringAt  string // the place that ring was read from
 	mu      sync.Mutex
 	keys    *keys.Keys
 	chosen  bool
@@ -106,6 +110,7 @@ func newEnv(p Process, name string) *Env {
 	if e.Getenv == nil {
 		e.Getenv = os.Getenv
 	}
+	e.readConfig = sync.OnceValues(e.findConfig)
 	e.Out = out.New(p.Out, nil)
 	e.log = &logFile{to: e.Err}
 	e.Logger = slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -288,9 +293,9 @@ func (e *Env) ReadConfig() error {
 	return err
 }
 
-// readConfig reads the user's configuration: the file that a flag names, or the one in the user's
+// findConfig reads the user's configuration: the file that a flag names, or the one in the user's
 // directory, if it is there.
-func (e *Env) readConfig() (*config.User, error) {
+func (e *Env) findConfig() (*config.User, error) {
 	file, given := *e.configFile, *e.configFile != ""
 	if !given {
 		dir, err := config.UserDir(e.Name)

@@ -232,6 +232,31 @@ func TestWhereKeysOfSessionsAre(t *testing.T) {
 	require.EqualError(t, err, "-encrypt "+home+": "+errCannot.Error())
 }
 
+// What encrypts sessions is read once: a change of the configuration or of the key counts from the next start.
+func TestKeysOfSessionsAreReadOnce(t *testing.T) {
+	links(t, encryption())
+	file, key := filepath.Join(t.TempDir(), "config.json"), filepath.Join(t.TempDir(), "key")
+	write := func(at, text string) { require.NoError(t, os.WriteFile(at, []byte(text), 0o600)) }
+	one, two := ringOf(t, "one"), ringOf(t, "two")
+	with := fmt.Sprintf(`{"encrypt": %q}`, key)
+	for _, c := range []struct {
+		begin, later string
+		want         *sessions.Keyring
+	}{{with, "nonsense", &one}, {with, "{}", &one}, {"{}", with, nil}, {"{}", "nonsense", nil}} {
+		write(file, c.begin)
+		write(key, one.Reveal())
+		e := flags(t, env(), "--config", file)
+		for range 2 {
+			found, err := e.Keyring(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.want, found)
+			require.NoError(t, e.ReadConfig())
+			write(file, c.later)
+			write(key, two.Reveal())
+		}
+	}
+}
+
 // What doctor says of a store that does not open depends on why.
 func TestHowAStoreIsMended(t *testing.T) {
 	e := newEnv(Process{}, "desk")

@@ -37,6 +37,7 @@ type sessionsFlags struct {
 	older time.Duration
 	ids   []string
 	at    string // the directory of what this machine keeps beside the sessions
+	ring  *sessions.Keyring
 
 	as, out, pkg, setup string // of export
 }
@@ -98,7 +99,11 @@ func (e *Env) sessionsCommand() *cobra.Command {
 		}
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			f.ids = args
-			if err := f.check(verb); err != nil {
+			err := f.check(verb)
+			if err == nil && f.dir != "" {
+				f.dir, err = filepath.Abs(f.dir)
+			}
+			if err != nil {
 				return Usage("sessions: %w", err)
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
@@ -166,11 +171,6 @@ func (f *sessionsFlags) run(
 	do func(context.Context, sessions.Store, io.Writer, *sessionsFlags) error,
 ) (err error) {
 	f.at = f.e.localDir(place)
-	if f.dir != "" {
-		if f.dir, err = filepath.Abs(f.dir); err != nil {
-			return err
-		}
-	}
 	if dir := place.Dir(); dir != "" && !create {
 		if _, err := os.Stat(filepath.Join(dir, "sessions.db")); errors.Is(err, fs.ErrNotExist) {
 			if len(f.ids) > 0 {
@@ -179,6 +179,9 @@ func (f *sessionsFlags) run(
 			f.e.Say("there are no sessions in %s", dir)
 			return nil
 		}
+	}
+	if f.ring, err = f.e.Keyring(ctx); err != nil {
+		return err
 	}
 	store, done, err := f.e.openPlace(ctx, place)
 	if errors.Is(err, sessions.ErrBusy) {
@@ -290,7 +293,7 @@ func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f 
 	if f.as != "" {
 		e := linked.Export{ID: f.ids[0], Case: f.as == "case", Dir: f.out, Package: f.pkg, Setup: f.setup}
 		if f.at != "" {
-			e.Beside = besideDir(f.at, e.ID)
+			e.Beside, e.Keyring = besideDir(f.at, e.ID), f.ring
 		}
 		return linked.Evals.Export(ctx, store, out, e)
 	}

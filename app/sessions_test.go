@@ -3,6 +3,8 @@
 package app
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,27 @@ func TestStoresThatCanBeClosedAreClosed(t *testing.T) {
 	require.Equal(t, 1, c.closed)
 	require.NoError(t, closeStore(struct{ sessions.Store }{&c}), "a store without Close has nothing to close")
 	require.Equal(t, 1, c.closed)
+}
+
+// Where a program opens its own store, a directory may be relative, too.
+func TestSessionsOfADirectoryInAStoreOfTheProgram(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Chdir(dir)
+	store := new(sessions.Memory)
+	for id, at := range map[string]string{"here": dir, "below": filepath.Join(dir, "sub")} {
+		_, err := store.Create(t.Context(), sessions.New{ID: id, Dir: at, Title: "Tea"})
+		require.NoError(t, err)
+	}
+	for at, want := range map[string]string{".": "here", "sub": "below", dir: "here"} {
+		var said strings.Builder
+		code := Run(t.Context(), Config[any, string]{
+			Name: "tool", Agent: silentAgent(), Surfaces: []Surface{surface("x")}, Store: func(context.Context, *Env) (sessions.Store, error) { return store, nil },
+		}, Process{Args: []string{"sessions", "list", "-dir", at}, Out: &said, Err: &said})
+		require.Equal(t, 0, code, said.String())
+		require.Equal(t, 1, strings.Count(said.String(), "\n"), said.String())
+		require.True(t, strings.HasPrefix(said.String(), want+" "), said.String())
+	}
 }
 
 // The address of a database has a password and is no id: no message repeats it.

@@ -14,6 +14,7 @@ import (
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/replay"
 	"github.com/ponte-go/ponte/app/internal/linked"
+	"github.com/ponte-go/ponte/app/internal/sealing"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
@@ -21,7 +22,7 @@ import (
 
 // export writes a session as a test, or as a case of a dataset.
 func export(ctx context.Context, store sessions.Store, out io.Writer, e linked.Export) error {
-	known, err := changedFiles(e.Beside)
+	known, err := changedFiles(e.Beside, e.Keyring)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func export(ctx context.Context, store sessions.Store, out io.Writer, e linked.E
 }
 
 // changedFiles returns what a directory has of the files of a session, nil if there is none.
-func changedFiles(dir string) (*checkpoint.Recorder, error) {
+func changedFiles(dir string, ring *sessions.Keyring) (*checkpoint.Recorder, error) {
 	if _, err := os.Stat(dir); dir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -55,7 +56,7 @@ func changedFiles(dir string) (*checkpoint.Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Keep(space, dir, checkpoint.Options{})
+	return checkpoint.Keep(space, dir, checkpoint.Options{Cipher: sealing.With(ring)})
 }
 
 // environmentSecrets returns the values of variables whose names say that they are secrets.

@@ -38,8 +38,10 @@ type WithEncryption struct {
 // Export says what becomes of a session.
 type Export struct {
 	ID string
-	// Beside is the directory of what is kept of the session's files, empty if there is none.
-	Beside string
+	// Beside is the directory of what is kept of the session's files, empty if there is none. It is
+	// encrypted with Keyring, unless that is nil.
+	Beside  string
+	Keyring *session.Keyring
 	// Case selects a case of a dataset. Otherwise it is a test in the directory Dir, in a package
 	// and with a function that returns the agent.
 	Case                bool
