@@ -123,7 +123,7 @@ func (k *Kit) Deps(_ context.Context, s *host.Session, p host.Place) (Deps, erro
 	if p == host.Local {
 		machine.Files, machine.Commands = true, true
 	}
-	reads, err := k.rules.reads(acpbridge.SessionOf(s))
+	layers, reads, err := k.rules.of(s, acpbridge.SessionOf(s))
 	if err != nil {
 		return Deps{}, err
 	}
@@ -132,11 +132,10 @@ func (k *Kit) Deps(_ context.Context, s *host.Session, p host.Place) (Deps, erro
 	if err != nil {
 		return Deps{}, err
 	}
-	made, err := k.deps(d, reads)
-	if err == nil {
-		made.Workspace.ContinueAfter(s.Info().Head)
-	}
-	return made, err
+	made := k.deps(s, d, reads)
+	made.layers = layers
+	made.Workspace.ContinueAfter(s.Info().Head)
+	return made, nil
 }
 
 // hiding returns a sandbox that hides the files that rules deny to read.
@@ -153,22 +152,20 @@ func hiding(s *local.Sandbox, reads func(string) (toolset.Verdict, string)) *loc
 }
 
 // deps adds what a coding agent needs to what it has of an editor.
-func (k *Kit) deps(d deps.ACPDeps, reads func(string) (toolset.Verdict, string)) (Deps, error) {
-	layers, err := k.rules.of(d.Session)
-	if err != nil {
-		return Deps{}, err
-	}
+func (k *Kit) deps(
+	s *host.Session, d deps.ACPDeps, reads func(string) (toolset.Verdict, string),
+) Deps {
 	files := d.Workspace.Workspace()
 	if here, ok := files.(interface{ Unsandboxed() error }); ok {
 		if why := here.Unsandboxed(); why != nil {
 			k.unboxed.Do(func() { k.e.Say("commands run without the sandbox: %v", why) })
 		}
 	}
-	changes := k.undo.open(d.Session, files)
+	changes := k.undo.open(s, s.ID(), files)
 	d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
 	d.Workspace.GuardReads(reads)
 	changes.GuardReads(reads)
-	return Deps{ACPDeps: d, Changes: changes, Files: files, turns: checkpoint.NewTurns(changes), layers: layers}, nil
+	return Deps{ACPDeps: d, Changes: changes, Files: files, turns: checkpoint.NewTurns(changes)}
 }
 
 // Configure fills in what a coding agent needs of its host: modes, commands, the prompts of user

@@ -34,8 +34,7 @@ func TestSpilledResultsAreNotRecorded(t *testing.T) {
 	files, err := local.Open(local.Config{Roots: []string{t.TempDir()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
-	s, err := k.deps(deps.ACPDeps{Workspace: workspace.NewSession(files)}, nil)
-	require.NoError(t, err)
+	s := k.deps(new(host.Session), deps.ACPDeps{Workspace: workspace.NewSession(files)}, nil)
 	_, err = s.Results().Write(t.Context(), "spilled.txt", []byte("x"), workspace.AnyVersion)
 	require.NoError(t, err)
 	require.Empty(t, s.Changes.Log().Changes)
@@ -44,26 +43,27 @@ func TestSpilledResultsAreNotRecorded(t *testing.T) {
 	require.Len(t, s.Changes.Log().Changes, 1)
 }
 
-// An idle session begins with the rules of the project as they were: to remove the file in between does not lift them.
+// A session that wakes or moves begins with the rules of the project as they were: to remove the file in between does not lift them.
 func TestProjectRulesStayWhileTheSessionSleeps(t *testing.T) {
-	work := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(work, ".agents"), 0o700))
-	const rules = `{"permissions": {"rules": [{"decision": "deny", "path": "a.txt"}]}}`
-	require.NoError(t, os.WriteFile(filepath.Join(work, ".agents", "ideagent.json"), []byte(rules), 0o600))
-	k, _ := kit(t, `{}`)
-	files, err := local.Open(local.Config{Roots: []string{work}})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = files.Close() })
-	s := &deps.Session{ID: "s", Cwd: work}
-	layers := func(s *deps.Session) int {
-		d, err := k.deps(deps.ACPDeps{Session: s, Workspace: workspace.NewSession(files)}, nil)
-		require.NoError(t, err)
-		return len(d.layers)
+	one, two := t.TempDir(), t.TempDir()
+	for _, dir := range []string{one, two} {
+		write(t, filepath.Join(dir, ".agents", "ideagent.json"), `{"permissions": {"rules": [{"decision": "deny", "path": "a.txt"}]}}`)
 	}
+	k, _ := kit(t, `{}`)
+	layers := func(s *host.Session, more ...string) int {
+		all, _, err := k.rules.of(s, &deps.Session{ID: "s", Cwd: one, AdditionalDirectories: more})
+		require.NoError(t, err)
+		return len(all)
+	}
+	s := new(host.Session)
 	before := layers(s)
-	require.NoError(t, os.Remove(filepath.Join(work, ".agents", "ideagent.json")))
+	require.NoError(t, os.RemoveAll(filepath.Join(one, ".agents")))
 	require.Equal(t, before, layers(s), "the session wakes")
-	require.Equal(t, before-1, layers(&deps.Session{ID: "s", Cwd: work}), "the session is loaded again")
+	require.Equal(t, before+1, layers(s, two), "an editor that takes it over has another directory")
+	require.NoError(t, os.RemoveAll(filepath.Join(two, ".agents")))
+	require.Equal(t, before, layers(s))
+	require.Equal(t, before+1, layers(s, two))
+	require.Equal(t, before-1, layers(new(host.Session)), "the session is loaded again")
 }
 
 // Configure gives the host what a coding agent needs of it; without one of these, a session would lack it silently.
@@ -100,14 +100,14 @@ func TestMistakesInServersAreProblemsOfTheConfiguration(t *testing.T) {
 func TestHowMuchCanBeUndone(t *testing.T) {
 	files, err := workspace.NewMemory(workspace.MemoryConfig{Roots: []string{"/repo"}})
 	require.NoError(t, err)
-	r := (*undo)(nil).open(nil, files)
+	r := (*undo)(nil).open(nil, "", files)
 	for i := range 1001 {
 		_, err := r.Write(t.Context(), fmt.Sprintf("/repo/%d.md", i), nil, workspace.AnyVersion)
 		require.NoError(t, err)
 	}
 	require.Len(t, r.Log().Changes, 1000)
 
-	r = (*undo)(nil).open(nil, files)
+	r = (*undo)(nil).open(nil, "", files)
 	for i := range 17 {
 		content := bytes.Repeat([]byte{byte('a' + i)}, 1<<20)
 		_, err := r.Write(t.Context(), fmt.Sprintf("/repo/%d.txt", i), content, workspace.AnyVersion)

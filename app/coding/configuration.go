@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -62,22 +63,31 @@ type rules struct {
 	mu sync.Mutex
 	// dropped are the user's rules that were taken back
 	dropped []string
-
-	projects map[weak.Pointer[deps.Session]][]*config.Project // by session, as they were when the session was opened
+	// projects has the files of each open session by their directories
+	projects map[weak.Pointer[host.Session]]map[string]*config.Project
 }
 
-// of returns the layers of a session. Files of projects are read when a session is opened and hold
-// until it is closed, also while it sleeps.
-func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
+// says decides about calls and, in the form of [approval.Config.Reads], about files.
+type says struct {
+	decide func(context.Context, *toolset.ApprovalRequest) (approval.Ruling, error)
+	reads  func(path string) (toolset.Verdict, string)
+}
+
+// of returns the layers of a session, whose directories s has, and what its rules say about reading
+// a file. Files of projects are read when a session is opened and hold until it is closed, also
+// while it sleeps or moves. The user's rules hold until they are taken back.
+func (r *rules) of(hosted *host.Session, s *deps.Session) (
+	layers []approval.Layer, reads func(path string) (toolset.Verdict, string), err error,
+) {
 	if s == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
-	projects, err := r.read(s, roots)
+	projects, err := r.read(hosted, roots)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	layers := []approval.Layer{guarded(r.program, roots)}
+	layers = []approval.Layer{guarded(r.program, roots)}
 	user := r.user.Permissions
 	for _, p := range projects {
 		own := p.Permissions
@@ -87,7 +97,7 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 		own.Name = "the project's configuration"
 		layer, err := own.Layer(config.NamesOf(filepath.Dir(filepath.Dir(p.File)))...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		layer.Rules = inFile(layer.Rules, p.File)
 		layers = append(layers, approval.ThroughLinks(layer, roots...))
@@ -96,19 +106,28 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 	for _, root := range roots {
 		all = append(all, config.NamesOf(root)...)
 	}
-	layer, err := user.Layer(all...)
-	if err != nil {
-		return nil, err
-	}
-	layer = approval.ThroughLinks(layer, roots...)
-	layer.Rules = func() []approval.LayerRule { return r.listed(&user) }
-	layer.Decide = r.without(layer.Decide, func() (approval.Layer, error) {
-		now := user
-		now.Rules = r.left(user.Rules)
-		l, err := now.Layer(all...)
-		return approval.ThroughLinks(l, roots...), err
+	layer := approval.Layer{Name: "configuration"}
+	now, err := r.current(func() (now says, err error) {
+		left := *r.user
+		left.Permissions = user
+		left.Permissions.Rules = r.left(user.Rules)
+		layer, err := left.Permissions.Layer(all...)
+		if err != nil {
+			return now, err
+		}
+		now.decide = approval.ThroughLinks(layer, roots...).Decide
+		now.reads, err = config.Reads(&left, roots, projects)
+		return now, err
 	})
-	return append(layers, layer), nil
+	if err != nil {
+		return nil, nil, err
+	}
+	layer.Rules = func() []approval.LayerRule { return r.listed(&user) }
+	layer.Decide = func(ctx context.Context, q *toolset.ApprovalRequest) (approval.Ruling, error) {
+		return now().decide(ctx, q)
+	}
+	reads = func(path string) (toolset.Verdict, string) { return now().reads(path) }
+	return append(layers, layer), reads, nil
 }
 
 // inFile returns rules with the file that they are from.
@@ -122,31 +141,24 @@ func inFile(rules func() []approval.LayerRule, file string) func() []approval.La
 	}
 }
 
-// decides is a layer's Decide.
-type decides = func(context.Context, *toolset.ApprovalRequest) (approval.Ruling, error)
-
-// without returns a decision without the rules that were taken back since the session was opened.
-// again makes the layer with the rules that are left.
-func (r *rules) without(decide decides, again func() (approval.Layer, error)) decides {
-	var mu sync.Mutex
+// current calls make, and again whenever rules were taken back. It returns the last decisions.
+func (r *rules) current(make func() (says, error)) (func() says, error) {
+	made, err := make()
 	seen := 0
-	return func(ctx context.Context, req *toolset.ApprovalRequest) (approval.Ruling, error) {
+	var mu sync.Mutex
+	return func() says {
 		mu.Lock()
+		defer mu.Unlock()
 		r.mu.Lock()
 		n := len(r.dropped)
 		r.mu.Unlock()
 		if n > seen {
-			layer, err := again()
-			if err != nil {
-				mu.Unlock()
-				return approval.Ruling{}, err
+			if now, err := make(); err == nil { // what is left of valid rules is valid
+				made, seen = now, n
 			}
-			decide, seen = layer.Decide, n
 		}
-		now := decide
-		mu.Unlock()
-		return now(ctx, req)
-	}
+		return made
+	}, err
 }
 
 // left returns the rules that were not taken back.
@@ -183,52 +195,42 @@ func (r *rules) listed(user *approval.Config) (all []approval.LayerRule) {
 	return all
 }
 
-// reads returns what the rules say about reading a file. Of the user's file and the projects' files
-// the strictest decides.
-func (r *rules) reads(s *deps.Session) (func(path string) (toolset.Verdict, string), error) {
-	if s == nil {
-		return nil, nil
-	}
-	roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
-	projects, err := r.read(s, roots)
-	if err != nil {
-		return nil, err
-	}
-	return config.Reads(r.user, roots, projects)
-}
-
-// read returns the projects of a session.
-func (r *rules) read(s *deps.Session, roots []string) (all []*config.Project, err error) {
-	key := weak.Make(s)
+// read returns the projects of a session, as they were when it was opened.
+func (r *rules) read(hosted *host.Session, roots []string) (all []*config.Project, err error) {
+	key := weak.Make(hosted)
 	r.mu.Lock()
-	all, known := r.projects[key]
+	known := maps.Clone(r.projects[key])
 	r.mu.Unlock()
-	if known {
-		return all, nil
-	}
+	found := map[string]*config.Project{}
 	var errs []error
 	for _, root := range roots {
-		p, err := config.ReadProject(r.program, root)
+		p, err := known[root], error(nil)
+		if p == nil { // a project without a file may get one
+			p, err = config.ReadProject(r.program, root)
+		}
 		if err != nil {
 			errs = append(errs, err)
 		} else if p != nil {
-			all = append(all, p)
+			all, found[root] = append(all, p), p
 		}
 	}
 	if err := errors.Join(errs...); err != nil || all == nil {
-		return nil, err // a project without a file may get one
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.projects == nil {
-		r.projects = map[weak.Pointer[deps.Session]][]*config.Project{}
+		r.projects = map[weak.Pointer[host.Session]]map[string]*config.Project{}
 	}
-	r.projects[key] = all
-	runtime.AddCleanup(s, func(key weak.Pointer[deps.Session]) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.projects, key)
-	}, key)
+	if r.projects[key] == nil {
+		runtime.AddCleanup(hosted, func(key weak.Pointer[host.Session]) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.projects, key)
+		}, key)
+	}
+	maps.Copy(found, r.projects[key])
+	r.projects[key] = found
 	return all, nil
 }
 

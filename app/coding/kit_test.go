@@ -12,19 +12,22 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/config"
-	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // TestKitsArePrintedByTheirName prints a kit, whose configuration has secrets.
@@ -117,8 +120,8 @@ func TestProblemsOfChangesAreToldOnce(t *testing.T) {
 	dir := t.TempDir()
 	var told []string
 	u := &undo{program: "ideagent", tell: func(err error) { told = append(told, err.Error()) }, dir: func(id string) string { return filepath.Join(dir, id) }}
-	s := &deps.Session{ID: "s"}
-	r := u.open(s, files)
+	s := new(host.Session)
+	r := u.open(s, "s", files)
 	require.Empty(t, u.memory)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "s")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "s"), nil, 0o600))
@@ -128,7 +131,7 @@ func TestProblemsOfChangesAreToldOnce(t *testing.T) {
 	}
 	require.Len(t, told, 1)
 	require.Len(t, u.memory, 1)
-	require.Len(t, u.open(s, files).Log().Changes, 2, "the session wakes")
+	require.Len(t, u.open(s, "s", files).Log().Changes, 2, "the session wakes")
 }
 
 // TestSessionsWithoutTheirFilesDoNotBegin has a project whose configuration is wrong, and a directory that is not there.
@@ -172,6 +175,89 @@ func TestPromptsOfAProjectAreCommandsOfItsSessions(t *testing.T) {
 		s, err := h.Create(t.Context(), session.New{Dir: work}, host.Local)
 		require.NoError(t, err)
 		require.Equal(t, want, namesOf(commands.SessionCommands(s)))
+	}
+	require.NoError(t, h.Close(t.Context()))
+}
+
+// withKit returns a host whose sessions are on this machine, as those of a browser.
+func withKit(t *testing.T, k *Kit, idle time.Duration) *host.Host {
+	h, err := host.New(host.Config[Deps, string]{
+		Agent: agent.Must(agent.New(agent.Config[Deps, string]{Model: modeltest.Auto()})),
+		Deps:  func(ctx context.Context, s *host.Session) (Deps, error) { return k.Deps(ctx, s, host.Local) },
+		Store: new(session.Memory), Layers: func(d Deps) []approval.Layer { return d.layers }, Idle: idle,
+	})
+	require.NoError(t, err)
+	return h
+}
+
+// The rules of a project and what can be undone are the same when a session without an editor wakes.
+func TestSessionsWakeAsTheyWere(t *testing.T) {
+	home(t)
+	work := t.TempDir()
+	rules := filepath.Join(work, ".agents", "ideagent.json")
+	write(t, rules, `{"permissions": {"rules": [{"decision": "deny", "read": "a.txt"}]}}`)
+	write(t, filepath.Join(work, "a.txt"), "hidden")
+	synctest.Test(t, func(t *testing.T) {
+		k, _ := kit(t, `{"sandbox": false}`)
+		h := withKit(t, k, time.Minute)
+		s, err := h.Create(t.Context(), session.New{Dir: work}, host.Local)
+		require.NoError(t, err)
+		awake := func() Deps {
+			out, err := s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("Go on.")}})
+			require.NoError(t, err)
+			require.NoError(t, out.Err)
+			d := s.Deps().(Deps)
+			require.ErrorContains(t, d.Workspace.CheckRead(t.Context(), "a.txt"), "is not permitted")
+			return d
+		}
+		_, err = awake().Changes.Write(t.Context(), filepath.Join(work, "b.txt"), []byte("x"), workspace.AnyVersion)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(rules))
+		for range 2 {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Nil(t, s.Deps(), "the session sleeps")
+			require.Len(t, awake().Changes.Log().Changes, 1)
+		}
+		require.NoError(t, h.Close(t.Context()))
+	})
+}
+
+// A rule about reading that is taken back counts no more, in open sessions and in new ones.
+func TestRulesAboutReadingAreTakenBack(t *testing.T) {
+	home(t)
+	work := t.TempDir()
+	u := user(t, `{"sandbox": false, "permissions": {"rules": [
+		{"decision": "deny", "read": "a.txt"}, {"decision": "ask", "read": "b.txt"}, {"decision": "deny", "read": "c.txt"}]}}`)
+	k := New(&app.Env{Name: "ideagent", Config: u})
+	h := withKit(t, k, time.Hour)
+	create := func() (*host.Session, func() []string) {
+		s, err := h.Create(t.Context(), session.New{Dir: work}, host.Local)
+		require.NoError(t, err)
+		d := s.Deps().(Deps)
+		_, reads, err := k.rules.of(s, d.Session)
+		require.NoError(t, err)
+		box := hiding(&local.Sandbox{}, reads)
+		return s, func() (all []string) {
+			for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+				if d.Workspace.CheckRead(t.Context(), name) == nil {
+					require.False(t, box.Unreadable(filepath.Join(work, name)), name)
+					all = append(all, name)
+				}
+			}
+			return all
+		}
+	}
+	s, readable := create()
+	require.Empty(t, readable())
+	for n, want := range [][]string{{"a.txt"}, {"a.txt", "b.txt"}} {
+		all, err := s.Permissions()
+		require.NoError(t, err)
+		require.Len(t, all, 3-n)
+		require.NoError(t, s.DropPermission(t.Context(), all[0].ID))
+		require.Equal(t, want, readable())
+		_, other := create()
+		require.Equal(t, want, other())
 	}
 	require.NoError(t, h.Close(t.Context()))
 }

@@ -5,6 +5,7 @@ package coding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,10 +98,10 @@ func TestRulesOfSessions(t *testing.T) {
 	file := write(t, filepath.Join(one, ".agents", "ideagent.json"), `{"permissions": {"mode": "ask", "rules": [{"decision": "deny", "path": "a.txt"}]}}`)
 	u := user(t, `{"permissions": {"mode": "auto", "rules": [{"decision": "allow", "tool": "fetch"}, {"decision": "deny", "tool": "run"}]}}`)
 	r := &rules{program: "ideagent", user: u}
-	none, err := r.of(nil)
+	none, _, err := r.of(nil, nil)
 	require.NoError(t, err)
 	require.Nil(t, none)
-	layers, err := r.of(&deps.Session{ID: "s", Cwd: one, AdditionalDirectories: []string{two}})
+	layers, _, err := r.of(new(host.Session), &deps.Session{ID: "s", Cwd: one, AdditionalDirectories: []string{two}})
 	require.NoError(t, err)
 	require.Len(t, layers, 3)
 	require.Equal(t, []string{"ideagent", "the project's configuration"}, []string{layers[0].Name, layers[1].Name})
@@ -119,7 +120,7 @@ func TestRulesOfSessions(t *testing.T) {
 	}
 	mine := layers[2].Rules()
 	require.Len(t, texts(mine), 2, "the project wants to be asked")
-	layers, err = r.of(&deps.Session{ID: "t", Cwd: two})
+	layers, _, err = r.of(new(host.Session), &deps.Session{ID: "t", Cwd: two})
 	require.NoError(t, err)
 	require.Len(t, layers, 2)
 	mine = layers[1].Rules()
@@ -152,57 +153,51 @@ func TestRulesOfSessions(t *testing.T) {
 	require.Empty(t, r.listed(&approval.Config{}))
 }
 
-// A decision is made anew once for each time that rules were taken back, and its errors are told.
+// What rules say is made anew once for each time that rules were taken back. If that fails, it stays what it was.
 func TestDecisionsWithoutRulesThatWereTakenBack(t *testing.T) {
 	r := &rules{}
 	made, broken := 0, error(nil)
-	of := func(rule string) decides {
-		return func(context.Context, *toolset.ApprovalRequest) (approval.Ruling, error) {
-			return approval.Ruling{Rule: rule}, nil
-		}
+	now, err := r.current(func() (says, error) {
+		made++
+		reason := fmt.Sprint(made)
+		return says{reads: func(string) (toolset.Verdict, string) { return "", reason }}, broken
+	})
+	require.NoError(t, err)
+	twice := func() string {
+		_, first := now().reads("")
+		_, second := now().reads("")
+		return first + " " + second
 	}
-	decide := r.without(of("first"), func() (approval.Layer, error) { made++; return approval.Layer{Decide: of("again")}, broken })
-	rule := func() string {
-		ruling, err := decide(t.Context(), nil)
-		require.NoError(t, err)
-		return ruling.Rule
-	}
-	require.Equal(t, []string{"first", "first"}, []string{rule(), rule()})
+	require.Equal(t, "1 1", twice())
 	r.dropped = []string{"one"}
-	require.Equal(t, []string{"again", "again"}, []string{rule(), rule()})
-	require.Equal(t, 1, made)
+	require.Equal(t, "2 2", twice())
 	r.dropped = append(r.dropped, "two")
 	broken = errors.New("broken")
-	ruling, err := decide(t.Context(), nil)
-	require.Equal(t, broken, err)
-	require.Zero(t, ruling)
+	require.Equal(t, "2 2", twice())
 	broken = nil
-	require.Equal(t, "again", rule())
-	require.Equal(t, 3, made)
+	require.Equal(t, "5 5", twice())
 }
 
 // Projects whose files cannot be read have no session.
 func TestProjectsThatCannotBeRead(t *testing.T) {
 	home(t)
 	one, two := t.TempDir(), t.TempDir()
-	s := &deps.Session{ID: "s", Cwd: one, AdditionalDirectories: []string{two}}
+	h, s := new(host.Session), &deps.Session{ID: "s", Cwd: one, AdditionalDirectories: []string{two}}
 	r := &rules{program: "ideagent", user: &config.User{}}
 	file := write(t, filepath.Join(one, ".agents", "ideagent.json"), `{"permissions": 1}`)
 	write(t, filepath.Join(two, ".agents", "ideagent.json"), `{"permissions": 2}`)
-	_, err := r.of(s)
+	_, _, err := r.of(h, s)
 	require.Error(t, err)
 	require.Len(t, strings.Split(err.Error(), "\n"), 2, "both are told: %v", err)
-	_, err = r.reads(s)
-	require.Error(t, err)
 	write(t, file, `{"permissions": {"rules": [{"decision": "deny", "read": "a.txt"}]}}`)
 	write(t, filepath.Join(two, ".agents", "ideagent.json"), `{}`)
-	reads, err := r.reads(s)
+	_, reads, err := r.of(h, s)
 	require.NoError(t, err)
 	verdict, _ := reads(filepath.Join(one, "a.txt"))
 	require.Equal(t, toolset.VerdictDeny, verdict)
 	verdict, _ = reads(filepath.Join(one, "b.txt"))
 	require.NotEqual(t, toolset.VerdictDeny, verdict)
-	reads, err = r.reads(nil)
+	_, reads, err = r.of(h, nil)
 	require.NoError(t, err)
 	require.Nil(t, reads)
 }
@@ -298,7 +293,7 @@ func TestWhereChangesAreKept(t *testing.T) {
 		_, err := r.Write(t.Context(), path, []byte("x"), workspace.AnyVersion)
 		require.NoError(t, err)
 	}
-	require.NotNil(t, (*undo)(nil).open(&deps.Session{ID: "s"}, files))
+	require.NotNil(t, (*undo)(nil).open(new(host.Session), "s", files))
 	dir := t.TempDir()
 	var told []string
 	u := &undo{program: "ideagent", tell: func(err error) { told = append(told, err.Error()) }, dir: func(id string) string {
@@ -307,40 +302,39 @@ func TestWhereChangesAreKept(t *testing.T) {
 		}
 		return filepath.Join(dir, id)
 	}}
-	require.NotNil(t, u.open(nil, files))
+	require.NotNil(t, u.open(nil, "s", files))
 	require.Empty(t, u.memory)
 
-	kept := &deps.Session{ID: "kept"}
-	change(u.open(kept, files), "/repo/a.txt")
+	change(u.open(new(host.Session), "kept", files), "/repo/a.txt")
 	require.Empty(t, u.memory)
 	require.DirExists(t, filepath.Join(dir, "kept"))
-	require.Len(t, u.open(&deps.Session{ID: "kept"}, files).Log().Changes, 1, "the program begins again")
+	require.Len(t, u.open(new(host.Session), "kept", files).Log().Changes, 1, "the program begins again")
 
-	asleep := &deps.Session{ID: "memory"}
-	change(u.open(asleep, files), "/repo/b.txt")
+	asleep := new(host.Session)
+	change(u.open(asleep, "memory", files), "/repo/b.txt")
 	require.Len(t, u.memory, 1)
-	woken := u.open(asleep, files)
+	woken := u.open(asleep, "memory", files)
 	require.Len(t, woken.Log().Changes, 1)
 	change(woken, "/repo/c.txt")
-	require.Len(t, u.open(asleep, files).Log().Changes, 2)
-	require.Empty(t, u.open(&deps.Session{ID: "memory"}, files).Log().Changes, "another session")
+	require.Len(t, u.open(asleep, "memory", files).Log().Changes, 2)
+	require.Empty(t, u.open(new(host.Session), "memory", files).Log().Changes, "another session")
 	require.Empty(t, told)
 
 	// Where there is no room, it is told.
 	write(t, filepath.Join(dir, "file"), "")
 	u.dir = func(string) string { return filepath.Join(dir, "file", "below") }
-	nowhere := &deps.Session{ID: "nowhere"}
-	change(u.open(nowhere, files), "/repo/d.txt")
+	nowhere := new(host.Session)
+	change(u.open(nowhere, "nowhere", files), "/repo/d.txt")
 	require.Len(t, told, 1)
 	require.Contains(t, told[0], "/undo of this session forgets when ideagent ends: ")
-	require.Len(t, u.open(nowhere, files).Log().Changes, 1)
+	require.Len(t, u.open(nowhere, "nowhere", files).Log().Changes, 1)
 
 	// What is kept is encrypted like the sessions.
 	ring, err := session.Keyring{}.Rotated("one")
 	require.NoError(t, err)
 	u.dir = func(id string) string { return filepath.Join(dir, "sealed", id) }
 	u.keyring = func(context.Context) (*session.Keyring, error) { return &ring, nil }
-	change(u.open(&deps.Session{ID: "s"}, files), "/repo/planted.txt")
+	change(u.open(new(host.Session), "s", files), "/repo/planted.txt")
 	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "sealed"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			data, err := os.ReadFile(path)
@@ -349,10 +343,10 @@ func TestWhereChangesAreKept(t *testing.T) {
 		}
 		return err
 	}))
-	require.Len(t, u.open(&deps.Session{ID: "s"}, files).Log().Changes, 1)
+	require.Len(t, u.open(new(host.Session), "s", files).Log().Changes, 1)
 	told = nil
 	u.keyring = func(context.Context) (*session.Keyring, error) { return nil, errors.New("no key") }
-	require.Empty(t, u.open(&deps.Session{ID: "s"}, files).Log().Changes)
+	require.Empty(t, u.open(new(host.Session), "s", files).Log().Changes)
 	require.Equal(t, []string{"/undo of this session forgets when ideagent ends: no key"}, told)
 	var o checkpoint.Options
 	u.keyring = func(context.Context) (*session.Keyring, error) { return nil, nil }

@@ -11,7 +11,8 @@ import (
 	"weak"
 
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/app/internal/sealing"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
@@ -26,14 +27,14 @@ type undo struct {
 
 	mu sync.Mutex
 	// memory has the recorders that could not be kept in a directory, for when their sessions wake.
-	memory map[weak.Pointer[deps.Session]]*checkpoint.Recorder
+	memory map[weak.Pointer[host.Session]]*checkpoint.Recorder
 }
 
 // bounds limits the history kept for one session.
 var bounds = checkpoint.Options{MaxBytes: 16 << 20, MaxChanges: 1000}
 
-// open returns the recorder of a session that is opened or wakes.
-func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Recorder {
+// open returns the recorder of a session that is opened, wakes or moves.
+func (u *undo) open(s *host.Session, id string, files workspace.Workspace) *checkpoint.Recorder {
 	if u == nil || s == nil {
 		return checkpoint.New(files, bounds)
 	}
@@ -49,13 +50,13 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 			return nil, os.ErrNotExist
 		}
 		if r, err := checkpoint.Restore(files, before.Log(), content, bounds); err == nil {
-			u.remember(s, r)
+			u.remember(key, r)
 			return r
 		}
 	}
 	dir := ""
 	if u.dir != nil {
-		dir = u.dir(string(s.ID))
+		dir = u.dir(id)
 	}
 	if dir != "" {
 		var r *checkpoint.Recorder
@@ -63,7 +64,7 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 		o := bounds
 		o.Problem = func(err error) {
 			told.Do(func() { u.tell(err) })
-			u.remember(s, r)
+			u.remember(key, r)
 		}
 		err := u.encrypt(&o)
 		if err == nil {
@@ -75,7 +76,7 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 		u.tell(fmt.Errorf("/undo of this session forgets when %s ends: %w", u.program, err))
 	}
 	r := checkpoint.New(files, bounds)
-	u.remember(s, r)
+	u.remember(key, r)
 	return r
 }
 
@@ -85,22 +86,23 @@ func (u *undo) encrypt(o *checkpoint.Options) error {
 		return nil
 	}
 	ring, err := u.keyring(context.Background()) // which was read before, for the store
-	if ring != nil {
-		o.Cipher = &checkpoint.Cipher{Seal: ring.Seal, Open: ring.Open, Hide: ring.Hide}
-	}
+	o.Cipher = sealing.With(ring)
 	return err
 }
 
 // remember keeps a recorder in memory until its session is closed.
-func (u *undo) remember(s *deps.Session, r *checkpoint.Recorder) {
-	key := weak.Make(s)
+func (u *undo) remember(key weak.Pointer[host.Session], r *checkpoint.Recorder) {
+	s := key.Value()
+	if s == nil {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.memory == nil {
-		u.memory = map[weak.Pointer[deps.Session]]*checkpoint.Recorder{}
+		u.memory = map[weak.Pointer[host.Session]]*checkpoint.Recorder{}
 	}
 	if u.memory[key] == nil {
-		runtime.AddCleanup(s, func(key weak.Pointer[deps.Session]) {
+		runtime.AddCleanup(s, func(key weak.Pointer[host.Session]) {
 			u.mu.Lock()
 			defer u.mu.Unlock()
 			delete(u.memory, key)
