@@ -127,26 +127,20 @@ func (k *Keeper) Keep(rules ...approval.Rule) error {
 // Drop implements [approval.Keeper].
 func (k *Keeper) Drop(rule approval.Rule) error {
 	return k.edit(func(u *User, v *hujson.Value) (bool, error) {
-		i := slices.Index(u.Always, Always{k.Project, rule})
-		if i < 0 {
-			return false, nil
-		}
-		remove(v, "/always", i)
-		return true, nil
+		return remove(v, "/always", u.Always, func(a Always) bool {
+			return a == Always{k.Project, rule}
+		}), nil
 	})
 }
 
-// DropRule removes a rule of the permissions from the user's file, by its text: see
+// DropRule removes the rules of the permissions that have a text from the user's file: see
 // [approval.ConfigRule.String].
 func DropRule(file, rule string) error {
 	return (&Keeper{File: file}).edit(func(u *User, v *hujson.Value) (bool, error) {
-		for i, r := range u.Permissions.Rules {
-			if r.String() == rule {
-				remove(v, "/permissions/rules", i)
-				return true, nil
-			}
-		}
-		return false, nil
+		all := u.Permissions.Rules
+		return remove(v, "/permissions/rules", all, func(r approval.ConfigRule) bool {
+			return r.String() == rule
+		}), nil
 	})
 }
 
@@ -155,16 +149,24 @@ func add(v *hujson.Value, path string, value []byte) error {
 	return v.Patch(fmt.Appendf(nil, `[{"op":"add","path":%q,"value":%s}]`, path, value))
 }
 
-// remove removes an element of the list at a path. The comments around it stay.
-func remove(v *hujson.Value, path string, i int) {
-	list := v.Find(path).Value.(*hujson.Array)
-	next := &list.AfterExtra
-	if i+1 < len(list.Elements) {
-		next = &list.Elements[i+1].BeforeExtra
+// remove removes the elements of the list at a path that go, and reports whether some did. all has
+// them as they were read. The comments around them stay.
+func remove[T any](v *hujson.Value, path string, all []T, goes func(T) bool) (some bool) {
+	for i, one := range slices.Backward(all) {
+		if !goes(one) {
+			continue
+		}
+		some = true
+		list := v.Find(path).Value.(*hujson.Array)
+		next := &list.AfterExtra
+		if i+1 < len(list.Elements) {
+			next = &list.Elements[i+1].BeforeExtra
+		}
+		gone := list.Elements[i]
+		*next = slices.Concat(gone.BeforeExtra, gone.AfterExtra, *next)
+		list.Elements = slices.Delete(list.Elements, i, i+1)
 	}
-	gone := list.Elements[i]
-	*next = slices.Concat(gone.BeforeExtra, gone.AfterExtra, *next)
-	list.Elements = slices.Delete(list.Elements, i, i+1)
+	return some
 }
 
 // edit changes the file, unless change reports that it has nothing to change. A file that has

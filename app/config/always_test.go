@@ -28,6 +28,30 @@ const commented = `{
 }
 `
 
+// Rules are taken back by their text: all that have it go, whatever their reasons are.
+func TestAllRulesWithATextAreTakenBack(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	rule := approval.Rule{Tool: "a", Verdict: toolset.VerdictAllow}
+	const again = `{"project": "/p", "tool": "a", "verdict": "allow"}`
+	require.NoError(t, os.WriteFile(file, []byte(`{"permissions": {"rules": [
+		{"decision": "deny", "path": "a", "reason": "one"}, // first
+		{"decision": "allow", "path": "a"},
+		{"decision": "deny", "path": "a", "reason": "two"}, // second
+		{"decision": "deny", "path": "a"},
+	]}, "always": [`+again+`, {"project": "/q", "tool": "a", "verdict": "allow"}, `+again+`]}`), 0o600))
+	require.NoError(t, config.DropRule(file, `deny path "a"`))
+	require.NoError(t, (&config.Keeper{File: file, Project: "/p"}).Drop(rule))
+	u, err := config.ReadUser(file)
+	require.NoError(t, err)
+	require.Len(t, u.Permissions.Rules, 1)
+	require.Equal(t, toolset.VerdictAllow, u.Permissions.Rules[0].Decision)
+	require.Equal(t, []config.Always{{Project: "/q", Rule: rule}}, u.Always)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "// first")
+	require.Contains(t, string(data), "// second")
+}
+
 func TestAlwaysInThisProjectIsWrittenWithTheCommentsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(file, []byte(commented), 0o640))
