@@ -96,6 +96,8 @@ func TestLongLinesAreTakenApart(t *testing.T) {
 // The last lines of an agent are kept, without secrets and blanks, and each is cut.
 func TestLastLinesAreKept(t *testing.T) {
 	l := lines{secrets: secrets([]string{"API_KEY=sesame-sesame", "MY_TOKEN=short", "OTHER_TOKEN=longer", "PLAIN=plainly"})}
+	whole := lines{secrets: secrets([]string{"A_TOKEN=sesame-9f31", "B_TOKEN=sesame", "C_TOKEN=sesame-9f31-more"})}
+	require.Equal(t, "[secret] [secret] [secret]", whole.add([]byte("sesame-9f31 sesame sesame-9f31-more")))
 	require.Empty(t, l.add([]byte(" \t\r\n")))
 	require.Nil(t, l.all())
 	require.Equal(t, "[secret] short [secret] plainly", l.add([]byte("  sesame-sesame short longer plainly\r\n")))

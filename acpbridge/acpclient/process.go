@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/internal/guard"
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
@@ -211,12 +212,11 @@ func (l *lines) all() []string {
 
 // secrets takes the values of variables that look like secrets out of what a process prints.
 func secrets(env []string) *strings.Replacer {
-	var pairs []string
+	var values []string
 	for _, v := range env {
-		// A short value, such as "1", is in too many words.
-		if name, value, _ := strings.Cut(v, "="); len(value) >= 6 && local.Secret(name) {
-			pairs = append(pairs, value, "[secret]")
+		if name, value, _ := strings.Cut(v, "="); local.Secret(name) {
+			values = append(values, value)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return hide.Replacer("[secret]", values...)
 }

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
@@ -100,21 +102,13 @@ type recorder struct {
 }
 
 func newRecorder(w io.Writer, secrets []string) *recorder {
-	var pairs []string
-	add := func(secret string) {
-		if len(secret) >= 6 {
-			pairs = append(pairs, secret, redacted)
-		}
-	}
+	all := slices.Clone(secrets)
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); local.Secret(name) {
-			add(value)
+			all = append(all, value)
 		}
 	}
-	for _, s := range secrets {
-		add(s)
-	}
-	return &recorder{w: w, redact: &redactor{strings.NewReplacer(pairs...)}}
+	return &recorder{w: w, redact: &redactor{hide.Replacer(redacted, all...)}}
 }
 
 // add writes an entry. It returns an error once, and writes nothing afterwards.

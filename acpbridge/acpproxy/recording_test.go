@@ -78,7 +78,9 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		require.Contains(t, text, "[secret]", line)
 		require.NotContains(t, text, "th[secret]")
 	}
-	text := recordedText(t, acpproxy.Config{Secrets: []string{"of-mine"}}, `{"params":{"text":"if a<b && c>d of-mine"}}`)
+	text := recordedText(t, acpproxy.Config{Secrets: []string{"of-mine", "of-mine-9f31"}}, `{"text":"of-mine-9f31 of-mine"}`)
+	require.Contains(t, text, `{"text":"[secret] [secret]"}`, "one begins with the other")
+	text = recordedText(t, acpproxy.Config{Secrets: []string{"of-mine"}}, `{"params":{"text":"if a<b && c>d of-mine"}}`)
 	require.Contains(t, text, "if a<b && c>d [secret]")
 	text = recordedText(t, acpproxy.Config{}, `{"params":{"env":[{"name":"PATH","value":"x"}],"inputTokens":12,"sessionId":"s"}}`)
 	require.Contains(t, text, `{"params":{"env":[{"name":"PATH","value":"[secret]"}],"inputTokens":12,"sessionId":"s"}}`)

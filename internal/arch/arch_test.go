@@ -39,7 +39,7 @@ var rules = map[string][]string{
 	"toolset":                               {"agent/model", "internal/errs", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"agent/model", "internal/lazy", "internal/show"},
-	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/header", "internal/lazy", "internal/nearest", "internal/schema", "internal/serverfile", "internal/show", "internal/wholefile"},
+	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/header", "internal/hide", "internal/lazy", "internal/nearest", "internal/schema", "internal/serverfile", "internal/show", "internal/wholefile"},
 	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/hide", "internal/lazy", "internal/linediff", "internal/lsp", "internal/protect", "internal/serverfile"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/protect"},
 	"toolset/workspace/checkpoint":          {"agent/model", "toolset", "toolset/workspace", "internal/linediff"},

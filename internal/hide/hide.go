@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -84,6 +85,20 @@ func Env(list []string) []string {
 		}
 	}
 	return hidden
+}
+
+// Replacer puts a mark in the place of secrets. The longest come first, so nothing is left of one
+// that begins with another. Short texts, such as "1", are in too many words to be secrets.
+func Replacer(mark string, secrets ...string) *strings.Replacer {
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= 6 {
+			pairs = append(pairs, secret, mark)
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // URL returns an address without user, query and fragment.

@@ -130,6 +130,7 @@ func TestStandardErrorIsPassedOnInLines(t *testing.T) {
 	s.flush()
 	require.Equal(t, "end\n", b.String())
 	require.Equal(t, "12345 …", withoutSecrets("12345 123456", []string{"12345", "123456"}), "what is short is no secret")
+	require.Equal(t, "… …", withoutSecrets("123456-789 123456", []string{"123456", "123456-789"}), "one begins with the other")
 	for text, want := range map[string]string{
 		" a\nb \n": "a\nb", strings.Repeat("x", 400): strings.Repeat("x", 400), strings.Repeat("x", 401): strings.Repeat("x", 400), "first\n" + strings.Repeat("x", 396) + "\nzzz": "zzz", "first line\nsecond\n" + strings.Repeat("x", 390): "second\n" + strings.Repeat("x", 390),
 		strings.Repeat("ä", 201): strings.Repeat("ä", 200), "x" + strings.Repeat("ä", 200): strings.Repeat("ä", 200),

@@ -5,8 +5,8 @@ package mcptoolset
 import (
 	"bytes"
 	"io"
-	"strings"
 
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -46,10 +46,5 @@ func (s *stderrLines) flush() {
 
 // withoutSecrets replaces what must not be shown.
 func withoutSecrets(text string, secrets []string) string {
-	for _, secret := range secrets {
-		if len(secret) >= 6 {
-			text = strings.ReplaceAll(text, secret, "…")
-		}
-	}
-	return text
+	return hide.Replacer("…", secrets...).Replace(text)
 }
