@@ -112,7 +112,7 @@ func (s *surface) run(ctx context.Context, cmd *cobra.Command, args []string) er
 			return &app.ExitError{Code: ExitError}
 		}
 		for _, name := range []string{"model", "config", "store"} {
-			if cmd.Flags().Changed(name) {
+			if f := cmd.Flag(name); f != nil && f.Changed {
 				return app.Usage("-%s is for %s's own agent; leave it out with -agent", name, e.Name)
 			}
 		}
@@ -153,7 +153,9 @@ func (s *surface) run(ctx context.Context, cmd *cobra.Command, args []string) er
 	if in, ok := e.In.(*os.File); ok && c.Person && outTTY && !s.plain && !s.json && !(s.yes && c.Prompt != "") {
 		c.Terminal = Screen(in, out.File(e.Out))
 		c.Editor = cmp.Or(e.Getenv("VISUAL"), e.Getenv("EDITOR"), "vi")
-		if where, err := os.UserConfigDir(); err == nil {
+		private := e.Config.Encrypt != "" || cmd.Flag("encrypt").Value.String() != "" ||
+			cmd.Flag("no-store").Value.String() == "true" // nothing is kept as plain text
+		if where, err := os.UserConfigDir(); err == nil && !private {
 			c.History = filepath.Join(where, "ponte", "chat-history.jsonl")
 		}
 	}

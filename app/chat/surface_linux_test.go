@@ -21,6 +21,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
+	_ "github.com/ponte-go/ponte/app/encryption"
 	"github.com/ponte-go/ponte/app/internal/term/tty"
 	"github.com/ponte-go/ponte/app/offline"
 )
@@ -162,6 +163,30 @@ func TestHistoryAndEditorOfAPerson(t *testing.T) {
 	kept, err := os.ReadFile(filepath.Join(home, "ponte", "chat-history.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, history, string(kept))
+}
+
+// Nothing that is typed is kept as plain text of sessions that are not kept, or encrypted.
+func TestHistoryOfPrivateSessionsIsNotKept(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		t.Setenv(name, home)
+	}
+	ring, err := session.Keyring{}.Rotated("one")
+	require.NoError(t, err)
+	key, config := filepath.Join(home, "key"), filepath.Join(home, "config.json")
+	require.NoError(t, os.WriteFile(key, []byte(ring.Reveal()), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte(`{"encrypt": "`+key+`"}`), 0o600))
+	for _, args := range [][]string{{"-no-store"}, {"-encrypt", key}, {"-config", config}} {
+		p := newPseudo(t)
+		code := p.desks(t, p.slave, nil, args...)
+		p.waitFor(t, idle)
+		p.types(t, "hello\r")
+		p.waitFor(t, "offline demo model")
+		p.waitNow(t, idle)
+		p.types(t, "\x04")
+		require.Equal(t, chat.ExitOK, <-code, p.String())
+		require.NoFileExists(t, filepath.Join(home, "ponte", "chat-history.jsonl"), args)
+	}
 }
 
 // A directory with something that cannot be copied is not worked in, and nothing is left of the
