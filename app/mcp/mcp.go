@@ -4,7 +4,7 @@
 // Protocol, for other agents: their command "mcp".
 //
 // The server has one tool, "ask". A conversation that it begins is a session like all others: it is
-// kept, and continued by its id.
+// kept, and continued by its id. Without a store, this is true of the last hundred answers.
 package mcp
 
 import (
@@ -131,16 +131,20 @@ type answer struct {
 // calls that need approval; otherwise they are refused.
 func Server(ctx context.Context, e *app.Env, h *host.Host, o Options, dir string, allow bool) (*sdk.Server, error) {
 	about := cmp.Or(o.Description, e.About, "Ask "+e.Title+".")
+	recent := make(chan *host.Session, 200)
 	ask := toolset.Func("ask", about, func(ctx context.Context, _ *toolset.RunContext[none], q question) (answer, error) {
-		return put(ctx, h, q, dir, allow)
+		return put(ctx, h, recent, q, dir, allow)
 	}, toolset.OfKind(toolset.KindOther, "Ask "+e.Title))
 	return mcptoolset.Export(ctx, toolset.Of(ask), mcptoolset.ExportConfig[none]{
 		Name: e.Name, Version: e.Version, Logger: e.Logger,
 	})
 }
 
-// put asks the agent.
-func put(ctx context.Context, h *host.Host, q question, dir string, allow bool) (a answer, err error) {
+// put asks the agent. Without a store, a session ends when it is left: recent keeps the sessions of
+// the last answers open. It has room for twice as many, for calls at the same time.
+func put(
+	ctx context.Context, h *host.Host, recent chan *host.Session, q question, dir string, allow bool,
+) (a answer, err error) {
 	var s *host.Session
 	if q.Session == "" {
 		s, err = h.Create(ctx, session.New{Dir: dir}, host.Local)
@@ -150,7 +154,16 @@ func put(ctx context.Context, h *host.Host, q question, dir string, allow bool) 
 	if err != nil {
 		return a, explain(err)
 	}
-	defer func() { _ = s.Leave(context.WithoutCancel(ctx), nil) }()
+	defer func() {
+		if err == nil && !h.Keeps() {
+			recent <- s
+			if len(recent) <= cap(recent)/2 {
+				return
+			}
+			s = <-recent
+		}
+		_ = s.Leave(context.WithoutCancel(ctx), nil)
+	}()
 	p := host.Prompt{
 		Parts: []model.Part{model.User(q.Prompt)}, Plain: true,
 		Asker: toolset.AskerFuncs{OnApprove: refuse},

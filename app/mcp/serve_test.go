@@ -108,6 +108,33 @@ func TestConversationsOverMCP(t *testing.T) {
 	require.Equal(t, 0, end())
 }
 
+// Without a store, the conversations of the last hundred answers go on.
+func TestConversationsWithoutAStore(t *testing.T) {
+	client, end := serve(t, nil, modeltest.Auto(), "-no-store")
+	var ids []string
+	begin := func() {
+		_, id, failed := call(t, client, "begin", "")
+		require.False(t, failed)
+		ids = append(ids, id)
+	}
+	goesOn := func(id string) bool {
+		answer, again, failed := call(t, client, "go on", id)
+		if failed {
+			require.Contains(t, answer, "there is no such session")
+			return false
+		}
+		require.Equal(t, id, again)
+		return true
+	}
+	for range 100 {
+		begin()
+	}
+	require.True(t, goesOn(ids[0]))
+	begin()
+	require.Equal(t, []bool{true, false, true, true}, []bool{goesOn(ids[0]), goesOn(ids[1]), goesOn(ids[3]), goesOn(ids[100])})
+	require.Equal(t, 0, end())
+}
+
 // Nobody can be asked: what needs approval is refused, or all is allowed.
 func TestApprovalsOverMCP(t *testing.T) {
 	for _, yes := range []bool{false, true} {

@@ -52,15 +52,15 @@ func TestWhatIsSaidLastIsTheAnswer(t *testing.T) {
 
 // TestQuestionsInSessions are put in a new session, in one of the directory, and in none once the host is closed.
 func TestQuestionsInSessions(t *testing.T) {
-	h, err := host.New(host.Config[any, string]{Agent: agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("Well."))}))})
+	h, err := host.New(host.Config[any, string]{Store: new(session.Memory), Agent: agent.Must(agent.New(agent.Config[any, string]{Model: modeltest.Script(modeltest.SayText("Well."))}))})
 	require.NoError(t, err)
-	a, err := put(t.Context(), h, question{Prompt: "one"}, "/orders", false)
+	a, err := put(t.Context(), h, nil, question{Prompt: "one"}, "/orders", false)
 	require.NoError(t, err)
 	require.Equal(t, "Well.", a.Answer)
-	_, err = put(t.Context(), h, question{Prompt: "two", Session: a.Session}, "/other", false)
+	_, err = put(t.Context(), h, nil, question{Prompt: "two", Session: a.Session}, "/other", false)
 	require.Equal(t, toolset.Failed("there is no such session; leave it out to begin one"), err, "it works elsewhere")
 	require.Empty(t, h.Sessions(), "who has asked leaves")
 	require.NoError(t, h.Close(t.Context()))
-	_, err = put(t.Context(), h, question{Prompt: "two"}, "/orders", false)
+	_, err = put(t.Context(), h, nil, question{Prompt: "two"}, "/orders", false)
 	require.ErrorIs(t, err, host.ErrClosed)
 }
