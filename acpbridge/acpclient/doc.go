@@ -23,7 +23,7 @@
 //
 // The updates of a session become entities of package view: messages, thoughts, tool calls, the
 // plan, slash commands, options, usage. [Session.Snapshot] returns the current ones, and
-// [Session.Subscribe] follows them.
+// [Session.Cursor] follows them.
 //
 // # Permission
 //
@@ -70,9 +70,10 @@
 // of the copy. It may be the registry's own file, or the user's selection of it. Nothing is
 // fetched.
 //
-// Find, Load and [AgentStore.Command] download nothing and run nothing. [AgentStore.Install] runs
-// npm or uv, or downloads the archive of a binary over HTTPS and checks its SHA-256. It is called
-// by the program, never by this package. Every package must name its exact version.
+// [LoadRegistry], [Registry.Find] and [AgentStore.Command] download nothing and run nothing.
+// [AgentStore.Install] runs npm or uv, or downloads the archive of a binary over HTTPS and checks
+// its SHA-256. It is called by the program, never by this package. Every package must name its
+// exact version.
 //
 // A registry's file determines what runs, so unknown parts of it are errors: paths that leave the
 // archive, packages without a version or from an address, environment variables that make other

@@ -247,7 +247,7 @@ func TestStoreIsInTheUsersCache(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	_, err = acpclient.AgentStore{Platform: "linux-x86_64"}.Command(a)
-	require.ErrorContains(t, err, "acpclient: there is no cache directory, set Store.Dir")
+	require.ErrorContains(t, err, "acpclient: there is no cache directory, set AgentStore.Dir")
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("AppData", "")
 	_, err = acpclient.RegistryFile()

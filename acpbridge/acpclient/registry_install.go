@@ -156,7 +156,8 @@ var httpClient = &http.Client{CheckRedirect: func(r *http.Request, via []*http.R
 // fetch downloads an archive, verifies and unpacks it.
 func (s AgentStore) fetch(ctx context.Context, b *RegistryArchive, root, dir string) error {
 	if b.SHA256 == "" && !s.AllowUnverified {
-		return errors.New("the registry has no checksum for it: set Store.AllowUnverified to trust its server")
+		return errors.New("the registry has no checksum for it: " +
+			"set AgentStore.AllowUnverified to trust its server")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.Archive, nil)
 	if err != nil {

@@ -128,7 +128,7 @@ func (s AgentStore) ways(a *RegistryAgent) ([]*way, error) {
 	if root == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return nil, fmt.Errorf("acpclient: there is no cache directory, set Store.Dir: %w", err)
+			return nil, fmt.Errorf("acpclient: there is no cache directory, set AgentStore.Dir: %w", err)
 		}
 		root = filepath.Join(cache, "ponte", "agents")
 	}
