@@ -104,15 +104,17 @@ var (
 	bucketsTokens    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// providers maps names that are usual elsewhere to those that the conventions prescribe. Others
-// stay as they are.
+// providers maps names that are usual here and elsewhere to those that the conventions prescribe.
+// Others stay as they are.
 var providers = map[string]string{
 	"azure":    "azure.ai.openai",
 	"bedrock":  "aws.bedrock",
 	"gemini":   "gcp.gemini",
+	"google":   "gcp.gemini",
 	"googleai": "gcp.gemini",
 	"mistral":  "mistral_ai",
 	"moonshot": "moonshot_ai",
+	"vertex":   "gcp.vertex_ai",
 	"vertexai": "gcp.vertex_ai",
 	"watsonx":  "ibm.watsonx.ai",
 	"xai":      "x_ai",

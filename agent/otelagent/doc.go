@@ -51,8 +51,8 @@
 //   - limit_requests, limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_total_tokens and limit_cost are limits of
 //     the run, no_price and no_usage mean that its limit on cost could not be kept, and budget means that the model's retries are
 //     used up;
-//   - token_limit, content_filter, incomplete_tool_call, no_model, no_prompt, unprocessed_calls and results are the ways to end
-//     that package agent names;
+//   - token_limit, content_filter, refused, response_failed, incomplete_tool_call, no_model, no_prompt, unprocessed_calls and
+//     results are the ways to end that package agent names;
 //   - timeout, canceled, stopped (the observer of a stream left) and panic;
 //   - _OTHER is any other error. An error with a method ErrorType() string chooses its class itself.
 //

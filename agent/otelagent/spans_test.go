@@ -248,7 +248,12 @@ func TestUsageHasItsDetails(t *testing.T) {
 }
 
 func TestProvidersHaveTheNamesOfTheConventions(t *testing.T) {
-	for given, want := range map[string]string{"openai": "openai", "Mistral": "mistral_ai", "googleai": "gcp.gemini", "llamacpp": "llamacpp"} {
+	names := map[string]string{ // those of the adapters of this module, and of others
+		"openai": "openai", "anthropic": "anthropic", "azure": "azure.ai.openai", "bedrock": "aws.bedrock", "google": "gcp.gemini",
+		"vertex": "gcp.vertex_ai", "mistral": "mistral_ai", "xai": "x_ai", "deepseek": "deepseek", "groq": "groq", "llamacpp": "llamacpp",
+		"Mistral": "mistral_ai", "gemini": "gcp.gemini", "googleai": "gcp.gemini", "vertexai": "gcp.vertex_ai", "watsonx": "ibm.watsonx.ai",
+	}
+	for given, want := range names {
 		r := newRecorder()
 		a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 			resp := model.Response(model.Text("done"))
