@@ -57,7 +57,8 @@ type question struct {
 // work runs a sub-agent in the background.
 type work func(context.Context, *task) (string, error)
 
-// start begins a sub-agent. An empty handle makes one.
+// start begins a sub-agent. An empty handle makes one. Those with a handle are from an earlier
+// process: no more than MaxBackground of them had not ended, and they are not refused.
 func (b *background) start(
 	ctx context.Context, name, handle string, run *agent.Outliving, work work,
 ) (*task, error) {
@@ -72,7 +73,7 @@ func (b *background) start(
 			running++
 		}
 	}
-	if running >= MaxBackground {
+	if running >= MaxBackground && handle == "" {
 		return nil, toolset.Failed("%d background agents are already running. Wait for one of them: %s.", running, strings.Join(b.order, ", "))
 	}
 	for handle == "" {

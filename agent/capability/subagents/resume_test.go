@@ -5,8 +5,11 @@ package subagents_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -280,4 +283,38 @@ func TestAgentInsideABackgroundThatFailsIsCountedOnce(t *testing.T) {
 	again, err := play(modeltest.Script(), modeltest.Script(), modeltest.Script(), func() {})
 	require.NoError(t, err)
 	require.Equal(t, res.Usage, again.Usage)
+}
+
+// More agents than may be in the background at a time can have ended before anybody waits. They are
+// all known to the next process.
+func TestEndedAgentsOfAnEarlierProcessAreNotRefused(t *testing.T) {
+	const n = subagents.MaxBackground + 2
+	synctest.Test(t, func(t *testing.T) {
+		var p scouting
+		process := func(inner, outer model.Model) (*agent.Result[string], error) {
+			nap := agent.Hooks[none]{Run: func(ctx context.Context, _ *toolset.RunContext[none], next agent.RunFunc) error {
+				time.Sleep(time.Second)
+				_, err := next(ctx)
+				return err
+			}}
+			napper := agent.Must(agent.New(agent.Config[none, string]{Name: "napper", Model: inner, Hooks: []agent.Hooks[none]{nap}}))
+			p.more = []sub{subagents.Of("napper", "Naps.", napper, func(n none) none { return n })}
+			return p.process(t, modeltest.Script(), outer)
+		}
+		asked := 0
+		_, err := process(modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			return model.Response(model.Text("rested")), nil
+		}), modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			time.Sleep(2 * time.Second) // the one before has ended
+			if asked++; asked <= n {
+				return model.Response(delegate(fmt.Sprint(asked), "napper", "rest", true)), nil
+			}
+			return nil, errors.New("the process died")
+		}))
+		require.ErrorContains(t, err, "the process died")
+		res, err := process(modeltest.Script(), modeltest.Script(modeltest.Say(wait("")), modeltest.SayText("done")))
+		require.NoError(t, err)
+		texts := told(res.Messages)
+		require.Equal(t, n, strings.Count(texts[len(texts)-1], "(napper)\nrested"), texts[len(texts)-1])
+	})
 }
