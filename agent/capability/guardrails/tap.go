@@ -32,10 +32,11 @@ type tap struct {
 	written strings.Builder
 	looked  int
 	shown   string
-	// thoughts is the thinking so far; thought is thinking that has been checked. dropThought is
-	// set if it must not be kept.
+	// thoughts is the thinking so far; thought is thinking that has been checked, and told how much
+	// of it was shown. dropThought is set if it must not be kept.
 	thoughts    strings.Builder
 	thought     string
+	told        int
 	dropThought bool
 	// rest is the text that is left to be shown.
 	rest string
@@ -183,7 +184,8 @@ func (t *tap) grow(text string) error {
 	return t.pass(model.Delta{Part: ownPart, Kind: model.PartText, Text: more})
 }
 
-// tellThought shows the thinking before the text, if the guards allow it.
+// tellThought shows the thinking before more text, if the guards allow it. A model may think again
+// after some text: the guards see all of its thinking, and only what is new is shown.
 func (t *tap) tellThought() error {
 	text := t.thoughts.String()
 	if text == "" || text == t.thought {
@@ -196,7 +198,9 @@ func (t *tap) tellThought() error {
 	if t.thought, t.dropThought = text, d.replaced; d.replaced {
 		return nil
 	}
-	return t.pass(model.Delta{Part: ownPart - 1, Kind: model.PartThinking, Text: text})
+	more := text[t.told:]
+	t.told = len(text)
+	return t.pass(model.Delta{Part: ownPart - 1, Kind: model.PartThinking, Text: more})
 }
 
 // ownPart is the index of the part with the text that was checked. Models number their parts from
@@ -213,12 +217,16 @@ func (t *tap) finish(m *model.Message) error {
 	if err := t.flush(); err != nil || !t.passed {
 		return err
 	}
-	told := t.thought != "" && !t.dropThought
+	told := t.told
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		d := model.Delta{Part: ownPart + 1 + i, Kind: p.Kind, Text: p.Text, CallID: p.CallID, Tool: p.Tool}
 		switch {
-		case p.Kind == model.PartThinking && t.thinking && !told:
+		case p.Kind == model.PartThinking && t.thinking:
+			n := min(told, len(d.Text))
+			if d.Text, told = d.Text[n:], told-n; d.Text == "" && t.told > 0 {
+				continue
+			}
 		case p.Kind == model.PartText && t.text:
 			if d.Text, t.rest = t.rest, ""; d.Text == "" {
 				continue

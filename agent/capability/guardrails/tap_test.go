@@ -83,6 +83,51 @@ func TestReplacedThinkingIsNotShown(t *testing.T) {
 	}
 }
 
+// A model may think again after some text. Each thought is shown once, before the text that follows
+// it, or at the end.
+func TestThinkingBetweenTextsIsShownOnce(t *testing.T) {
+	long := strings.Repeat("Well. ", 40)
+	for name, last := range map[string]string{"checked while the text grows": long, "checked at the end": "So."} {
+		parts := []model.Part{model.Thinking("First. "), model.Text(long), model.Thinking("Second. "), model.Text(last), model.Thinking("Third.")}
+		for _, cut := range []int{5, 4, 3} { // how many parts there are
+			var deltas []model.Delta
+			for i, p := range parts[:cut] {
+				deltas = append(deltas, model.Delta{Part: i, Kind: p.Kind, Text: p.Text})
+			}
+			var saw []subject
+			g := guard{Name: "g", On: output, Stream: 8, Check: asking(&saw, func(*subject) verdict { return guardrails.Pass() })}
+			got, err := watchedParts(t, answering(model.Response(parts[:cut]...), deltas...), g)
+			require.NoError(t, err)
+			want := map[model.PartKind]string{}
+			for _, p := range parts[:cut] {
+				want[p.Kind] += p.Text
+			}
+			require.Equal(t, want, got, "%s, %d parts", name, cut)
+			thoughts := ""
+			for _, s := range saw {
+				if s.Thinking {
+					require.True(t, strings.HasPrefix(s.Text, thoughts), "guards see all of it")
+					thoughts = s.Text
+				}
+			}
+			require.Equal(t, want[model.PartThinking], thoughts)
+		}
+	}
+}
+
+// Thinking that a guard replaces later is not shown any further.
+func TestThinkingThatContinuesIsReplaced(t *testing.T) {
+	long := strings.Repeat("Well. ", 40)
+	parts := []model.Part{model.Thinking("First. "), model.Text(long), model.Thinking(secret), model.Text(long), model.Thinking("Third.")}
+	var deltas []model.Delta
+	for i, p := range parts {
+		deltas = append(deltas, model.Delta{Part: i, Kind: p.Kind, Text: p.Text})
+	}
+	got, err := watchedParts(t, answering(model.Response(parts...), deltas...), guard{Name: "g", On: output, Check: redact, Stream: 8})
+	require.NoError(t, err)
+	require.Equal(t, map[model.PartKind]string{model.PartThinking: "First. ", model.PartText: long + long}, got)
+}
+
 // asking counts the texts that a guard sees.
 func asking(saw *[]subject, v func(s *subject) verdict) guardrails.Check[none] {
 	return func(_ context.Context, _ *toolset.RunContext[none], s *subject) (verdict, error) {
