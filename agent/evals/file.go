@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -59,8 +60,20 @@ func ReadFile[In, Out any](file string, o FileOptions) (Dataset[In, Out], error)
 func Parse[In, Out any](data []byte, o FileOptions) (Dataset[In, Out], error) {
 	var d Dataset[In, Out]
 	var tree any
-	if err := yaml.Unmarshal(data, &tree); err != nil {
-		return d, fmt.Errorf("evals: the dataset is not YAML: %w", err)
+	var node, more yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	err := documents.Decode(&node)
+	if err == nil && documents.Decode(&more) != io.EOF {
+		err = errors.New("there is more than one document")
+	}
+	if err == nil {
+		err = asJSON(&node)
+	}
+	if err == nil {
+		err = node.Decode(&tree)
+	}
+	if err != nil && err != io.EOF { // which an empty file has
+		return d, fmt.Errorf("evals: the dataset cannot be read as YAML: %w", err)
 	}
 	text, err := json.Marshal(tree)
 	if err != nil {
@@ -87,6 +100,26 @@ func Parse[In, Out any](data []byte, o FileOptions) (Dataset[In, Out], error) {
 		d.Cases = append(d.Cases, c)
 	}
 	return d, nil
+}
+
+// asJSON changes what YAML would read in another way than JSON: dates and keys are the texts that
+// the file has. A number that would lose its value is an error.
+func asJSON(n *yaml.Node) error {
+	for i, child := range n.Content {
+		switch tag := child.ShortTag(); {
+		case child.Kind != yaml.ScalarNode || tag == "!!merge":
+		case n.Kind == yaml.MappingNode && i%2 == 0, tag == "!!timestamp":
+			child.Tag = "!!str"
+		case tag == "!!float" && (strings.ContainsAny(child.Value, "nN") ||
+			len(child.Value) > 18 && strings.Trim(child.Value, "+-_0123456789") == ""):
+			const text = "line %d: %s cannot be kept as a number: put it in quotes to have a text"
+			return fmt.Errorf(text, child.Line, child.Value)
+		}
+		if err := asJSON(child); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fileForm is the form of a dataset in files.

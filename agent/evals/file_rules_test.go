@@ -236,3 +236,39 @@ evaluators: [Equals: 1, EqualsExpected, Equals: {value: 2, evaluation_name: own}
 	_, err = evals.ReadFile[int, string](file, evals.FileOptions{})
 	require.ErrorContains(t, err, ", in "+file)
 }
+
+// TestDatesAndKeysOfFilesAreTexts: JSON has no dates, and its keys are texts. Quotes make no
+// difference.
+func TestDatesAndKeysOfFilesAreTexts(t *testing.T) {
+	for _, text := range []string{"2026-05-01", "2026-05-01T10:00:00Z", "2001-12-14 21:59:43.10 -5", "yes", "12:30:45", "<<"} {
+		for _, file := range []string{"cases:\n- inputs: %s\n  expected_output: %s", "cases:\n- inputs: &a %s\n  expected_output: *a\n# %s"} {
+			d, err := evals.Parse[string, any]([]byte(fmt.Sprintf(file, text, text)), evals.FileOptions{})
+			require.NoError(t, err, text)
+			require.Equal(t, []any{text, text}, []any{d.Cases[0].Input, d.Cases[0].Expected})
+		}
+	}
+	d, err := evals.Parse[map[string]any, any]([]byte(`cases:
+- inputs: &a {2026-05-01: 2026-05-02, 1: one, true: yes, null: [2026-05-03], 1.50: 1.50}
+  expected_output: {<<: *a, 1: two}
+  metadata: {since: 2026-05-01}
+  files: {2026: 2026-05-01}
+`), evals.FileOptions{})
+	require.NoError(t, err)
+	want := map[string]any{"2026-05-01": "2026-05-02", "1": "one", "true": "yes", "null": []any{"2026-05-03"}, "1.50": json.Number("1.5")}
+	require.Equal(t, want, d.Cases[0].Input)
+	want["1"] = "two"
+	require.Equal(t, want, d.Cases[0].Expected)
+	require.Equal(t, map[string]any{"since": "2026-05-01"}, d.Cases[0].Metadata)
+	require.Equal(t, map[string]string{"2026": "2026-05-01"}, d.Cases[0].Files)
+
+	for number, want := range map[string]string{"18446744073709551615": "18446744073709551615", "-9223372036854775808": "-9223372036854775808", "1_000": "1000", "1e3": "1000"} {
+		d, err := evals.Parse[any, any]([]byte("cases: [{inputs: "+number+"}]"), evals.FileOptions{})
+		require.NoError(t, err)
+		require.Equal(t, json.Number(want), d.Cases[0].Input)
+	}
+	for _, file := range []string{"", "# nothing\n", "---\n"} {
+		d, err := evals.Parse[any, any]([]byte(file), evals.FileOptions{})
+		require.NoError(t, err)
+		require.Empty(t, d.Cases)
+	}
+}
