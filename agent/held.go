@@ -5,6 +5,7 @@ package agent
 import (
 	"sync"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -84,38 +85,43 @@ func (h *callHost[D, O]) hold() (release func(pass bool)) {
 
 // IsOutput reports whether a call of a tool gives the output of the run, for Request hooks. A tool that hands the run over does not.
 func IsOutput[D any](run *toolset.RunContext[D], tool string) bool {
-	h, ok := run.Host.(outputHost)
-	return ok && h.isOutput(tool)
+	output, _ := use(run.Host, tool)
+	return output
 }
 
 // IsCalled reports whether calls of a tool pass the Call hooks of the run, for Request hooks. Calls
 // of external tools, and those that give the output or hand the run over, do not.
 func IsCalled[D any](run *toolset.RunContext[D], tool string) bool {
-	h, ok := run.Host.(outputHost)
-	return !ok || h.isCalled(tool)
+	_, called := use(run.Host, tool)
+	return called
 }
 
-// outputHost is implemented by the hosts of runs.
-type outputHost interface {
-	isOutput(tool string) bool
-	isCalled(tool string) bool
+// use asks the host of a run what a tool is for.
+func use(host toolset.Host, tool string) (output, called bool) {
+	h, ok := host.(interface {
+		use(tool string) (bool, bool)
+	})
+	if !ok {
+		return false, true
+	}
+	return h.use(tool)
 }
 
-// isCalled implements [outputHost].
-func (h *stepHost[D, O]) isCalled(tool string) bool {
+func (h *stepHost[D, O]) use(tool string) (output, called bool) {
 	r := (*agentRun[D, O])(h)
-	if r.agent.output.alternative(tool) != nil {
-		return false
+	if a := r.agent.output.alternative(tool); a != nil {
+		return a.over == nil, false
 	}
 	t := r.tool(tool)
-	return t == nil || !t.External
+	return false, t == nil || !t.External
 }
 
-// isOutput implements [outputHost].
-func (h *stepHost[D, O]) isOutput(tool string) bool {
-	a := (*agentRun[D, O])(h).agent.output.alternative(tool)
-	return a != nil && a.over == nil
-}
+// Identity implements [model.Identifier]. It is that of the run's model, for Request hooks that
+// keep answers.
+func (h *stepHost[D, O]) Identity() string { return model.Identity(h.options.model) }
+
+// Identity implements [model.Identifier], for requests of tools.
+func (h *callHost[D, O]) Identity() string { return model.Identity(h.run.options.model) }
 
 // Arguments decodes the arguments of a call in progress again, for Call hooks. The tool gets a
 // value like this, unless hooks have changed the arguments. ok is false outside of a call, and if

@@ -21,14 +21,15 @@ import (
 type cache struct{ dir string }
 
 // cacheVersion is part of each key. A change of what is kept changes it.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // cachedRequest has everything that an answer depends on.
 type cachedRequest struct {
-	Version int
-	Model   *model.Info
-	Repeat  int
-	Request model.Request
+	Version  int
+	Model    *model.Info
+	Identity string
+	Repeat   int
+	Request  model.Request
 }
 
 // cachedKey marks the context of a request whose answer is known.
@@ -39,10 +40,12 @@ type cachedKey struct{}
 func (c *cache) answer(ctx context.Context, run *toolset.RunContext[any], req *model.Request,
 	next agent.RequestFunc) (*model.Message, error) {
 	p := placeOf(ctx)
-	if p == nil || run.Model == nil {
+	host, ok := run.Host.(model.Identifier)
+	if p == nil || run.Model == nil || !ok || host.Identity() == "" {
 		return next(ctx, req)
 	}
-	file, err := c.file(run.Model, p.repeat, req)
+	asked := cachedRequest{cacheVersion, run.Model, host.Identity(), p.repeat, *req}
+	file, err := c.file(asked)
 	if err != nil {
 		return next(ctx, req)
 	}
@@ -70,10 +73,10 @@ func (c *cache) answer(ctx context.Context, run *toolset.RunContext[any], req *m
 
 // file returns the name of the file for the answer to a request. What differs from run to run, such
 // as ids and times, is left out.
-func (c *cache) file(m *model.Info, repeat int, req *model.Request) (string, error) {
-	asked := cachedRequest{Version: cacheVersion, Model: m, Repeat: repeat, Request: *req}
+func (c *cache) file(asked cachedRequest) (string, error) {
+	messages := asked.Request.Messages
 	asked.Request.Messages = nil
-	for _, msg := range req.Messages {
+	for _, msg := range messages {
 		sent := &model.Message{Kind: msg.Kind}
 		for _, part := range msg.Parts {
 			part.Meta, part.Decision, part.Keep = nil, nil, ""

@@ -25,6 +25,11 @@ import (
 
 // counting returns an agent that calls a tool, and how often its model was asked.
 func counting(instructions string) (*agent.Agent[any, string], *atomic.Int64) {
+	return countingAs("counting", instructions)
+}
+
+// countingAs has an identity for the model; empty for none.
+func countingAs(id, instructions string) (*agent.Agent[any, string], *atomic.Int64) {
 	asked := new(atomic.Int64)
 	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		n := asked.Add(1)
@@ -36,7 +41,7 @@ func counting(instructions string) (*agent.Agent[any, string], *atomic.Int64) {
 		return resp, nil
 	})
 	look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[any], struct{}) (string, error) { return "seen", nil })
-	return agent.Must(agent.New(agent.Config[any, string]{Model: m, Instructions: instructions, Tools: []*toolset.Tool[any]{look}})), asked
+	return agent.Must(agent.New(agent.Config[any, string]{Model: known{m, id}, Instructions: instructions, Tools: []*toolset.Tool[any]{look}})), asked
 }
 
 func TestAnswersAreCached(t *testing.T) {
@@ -79,6 +84,49 @@ func TestAnswersAreCached(t *testing.T) {
 	require.EqualValues(t, 12, asked, "damaged files are none")
 }
 
+// Models that are told apart by their identity only, as by a default setting or an address, do not
+// share answers. One that has none is asked each time.
+func TestAnswersBelongToOneModel(t *testing.T) {
+	o := evals.Options{Cache: t.TempDir(), Concurrency: 1}
+	for _, c := range []struct {
+		id   string
+		asks int64
+	}{{"low", 2}, {"high", 2}, {"low", 0}, {"high", 0}, {"", 2}, {"", 2}} {
+		a, asked := countingAs(c.id, "x")
+		report, err := evals.Run(t.Context(), echoCases("a"), evals.Agent(a, nil), o)
+		require.NoError(t, err)
+		require.Equal(t, c.asks, asked.Load(), c.id)
+		require.EqualValues(t, c.asks, report.Usage.Requests)
+		require.Equal(t, 2, report.Cases[0].Trials[0].Usage.Requests)
+	}
+}
+
+// What a tool asks the model of its run is known as well.
+func TestAnswersThatToolsAskForAreCached(t *testing.T) {
+	o := evals.Options{Cache: t.TempDir()}
+	for i, id := range []string{"low", "low", "high"} {
+		asked := 0
+		m := known{modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			if asked++; len(req.Tools) > 0 && len(req.Messages) == 1 {
+				return model.Response(model.ToolCall("1", "ask", "{}")), nil
+			}
+			return model.Response(model.Text("ok")), nil
+		}), id}
+		ask := toolset.Func("ask", "Ask.", func(ctx context.Context, run *toolset.RunContext[any], _ struct{}) (string, error) {
+			resp, err := run.Generate(ctx, &model.Request{Messages: []*model.Message{model.UserText("x")}})
+			if err != nil {
+				return "", err
+			}
+			return resp.Text(), nil
+		})
+		a := agent.Must(agent.New(agent.Config[any, string]{Model: m, Tools: []*toolset.Tool[any]{ask}}))
+		report, err := evals.Run(t.Context(), echoCases("a"), evals.Agent(a, nil), o)
+		require.NoError(t, err)
+		require.Equal(t, []int{3, 0, 3}[i], asked)
+		require.Equal(t, 3, report.Cases[0].Trials[0].Usage.Requests)
+	}
+}
+
 // Answers are kept without what belongs to one run. Errors and answers that were cut off are not kept.
 func TestWhatIsKeptOfAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -94,7 +142,7 @@ func TestWhatIsKeptOfAnswers(t *testing.T) {
 		}, false},
 	} {
 		dir, asked := filepath.Join(t.TempDir(), "cache"), 0
-		m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { asked++; return c.say() })
+		m := known{modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { asked++; return c.say() }), "m"}
 		a := agent.Must(agent.New(agent.Config[any, string]{Model: m}))
 		for range 2 {
 			_, err := evals.Run(t.Context(), echoCases("a"), evals.Agent(a, nil), evals.Options{Cache: dir, Concurrency: 1})

@@ -84,3 +84,11 @@ func named(n int) []evals.Case[string, string] {
 	}
 	return cases
 }
+
+// known is a model that tells what its answers depend on.
+type known struct {
+	model.Model
+	id string
+}
+
+func (k known) Identity() string { return k.id }

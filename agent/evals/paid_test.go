@@ -33,7 +33,7 @@ func costly(fail error) (a *agent.Agent[any, string], asked func() int) {
 		m.Usage = counted
 		return m
 	}
-	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+	m := known{modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		n++
 		switch {
 		case len(req.Tools) > 0 && len(req.Messages) == 1:
@@ -42,7 +42,7 @@ func costly(fail error) (a *agent.Agent[any, string], asked func() int) {
 			return nil, fail
 		}
 		return answer(model.Text("ok")), nil
-	})
+	}), "costly"}
 	inner := agent.Must(agent.New(agent.Config[any, string]{Name: "inner", Model: m}))
 	ask := agent.AsTool[any]("ask", "Ask.", inner, func(d any) any { return d })
 	a = agent.Must(agent.New(agent.Config[any, string]{Name: "outer", Model: m, Tools: []*toolset.Tool[any]{ask}}))
