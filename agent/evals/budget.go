@@ -23,14 +23,14 @@ type budget struct {
 
 // hooks record the runs of a context, and put the budget over them.
 func (b *budget) hooks() agent.Hooks[any] {
-	h := agent.Hooks[any]{Run: recordRun, Request: recordRequest, Call: recordCall}
+	h := agent.Hooks[any]{Run: b.recordRun, Request: recordRequest, Call: recordCall}
 	if b.counts() {
 		h.Run = func(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
 			run.Meter.SetBudgets(b, b)
 			if b.prices != nil {
 				run.Meter.SetPrices(b.prices)
 			}
-			return recordRun(ctx, run, next)
+			return b.recordRun(ctx, run, next)
 		}
 	}
 	return h
@@ -38,14 +38,6 @@ func (b *budget) hooks() agent.Hooks[any] {
 
 // counts reports whether each request is counted when it is made, because there is a limit.
 func (b *budget) counts() bool { return b.limited || b.prices != nil }
-
-// uncounted returns the meter for what runs have used, if requests are not counted.
-func (b *budget) uncounted() *toolset.Meter {
-	if b.counts() {
-		return nil
-	}
-	return b.meter
-}
 
 // Key implements [toolset.Budget].
 func (b *budget) Key() any { return b }
@@ -56,13 +48,17 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 	if ctx.Value(cachedKey{}) != nil { // nothing is sent
 		return func(toolset.Spent) bool { return true }, nil
 	}
-	err = b.meter.CheckRequest(asked, 0)
+	p, meter := placeOf(ctx), b.meter
+	if p != nil && p.spent != nil {
+		meter = p.spent
+	}
+	err = meter.CheckRequest(asked, 0)
 	if err == nil {
-		err = b.meter.Request()
+		err = meter.Request()
 	}
 	if err != nil {
 		err = fmt.Errorf("evals: the budget for all cases is used up: %w", err)
-		if p := placeOf(ctx); p != nil {
+		if p != nil {
 			p.mu.Lock()
 			p.refused = err
 			p.mu.Unlock()
@@ -73,10 +69,10 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 	return func(s toolset.Spent) bool {
 		switch {
 		case s.Unsent:
-			b.meter.Add(toolset.Usage{Requests: -1})
+			meter.Add(toolset.Usage{Requests: -1})
 		case s.Response != nil:
-			cost := b.meter.Cost(s.Asked, s.Response)
-			b.meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
+			cost := meter.Cost(s.Asked, s.Response)
+			meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
 		}
 		return true
 	}, nil

@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,6 +192,7 @@ func TestGatesTellGoodFromWorseFromUnknown(t *testing.T) {
 	require.Equal(t, evals.ExitGood, check(evals.Gate{}, bad))
 	require.Equal(t, evals.ExitGood, check(evals.Gate{Least: map[string]float64{"equal": 0.9, "number": 1.9}, Base: good}, good))
 	require.Equal(t, evals.ExitWorse, check(evals.Gate{Least: map[string]float64{"equal": 0.9}}, bad))
+	require.Equal(t, evals.ExitWorse, check(evals.Gate{Least: map[string]float64{"equal": math.NaN()}}, good))
 	require.Equal(t, evals.ExitWorse, check(evals.Gate{Base: good}, bad))
 	require.Equal(t, evals.ExitGood, check(evals.Gate{Base: bad}, good))
 	require.Equal(t, evals.ExitUnknown, check(evals.Gate{Least: map[string]float64{"other": 0}}, good))

@@ -42,14 +42,18 @@ func isTemporary(err error) bool {
 const (
 	firstWait = time.Second
 	longest   = time.Minute
+	patience  = 10 * time.Minute
 )
 
 // pause waits before attempt number attempt+1: twice as long each time, or as long as the provider
-// asks for.
+// asks for. It returns an error if that is too long.
 func pause(ctx context.Context, err error, attempt int) error {
 	wait := min(firstWait<<min(attempt-1, 16), longest)
 	if api, ok := errors.AsType[*model.APIError](err); ok && api.RetryAfter > 0 {
 		wait = api.RetryAfter
+	}
+	if wait > patience {
+		return err
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -137,6 +137,48 @@ func TestATrialIsBoundByItsTimeout(t *testing.T) {
 	})
 }
 
+// TestAnOutputAfterTheTimeoutIsAFailure has tasks that do not look at their context.
+func TestAnOutputAfterTheTimeoutIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := echoCases("1m", "59s", "61s")
+		d.Evaluators = []evals.Evaluator{evals.Equal()}
+		task := func(_ context.Context, in string) (string, error) {
+			took, err := time.ParseDuration(in)
+			time.Sleep(took)
+			return in, err
+		}
+		report, err := evals.Run(t.Context(), d, task, evals.Options{Timeout: time.Minute + 1, Concurrency: 1})
+		require.NoError(t, err)
+		for i, passed := range []bool{true, true, false} {
+			trial := &report.Cases[i].Trials[0]
+			require.Equal(t, passed, trial.Passed())
+			if !passed {
+				require.Equal(t, []any{evals.StatusFailed, 61 * time.Second, 1}, []any{trial.Status, trial.Duration, trial.Attempts})
+				require.Equal(t, "evals: it took longer than 1m0.000000001s: context deadline exceeded", trial.Error)
+				require.Empty(t, trial.Output)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		report, err = evals.Run(ctx, echoCases("2m"), task, evals.Options{Timeout: time.Minute})
+		require.Error(t, err)
+		require.Equal(t, evals.StatusStopped, report.Cases[0].Trials[0].Status, "the whole run has ended")
+	})
+}
+
+// TestAWaitIsNotLongerThanTenMinutes has providers that ask for a wait on both sides of it.
+func TestAWaitIsNotLongerThanTenMinutes(t *testing.T) {
+	for wait, attempts := range map[time.Duration]int{10 * time.Minute: 2, 10*time.Minute + 1: 1, 24 * time.Hour: 1} {
+		result, took := tried(t, evals.Options{}, &model.APIError{Status: 429, Retryable: true, RetryAfter: wait})
+		require.Equal(t, attempts, result.Attempts, wait)
+		if attempts == 2 {
+			require.Equal(t, []any{evals.StatusCompleted, wait}, []any{result.Status, took})
+		} else {
+			require.Equal(t, []any{evals.StatusUnavailable, time.Duration(0)}, []any{result.Status, took})
+		}
+	}
+}
+
 func TestMistakesInOptionsAreNamedInOrder(t *testing.T) {
 	_, err := evals.Prepare(echoCases("a"), echo, evals.Options{Concurrency: -2, Repeats: -1, Timeout: -time.Second})
 	require.EqualError(t, err, "evals: Options.Concurrency is -2: it cannot be negative\n"+

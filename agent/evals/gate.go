@@ -53,7 +53,7 @@ func (g Gate) Check(r *Report) (code int, reasons []string) {
 		switch least := g.Least[name]; {
 		case !ok || m.Kind == KindLabel:
 			note(ExitUnknown, "%s: there is no such metric", name)
-		case m.Mean < least:
+		case !(m.Mean >= least): // nothing is at least NaN
 			note(ExitWorse, "%s: %.4g, at least %.4g is asked for", name, m.Mean, least)
 		}
 	}

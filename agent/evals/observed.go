@@ -52,15 +52,5 @@ func Evaluate(ctx context.Context, o Observed, evaluators ...Evaluator) ([]Score
 		t.trace.Duration += o.Runs[i].Duration
 	}
 	ctx = &place{Context: ctx, recorder: &t.judges}
-	scores := make([]Score, 0, len(evaluators))
-	for _, e := range evaluators {
-		score, err := e.evaluate(ctx, t)
-		switch {
-		case err != nil:
-			scores = append(scores, Score{Name: e.name, Kind: KindError, Reason: err.Error()})
-		case score.Kind != "":
-			scores = append(scores, score)
-		}
-	}
-	return scores, nil
+	return scoresOf(evaluators, func(e Evaluator) (Score, error) { return e.evaluate(ctx, t) }), nil
 }

@@ -19,8 +19,8 @@ type Options struct {
 	Name string
 	// Concurrency is how many trials run at the same time; 0 means 8.
 	Concurrency int
-	// Repeats is how often each case is run; 0 means once. All cases are run once before any is
-	// repeated.
+	// Repeats is how often each case is run; 0 means once. All cases begin once before any begins
+	// again.
 	Repeats int
 	// Limits are one budget for all trials, their retries and their judges. Requests are never more
 	// than that. Tokens and cost are checked before each request, so those in progress come on top.
@@ -30,10 +30,11 @@ type Options struct {
 	// agents' own.
 	Prices model.PriceTable
 	// Retries is how often a trial is repeated if a provider failed in a way that may be over soon;
-	// 0 means 2, and a negative number none. Failures of the agent are never retried.
+	// 0 means 2, and a negative number none. If a provider asks to wait longer than ten minutes, it
+	// is not asked again. Failures of the agent are never retried.
 	Retries int
-	// Timeout bounds each attempt of a trial; 0 means no bound. An attempt that takes longer is a
-	// failure of the agent.
+	// Timeout bounds the task in each attempt of a trial; 0 means no bound. A task that takes
+	// longer is a failure of the agent, also if it then returns an output.
 	Timeout time.Duration
 	// Workspace returns the workspace for a trial of a case, empty; the case's Files are then
 	// written to it. If it has a method Close() error, that is called after the evaluators. If
@@ -42,8 +43,10 @@ type Options struct {
 	Workspace func(ctx context.Context, caseName string) (workspace.Workspace, error)
 	// Cache is a directory for the answers of models, including judges; empty means none. A request
 	// that was made before, by the same repeat, is answered from there, so a run after a change of
-	// an evaluator asks no model again. Known answers count in the usage of trials, not on Limits,
-	// nor in the usage of the report. Files have what was answered, so keep them to yourself.
+	// an evaluator asks no model again. Models are told apart by their Info and [model.Identity];
+	// one without an identity is always asked. Known answers count in the usage of trials, not on
+	// Limits, nor in the usage of the report. Files have what was answered, so keep them to
+	// yourself.
 	Cache string
 	// Resume is a file for the trials that have ended; empty means none. If the run is stopped, or
 	// the process is killed, a run with the same file, names, cases and evaluators continues: it

@@ -19,8 +19,8 @@ import (
 // recorder records the runs of agents that a task or an evaluator makes.
 type recorder struct {
 	mu sync.Mutex
-	// usage gets what the runs use, if it is not nil.
-	usage *toolset.Meter
+	// spent gets what is used and counts on the budget, if it is not nil.
+	spent *toolset.Meter
 	runs  []*recorded
 	one   [1]*recorded // memory for runs
 	// events are those of runs that are streamed.
@@ -83,7 +83,8 @@ func placeOf(ctx context.Context) *place {
 	return p
 }
 
-func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
+func (b *budget) recordRun(ctx context.Context, run *toolset.RunContext[any],
+	next agent.RunFunc) error {
 	p := placeOf(ctx)
 	if p == nil {
 		_, err := next(ctx)
@@ -106,8 +107,8 @@ func recordRun(ctx context.Context, run *toolset.RunContext[any], next agent.Run
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Duration, r.RunID, r.Messages, r.Usage = time.Since(begin), sum.RunID, sum.Messages, sum.Usage
-	if p.run == nil && p.usage != nil {
-		p.usage.Add(p.spent(sum.Usage))
+	if p.run == nil && p.spent != nil && !b.counts() {
+		p.spent.Add(p.uncached(sum.Usage))
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -241,8 +242,8 @@ func addUsage(total *toolset.Usage, u toolset.Usage) {
 	total.Unpriced += u.Unpriced
 }
 
-// spent returns what a run has used, without the answers that were known.
-func (r *recorder) spent(u toolset.Usage) toolset.Usage {
+// uncached returns what a run has used, without the answers that were known.
+func (r *recorder) uncached(u toolset.Usage) toolset.Usage {
 	u.Requests -= r.cached.Requests
 	u.Cost -= r.cached.Cost
 	u.InputTokens -= r.cached.InputTokens

@@ -3,55 +3,44 @@
 package evals
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+
+	"github.com/ponte-go/ponte/toolset"
 )
 
-// progressFile keeps the trials that have ended, and a run that was killed continues with the
-// others: see [Options.Resume].
-type progressFile struct {
-	name string
-	f    *os.File
-	keys []string // of the cases
-}
-
-// keptTrial is a line of the file.
+// keptTrial is a line of the file that keeps the trials that have ended: see [Options.Resume].
 type keptTrial struct {
 	Version int         `json:"v"`
 	Case    string      `json:"case"`
 	Repeat  int         `json:"repeat"`
 	Result  TrialResult `json:"result"`
+	// Used is what counted on the budget. Older lines have none: then it is the result's.
+	Used *toolset.Usage `json:"used,omitempty"`
 }
 
-// resume reads the trials that an earlier run has ended, and opens the file for further ones.
+// resume reads the trials that an earlier run has ended, and prepares the file for further ones.
 func (r *Runner) resume(name string) error {
-	p := &progressFile{name: name, keys: make([]string, len(r.subjects))}
+	keys := make([]string, len(r.subjects))
 	at := map[string]int{}
 	r.ended = make([][]bool, len(r.subjects))
 	for i := range r.subjects {
 		r.ended[i] = make([]bool, r.options.Repeats)
-		p.keys[i] = r.key(i)
-		at[p.keys[i]] = i
+		keys[i] = r.key(i)
+		at[keys[i]] = i
 	}
 	data, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("evals: resume: %w", err)
 	}
-	lines := bufio.NewReader(bytes.NewReader(data))
-	whole := int64(0)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil { // what is behind the last line break was cut off
-			break
-		}
-		whole += int64(len(line))
+	data = data[:bytes.LastIndexByte(data, '\n')+1] // the rest was cut off
+	for line := range bytes.Lines(data) {
 		var t keptTrial
 		if json.Unmarshal(line, &t) != nil || t.Version != ReportVersion {
 			continue
@@ -60,22 +49,25 @@ func (r *Runner) resume(name string) error {
 		if !ok || t.Repeat < 0 || t.Repeat >= r.options.Repeats || r.ended[i][t.Repeat] {
 			continue
 		}
-		r.ended[i][t.Repeat] = true
-		r.report.Cases[i].Trials[t.Repeat] = t.Result
-		r.budget.meter.Add(t.Result.Usage)
-		r.done++
+		r.budget.meter.Add(*cmp.Or(t.Used, &t.Result.Usage))
+		if t.Result.Counts() {
+			r.ended[i][t.Repeat] = true
+			r.report.Cases[i].Trials[t.Repeat] = t.Result
+			r.done++
+		}
 	}
-	p.f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = p.f.Truncate(whole)
+	r.resumed = r.done
+	if r.done == len(r.subjects)*r.options.Repeats { // it was complete, but for the removal
+		_ = os.Remove(name)
+		return nil
 	}
-	if err == nil {
-		_, err = p.f.Seek(0, io.SeekEnd)
+	if err = appendTo(name, nil); err == nil {
+		err = os.Truncate(name, int64(len(data)))
 	}
 	if err != nil {
 		return fmt.Errorf("evals: resume: %w", err)
 	}
-	r.progress = p
+	r.keys = keys
 	return nil
 }
 
@@ -83,10 +75,8 @@ func (r *Runner) resume(name string) error {
 func (r *Runner) key(i int) string {
 	c := &r.report.Cases[i]
 	var names []string
-	for _, list := range [2][]Evaluator{r.evaluators, r.subjects[i].evaluators} {
-		for _, e := range list {
-			names = append(names, e.name)
-		}
+	for _, e := range r.evaluatorsOf(&r.subjects[i]) {
+		names = append(names, e.name)
 	}
 	text, _ := json.Marshal([]any{
 		r.report.Name, r.report.Dataset, c.Name, c.Input, c.Expected, names,
@@ -94,22 +84,25 @@ func (r *Runner) key(i int) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256(text))
 }
 
-// keep writes a trial that counts.
-func (p *progressFile) keep(i, repeat int, result *TrialResult) error {
-	if !result.Counts() {
-		return nil
+// write writes a trial. Of one that does not count there is only what it has used.
+func (r *Runner) write(i, repeat int, result *TrialResult, used toolset.Usage) error {
+	kept := keptTrial{ReportVersion, r.keys[i], repeat, TrialResult{Status: result.Status}, &used}
+	if result.Counts() {
+		kept.Result = *result
 	}
-	line, err := json.Marshal(keptTrial{ReportVersion, p.keys[i], repeat, *result})
-	if err == nil {
-		_, err = p.f.Write(append(line, '\n'))
+	line, err := json.Marshal(kept)
+	if err != nil {
+		return err
 	}
-	return err
+	return appendTo(r.options.Resume, append(line, '\n'))
 }
 
-// close ends the file. That of a run that is complete is removed.
-func (p *progressFile) close(complete bool) {
-	_ = p.f.Close()
-	if complete {
-		_ = os.Remove(p.name)
+// appendTo appends to a file. It is open for no longer than that, because nobody closes a [Runner].
+func appendTo(name string, line []byte) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.Write(line)
+		err = errors.Join(err, f.Close())
 	}
+	return err
 }

@@ -18,8 +18,9 @@ import (
 var errGoexit = errors.New("evals: the task or an evaluator called runtime.Goexit, " +
 	"like a failed assertion of a test")
 
-// run calls the task and records what it does.
-func (r *Runner) run(ctx context.Context, t *trial, i int, space workspace.Workspace) {
+// run calls the task and records what it does. outer is the context of the trial.
+func (r *Runner) run(outer context.Context, t *trial, i int, space workspace.Workspace) {
+	ctx := outer
 	if space != nil {
 		ctx = context.WithValue(ctx, workspaceKey{}, space)
 	}
@@ -34,6 +35,9 @@ func (r *Runner) run(ctx context.Context, t *trial, i int, space workspace.Works
 	begin := time.Now()
 	r.call(ctx, t, i)
 	took := time.Since(begin)
+	if t.err == nil && ctx.Err() != nil && outer.Err() == nil {
+		t.output, t.err = nil, context.Cause(ctx)
+	}
 	t.timedOut = t.err != nil && ctx.Err() != nil
 	t.trace = t.recorder.trace()
 	t.trace.Duration, t.trace.Workspace = took, space

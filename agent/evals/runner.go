@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,12 +36,9 @@ func Run[In, Out any](ctx context.Context, d Dataset[In, Out], task Task[In, Out
 	}
 	workers.Wait()
 	err = r.stopped()
-	if err == nil && ctx.Err() != nil && r.done < total {
+	if err == nil && ctx.Err() != nil && r.left() > 0 {
 		err = fmt.Errorf("evals: the run was stopped: %w", context.Cause(ctx))
 		r.stop(err)
-	}
-	if r.progress != nil {
-		r.progress.close(err == nil)
 	}
 	return r.soFar(), err
 }
@@ -72,12 +70,13 @@ type Runner struct {
 	budget     *budget
 	task       func(ctx context.Context, i int) (any, error)
 
-	mu       sync.Mutex
-	report   Report
-	done     int
-	over     error
-	ended    [][]bool // trials of an earlier run, by case and repeat
-	progress *progressFile
+	mu      sync.Mutex
+	report  Report
+	done    int
+	resumed int // how many of them an earlier run has done
+	over    error
+	ended   [][]bool // trials of an earlier run, by case and repeat
+	keys    []string // of the cases, while trials are written to a file
 }
 
 // String names the type. The fields of a Runner may hold secrets, such as an error of a model.
@@ -202,44 +201,56 @@ func (r *Runner) stopped() error {
 	return r.over
 }
 
+// left returns how many trials have not ended.
+func (r *Runner) left() int { return r.report.Count(StatusNotRun) + r.report.Count(StatusStopped) }
+
 // trial runs a trial and keeps its result, also if the trial ends the goroutine.
 func (r *Runner) trial(ctx context.Context, i, repeat int) {
 	if r.ended != nil && r.ended[i][repeat] {
 		return
 	}
-	returned := false
+	var result TrialResult
+	spent := r.budget.meter.Sub()
 	defer func() {
-		if !returned {
-			r.keep(i, repeat, r.exited(i))
+		if result.Status == "" {
+			result = r.exited(i)
 		}
+		r.keep(i, repeat, &result, spent.Own())
 	}()
-	result := r.attempts(ctx, i, repeat)
-	returned = true
-	r.keep(i, repeat, result)
+	result = r.attempts(ctx, i, repeat, spent)
 }
 
 // exited returns the result of a trial that has ended its goroutine.
 func (r *Runner) exited(i int) TrialResult {
 	result := TrialResult{Status: StatusFailed, Error: errGoexit.Error(), Attempts: 1}
-	for _, list := range [2][]Evaluator{r.evaluators, r.subjects[i].evaluators} {
-		for _, e := range list {
-			result.Scores = append(result.Scores, e.failed())
-		}
+	for _, e := range r.evaluatorsOf(&r.subjects[i]) {
+		result.Scores = append(result.Scores, e.failed())
 	}
 	return result
 }
 
-// keep keeps the result of a trial and reports progress.
-func (r *Runner) keep(i, repeat int, result TrialResult) {
+// evaluatorsOf returns the evaluators of a case.
+func (r *Runner) evaluatorsOf(s *subject) []Evaluator {
+	return slices.Concat(r.evaluators, s.evaluators)
+}
+
+// keep keeps the result of a trial and what it has used, with judges, and reports progress.
+func (r *Runner) keep(i, repeat int, result *TrialResult, used toolset.Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.Cases[i].Trials[repeat] = result
-	r.done++
+	trial := &r.report.Cases[i].Trials[repeat]
+	if trial.Status == StatusNotRun { // the case is not run again
+		r.done++
+	}
+	*trial = *result
 	total := len(r.subjects) * r.options.Repeats
-	if r.progress != nil {
-		if err := r.progress.keep(i, repeat, &result); err != nil && r.over == nil {
+	if r.keys != nil {
+		if err := r.write(i, repeat, result, used); err != nil && r.over == nil {
 			r.over = fmt.Errorf("evals: progress cannot be kept: %w", err)
 			r.report.Stopped = r.over.Error()
+		}
+		if r.over == nil && r.done == total && r.left() == 0 {
+			_ = os.Remove(r.options.Resume)
 		}
 	}
 	if r.options.Progress == nil {
@@ -250,14 +261,14 @@ func (r *Runner) keep(i, repeat int, result TrialResult) {
 		Case: r.subjects[i].name, Repeat: repeat + 1, Status: result.Status,
 		Done: r.done, Total: total,
 		Usage: r.budget.meter.Usage(), Elapsed: elapsed,
-		Left: time.Duration(float64(elapsed) / float64(r.done) * float64(total-r.done)),
+		Left: time.Duration(float64(elapsed) / float64(r.done-r.resumed) * float64(total-r.done)),
 	})
 }
 
 // attempts runs a trial, again as long as the provider fails.
-func (r *Runner) attempts(ctx context.Context, i, repeat int) TrialResult {
+func (r *Runner) attempts(ctx context.Context, i, repeat int, spent *toolset.Meter) TrialResult {
 	for attempt := 1; ; attempt++ {
-		result, temporary := r.attempt(ctx, i, repeat)
+		result, temporary := r.attempt(ctx, i, repeat, spent)
 		result.Attempts = attempt
 		if temporary == nil || !r.again(ctx, temporary, attempt) {
 			return result
@@ -271,11 +282,11 @@ func (r *Runner) again(ctx context.Context, why error, attempt int) bool {
 }
 
 // attempt runs a trial once. temporary is the failure of a provider that may be over soon.
-func (r *Runner) attempt(ctx context.Context, i, repeat int) (result TrialResult,
-	temporary error) {
+func (r *Runner) attempt(ctx context.Context, i, repeat int, spent *toolset.Meter) (
+	result TrialResult, temporary error) {
 	t := &trial{subject: &r.subjects[i]}
 	t.repeat, t.judges.repeat = repeat, repeat
-	t.usage, t.judges.usage = r.budget.uncounted(), r.budget.uncounted()
+	t.spent, t.judges.spent = spent, spent
 	space, err := r.workspace(ctx, t.subject)
 	if err != nil {
 		return TrialResult{Status: StatusUnavailable, Error: err.Error()}, nil
@@ -320,16 +331,21 @@ func unavailable(result TrialResult, why error) (TrialResult, error) {
 func (r *Runner) scores(ctx context.Context, t *trial) []Score {
 	t.places[1] = place{Context: ctx, recorder: &t.judges}
 	ctx = &t.places[1]
-	scores := make([]Score, 0, len(r.evaluators)+len(t.evaluators))
-	for _, list := range [2][]Evaluator{r.evaluators, t.evaluators} {
-		for _, e := range list {
-			s, err := r.score(ctx, e, t)
-			switch {
-			case err != nil:
-				scores = append(scores, Score{Name: e.name, Kind: KindError, Reason: err.Error()})
-			case s.Kind != "":
-				scores = append(scores, s)
-			}
+	return scoresOf(r.evaluatorsOf(t.subject), func(e Evaluator) (Score, error) {
+		return r.score(ctx, e, t)
+	})
+}
+
+// scoresOf returns what evaluators say. The error of one of them is its score.
+func scoresOf(all []Evaluator, ask func(Evaluator) (Score, error)) []Score {
+	scores := make([]Score, 0, len(all))
+	for _, e := range all {
+		s, err := ask(e)
+		switch {
+		case err != nil:
+			scores = append(scores, Score{Name: e.name, Kind: KindError, Reason: err.Error()})
+		case s.Kind != "":
+			scores = append(scores, s)
 		}
 	}
 	return scores

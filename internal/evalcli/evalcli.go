@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -99,7 +100,7 @@ func (c *command) run(args []string) error {
 func (c *command) bound(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	bound, err := strconv.ParseFloat(value, 64)
-	if !ok || err != nil {
+	if !ok || err != nil || math.IsNaN(bound) || math.IsInf(bound, 0) {
 		return fmt.Errorf("%q is not METRIC=BOUND", text)
 	}
 	if c.least == nil {

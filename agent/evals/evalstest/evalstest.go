@@ -8,6 +8,7 @@ package evalstest
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 
@@ -33,7 +34,9 @@ type Options struct {
 //
 // The flags of go test work as for other tests: -run selects cases, -parallel bounds how many run
 // at the same time, -count runs the dataset again. With -short, each case runs once, whatever
-// Options.Repeats says. Options.Concurrency has no effect.
+// Options.Repeats says. Options.Concurrency has no effect. The file of Options.Resume is removed
+// when the selected cases have ended: only a test that was killed, or whose budget was used up,
+// continues.
 //
 // A case that says nothing about the task fails its subtest, whatever the PassRate: the provider
 // failed, also after retries; the budget did not allow it; or an evaluator failed.
@@ -53,8 +56,12 @@ func Test[In, Out any](t *testing.T, d evals.Dataset[In, Out], task evals.Task[I
 	tally := &tally{rate: o.PassRate}
 	t.Cleanup(func() {
 		tally.check(t)
+		report := runner.Report()
+		if o.Resume != "" && report.Stopped == "" { // cases may be left that were not selected
+			_ = os.Remove(o.Resume)
+		}
 		if o.Done != nil {
-			o.Done(runner.Report())
+			o.Done(report)
 		}
 	})
 	for i, name := range runner.Cases() {

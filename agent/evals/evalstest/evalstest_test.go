@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,6 +26,9 @@ import (
 
 // inside is the variable that makes TestInside run in a child process.
 const inside = "PONTE_EVALSTEST"
+
+// progress is the variable with the file of Options.Resume.
+const progress = "PONTE_EVALSTEST_PROGRESS"
 
 // TestInside is what the other tests run in a child process: three cases, of which one is wrong and one fails.
 func TestInside(t *testing.T) {
@@ -44,6 +49,11 @@ func TestInside(t *testing.T) {
 		o.Limits = toolset.Limits{Requests: 1}
 	case "serial":
 		o.Serial = true
+	case "resume", "resume budget":
+		o.Resume = os.Getenv(progress)
+		if mode == "resume budget" {
+			o.Limits = toolset.Limits{Requests: 1}
+		}
 	}
 	o.Done = func(r *evals.Report) {
 		t.Logf("REPORT %d %d", r.Count(evals.StatusCompleted), r.Count(evals.StatusFailed))
@@ -67,6 +77,7 @@ func dataset(mode string) evals.Dataset[string, string] {
 }
 
 func task(ctx context.Context, in string) (string, error) {
+	fmt.Println("RAN " + in + ".")
 	if in == "" {
 		return "", errors.New("broken")
 	}
@@ -164,4 +175,26 @@ func mood(_ context.Context, text string) (string, error) {
 
 func TestMoods(t *testing.T) {
 	evalstest.Test(t, moods, mood, evalstest.Options{})
+}
+
+// TestTestsThatHaveEndedRunAgain: only a test that was stopped continues, and no other test passes
+// because an earlier one has.
+func TestTestsThatHaveEndedRunAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "progress")
+	t.Setenv(progress, file)
+	_, out := run(t, "resume", "-test.count=2")
+	require.Equal(t, 12, strings.Count(out, "RAN "), out)
+	require.Equal(t, 2, strings.Count(out, "REPORT 4 2"))
+	require.NoFileExists(t, file)
+	_, out = run(t, "resume", "-test.count=2", "-test.run=^TestInside$/^right$")
+	require.Equal(t, 4, strings.Count(out, "RAN ok."), "a part of the cases, twice")
+	require.NoFileExists(t, file)
+
+	_, out = run(t, "resume budget", "-test.parallel=1")
+	require.Contains(t, out, "REPORT 1 ")
+	require.FileExists(t, file, "the budget was used up")
+	_, again := run(t, "resume")
+	require.Contains(t, again, "REPORT 4 2")
+	require.Less(t, strings.Count(again, "RAN "), 6, "what had ended is known")
+	require.NoFileExists(t, file)
 }
