@@ -12,8 +12,8 @@ import (
 	"github.com/ponte-go/ponte/internal/acpview"
 )
 
-// Ids of the entities that a session has one of. Others are made of a kind and the protocol's id:
-// see [CallID].
+// Ids of the entities that a session has one of. Others are made of a kind and the protocol's id,
+// such as "call:ID".
 const (
 	PlanID     = "plan"
 	CommandsID = "commands"

@@ -5,7 +5,7 @@
 // whole agent at work on their own files, and tests can drive one deterministically.
 //
 // It is honest about what it is: it calls itself the offline demo model, and admits when it does
-// not understand. [Help] lists the requests that it understands. A request may ask for several
+// not understand. The request "help" lists those that it understands. A request may ask for several
 // things ("read a.txt, then replace foo with bar in it and run go test ./..."); quotes protect text
 // that would otherwise be taken for grammar.
 //

@@ -55,12 +55,12 @@ func (r *run) stopError() error {
 	return nil
 }
 
-// Sink implements [Listener].
+// Sink implements [engine.Listener].
 func (r *run) Sink() model.Sink {
 	return func(d model.Delta) error { return r.delta(&d) }
 }
 
-// Custom implements [Listener].
+// Custom implements [engine.Listener].
 func (r *run) Custom(c *engine.Call, value any) error {
 	r.custom = true
 	e := &engine.Event{Kind: engine.EventCustom, Value: value}

@@ -209,7 +209,7 @@ func (t *Turn) Emit(e *agent.Event, c view.Change) bool {
 	return now != nil && now.Emit(e, &c)
 }
 
-// Report adds what a surface knows about an entity: see [transcript.Projector.Report]. Any
+// Report adds what a surface knows about an entity: see [transcript.Transcript.Report]. Any
 // goroutine may call it while the turn runs. Show is not called for it. It reports false if the
 // turn has ended.
 func (t *Turn) Report(e *view.Entity) bool {

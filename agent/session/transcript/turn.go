@@ -224,7 +224,7 @@ func keptOf(id string, e *session.Entry) (keptMessage, *model.Message, error) {
 func (t *Turn) ID() string { return t.id }
 
 // Options returns the options for the run: history, journal, the ids of run and conversation,
-// and [Turn.Answers] if there are any.
+// and [Prompt.Answers] if there are any.
 func (t *Turn) Options() []agent.RunOption {
 	all := []agent.RunOption{
 		agent.WithHistory(t.c.Messages()), agent.WithJournal(t), agent.WithRunID(t.id), agent.WithConversationID(t.c.w.Session()),

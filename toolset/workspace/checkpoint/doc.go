@@ -4,9 +4,9 @@
 // shown as one diff and undone. It works with every backend.
 //
 // A [Recorder] is a [workspace.Workspace] that wraps another one. Make a session of it, and call
-// [Recorder.Mark] when a turn begins. [Recorder.Changes], [Recorder.Diff] and [Recorder.Undo]
-// list, show and undo the changes since a checkpoint, or those of one turn. [Tools] offers them
-// to a model.
+// [Recorder.Mark] when a turn begins. [Recorder.Changes], [Changes.Diff] and [Recorder.Undo] list,
+// show and undo the changes since a checkpoint, or those of one turn. [Tools] offers them to a
+// model.
 //
 // # Undo
 //

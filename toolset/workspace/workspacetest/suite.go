@@ -32,11 +32,11 @@ type Env struct {
 	// Elsewhere means that Disk belongs to another machine. The workspace knows only the text
 	// that an editor has.
 	Elsewhere bool
-	// Deny, for [RunTruths], sets the permissions of a file or directory on Disk. They must hold
-	// for the workspace, which they do not for root. If it is set, files that may not be read or
-	// written are checked, and no others.
+	// Deny, for RunTruths of package editortest, sets the permissions of a file or directory on
+	// Disk. They must hold for the workspace, which they do not for root. If it is set, files that
+	// may not be read or written are checked, and no others.
 	Deny func(path string, mode fs.FileMode) error
-	// Asker answers the questions of [RunTruths]. It must allow everything, whatever it does with
+	// Asker answers the questions of RunTruths. It must allow everything, whatever it does with
 	// the question. Nil allows everything.
 	Asker toolset.Asker
 	// Close is called in the end, if it is not nil.
