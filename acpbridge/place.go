@@ -24,7 +24,8 @@ func (s *session) ours() bool { return s.hosted.Place() == host.Place(s) }
 //     for editors that lack them.
 //   - On this machine, it is the session's directory, within the limits of l: a browser's sessions
 //     get no files without LocalFallback.Files, and no commands without LocalFallback.Commands. The
-//     client has no capabilities, and there is no tracker.
+//     client has no capabilities, and there is no tracker. The servers of LocalFallback.MCP begin
+//     with the first turn, and notices tell what is wrong with them.
 //
 // An error means that the directories of the session cannot be used.
 func DepsOf(s *host.Session, l LocalFallback) (deps.ACPDeps, error) {
@@ -48,6 +49,8 @@ func DepsOf(s *host.Session, l LocalFallback) (deps.ACPDeps, error) {
 		editor.mu.Lock()
 		defer editor.mu.Unlock()
 		editor.awake = a
+	} else {
+		a.mcp, a.info = l.MCP, given.Session
 	}
 	return given, nil
 }

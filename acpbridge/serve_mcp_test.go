@@ -5,14 +5,21 @@ package acpbridge_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -187,4 +194,42 @@ func TestServersThatAreNotUsedAreNamed(t *testing.T) {
 		require.Contains(t, log.String(), `level=WARN msg="acpbridge: an MCP server of the client is not used: Options.MCP is not set" session=`)
 		require.Contains(t, log.String(), " server="+name+"\n")
 	}
+}
+
+// A session without an editor has the program's servers from its first turn until its dependencies are released: whoever only looks at
+// it starts none. What is new of them is told in notices.
+func TestServersOfSessionsWithoutAnEditor(t *testing.T) {
+	s := &servers{news: [][]string{{"one cannot\nbe used", "and more"}, {"it is gone"}}}
+	a, err := agent.New(agent.Config[deps.ACPDeps, string]{Model: echo()})
+	require.NoError(t, err)
+	h, err := host.New(host.Config[deps.ACPDeps, string]{
+		Agent: a, Logger: slog.New(slog.DiscardHandler),
+		Deps: func(_ context.Context, of *host.Session) (deps.ACPDeps, error) {
+			return acpbridge.DepsOf(of, acpbridge.LocalFallback{MCP: s})
+		},
+	})
+	require.NoError(t, err)
+	of, err := h.Create(t.Context(), session.New{Dir: t.TempDir()}, host.Local)
+	require.NoError(t, err)
+	_, err = h.Create(t.Context(), session.New{Dir: t.TempDir()}, host.Local)
+	require.NoError(t, err)
+	require.Empty(t, s.take())
+	o, err := of.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("a")}})
+	require.NoError(t, err)
+	require.NoError(t, o.Err)
+	require.Equal(t, "open [], news, news", s.take())
+	var shown []string
+	require.NoError(t, of.View(t.Context(), func(f *view.Fold) {
+		for e := range f.Snapshot().All() {
+			switch e.Kind {
+			case view.Notice:
+				shown = append(shown, e.Class+": "+e.Title)
+			case view.Message:
+				shown = append(shown, e.Content[0].Text)
+			}
+		}
+	}))
+	require.Equal(t, []string{"warning: one cannot be used", "warning: and more", "a", "(a)", "warning: it is gone"}, shown)
+	require.NoError(t, h.Close(t.Context()))
+	require.Equal(t, "close", s.take())
 }

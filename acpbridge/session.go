@@ -71,6 +71,9 @@ type awake struct {
 	hosted    *host.Session
 	workspace *Workspace
 	work      *workspace.Session // on workspace
+	mcp       MCPServers         // of a session without an editor, or nil
+	info      *deps.Session      // of that session
+	began     bool               // the servers have begun
 	ending    sync.Once
 	ended     chan struct{} // closed when the commands have ended; see endCommands
 }
@@ -267,9 +270,27 @@ func (a *awake) Busy() bool {
 	return len(a.work.Terminals()) > 0 || own != nil && len(own.Terminals()) > 0
 }
 
+// News tells what is new about the servers, which begin with the first turn: see [host.Tied].
+func (a *awake) News() (lines []string) {
+	if a.mcp == nil {
+		return nil
+	}
+	if !a.began {
+		a.began = true
+		a.mcp.Open(a.info, nil)
+	}
+	for _, line := range a.mcp.News(a.info.ID) {
+		lines = append(lines, oneLine(line))
+	}
+	return lines
+}
+
 // Close implements [host.Tied].
 func (a *awake) Close(ctx context.Context) error {
 	<-a.endCommands(ctx)
+	if a.began {
+		a.mcp.Close(a.info.ID)
+	}
 	return a.workspace.Close()
 }
 

@@ -27,6 +27,9 @@ type LocalFallback struct {
 	// Prefer has this machine do what Files and Commands allow also for clients that can do it. Files are then as they are saved, and commands
 	// do not run in the editor's terminals.
 	Prefer Prefer
+	// MCP has the program's MCP servers, for sessions without an editor: see [DepsOf]. Editors have
+	// those of [Options].MCP.
+	MCP MCPServers
 	// Config configures files and commands on this machine: the environment, limits and a sandbox. Roots and NoCommands are set by the
 	// bridge.
 	Config local.Config

@@ -31,6 +31,7 @@ type live struct {
 
 	// What follows is guarded by the handler's mu.
 	uses, streams, turns int
+	going                []*going // the turns that began here or wait, in order
 	linger, leave        *time.Timer
 	flipped              chan struct{} // closed when turns becomes 0 or 1; nil if nobody waits
 	ended                ended         // how the last turn ended
@@ -237,38 +238,63 @@ func (h *Handler) following(s *openSession) (done func(), err error) {
 	defer h.mu.Unlock()
 	l := s.live
 	l.streams++
-	if l.leave != nil {
-		l.leave.Stop()
-		l.leave = nil
-	}
+	h.alone(l)
 	return func() {
 		ended()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if l.streams--; l.streams == 0 && h.o.Leave > 0 {
-			l.leave = time.AfterFunc(h.o.Leave, func() { h.left(s) })
-		}
+		l.streams--
+		h.alone(l)
 	}, nil
 }
 
-// left cancels the turns of a session without followers.
-func (h *Handler) left(s *openSession) {
-	h.mu.Lock()
-	gone := s.live.streams == 0 && s.live.turns > 0
-	h.mu.Unlock()
-	if gone {
-		s.Cancel()
+// alone has the turn of a session that nobody follows cancelled after a while, and the next one
+// after another one. It is called when either may have changed. The caller holds mu.
+func (h *Handler) alone(l *live) {
+	if l.leave != nil {
+		l.leave.Stop()
+		l.leave = nil
 	}
+	if h.o.Leave == 0 || l.streams > 0 || len(l.going) == 0 || l.fleeting != nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(h.o.Leave, func() {
+		var gone *going
+		h.mu.Lock()
+		if l.leave == timer {
+			if i := slices.IndexFunc(l.going, func(g *going) bool { return g.begun }); i >= 0 {
+				gone = l.going[i]
+			}
+			h.alone(l)
+		}
+		h.mu.Unlock()
+		if gone != nil {
+			gone.Cancel()
+		}
+	})
+	l.leave = timer
 }
 
+// cancelAll cancels all turns that began here or wait. Prompts that wait stay in the store.
 func (h *Handler) cancelAll() {
-	for _, s := range append(h.host.Sessions(), h.host.Ephemeral().Sessions()...) {
-		h.mu.Lock()
-		l := h.live[s.ID()]
-		ours := l != nil && l.turns > 0
-		h.mu.Unlock()
-		if ours {
-			s.Cancel()
+	var begun, wait []*going
+	h.mu.Lock()
+	for _, l := range h.live {
+		for _, g := range slices.Backward(l.going) {
+			if g.begun {
+				begun = append(begun, g)
+			} else {
+				wait = append(wait, g)
+			}
 		}
+	}
+	h.mu.Unlock()
+	for _, g := range wait {
+		g.turn.Cancel(errClosing)
+		g.over() // turns of other surfaces may be before it
+	}
+	for _, g := range begun { // last: the end of one must not begin the next
+		g.turn.Cancel(errClosing)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,8 @@ type turn struct {
 type going struct {
 	turn    *host.Turn
 	queued  bool
+	begun   bool   // guarded by the handler's mu
+	over    func() // tells Shutdown not to wait for it
 	ended   chan struct{}
 	outcome *host.Outcome
 }
@@ -153,26 +156,29 @@ func (s *openSession) Begin(ctx context.Context, t turn) (*going, error) {
 // start runs an admitted turn on a new goroutine.
 func (s *openSession) start(admitted *host.Turn, queued bool, t turn, run func(host.Prompt) *host.Outcome) *going {
 	h := s.handler
-	g := &going{turn: admitted, queued: queued, ended: make(chan struct{})}
+	g := &going{turn: admitted, queued: queued, ended: make(chan struct{}), over: func() {}}
 	h.mu.Lock()
 	closing := h.isClosing()
 	if !closing {
 		h.turns.Add(1)
+		g.over = sync.OnceFunc(h.turns.Done)
 	}
-	s.live.uses++
+	l := s.live
+	l.uses++
+	l.going = append(l.going, g)
+	h.alone(l)
 	h.mu.Unlock()
 	if closing {
 		admitted.Cancel(errClosing)
 	}
-	h.turning(s.live, 1)
+	h.turning(l, 1)
 	meter := h.meter(s.user, admitted.Cancel)
 	go func() {
 		defer close(g.ended)
-		defer h.leave(s.live)
-		if !closing {
-			defer h.turns.Done()
-		}
-		defer h.turning(s.live, -1)
+		defer h.leave(l)
+		defer g.over()
+		defer h.turning(l, -1)
+		defer h.over(l, g)
 		var said *view.Cursor
 		var fold *view.Fold
 		var prompt string
@@ -182,11 +188,12 @@ func (s *openSession) start(admitted *host.Turn, queued bool, t turn, run func(h
 			Began: func(t2 *host.Turn) {
 				said, fold = t2.Fold().Cursor(t2.Fold().Snapshot()), t2.Fold()
 				prompt = transcript.PromptID(t2.ID())
-				if len(t.Parts) > 0 {
-					h.mu.Lock()
-					s.live.prompt = transcript.PromptID(t2.ID())
-					h.mu.Unlock()
+				h.mu.Lock()
+				if g.begun = true; len(t.Parts) > 0 {
+					l.prompt = prompt
 				}
+				h.alone(l)
+				h.mu.Unlock()
 				if t.Began != nil {
 					t.Began(t2.ID())
 				}
@@ -212,6 +219,14 @@ func (s *openSession) start(admitted *host.Turn, queued bool, t turn, run func(h
 		s.note(g.outcome)
 	}()
 	return g
+}
+
+// over notes that a turn has ended.
+func (h *Handler) over(l *live, g *going) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.going = slices.DeleteFunc(l.going, func(other *going) bool { return other == g })
+	h.alone(l)
 }
 
 // conclude tells the user how a turn ended that did not go well.

@@ -70,6 +70,16 @@ func (s *Session) fullLocked() *turn {
 	return nil
 }
 
+// grow counts what has been added to the session's content, and ends the turn at the limit.
+func (s *Session) grow(size int) {
+	s.mu.Lock()
+	s.fold.size += size
+	s.fold.over()
+	full := s.fullLocked()
+	s.mu.Unlock()
+	s.endFull(full)
+}
+
 func (s *Session) endFull(t *turn) {
 	if t != nil {
 		s.abandon(t, ErrLimit)

@@ -4,6 +4,7 @@ package acpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -431,6 +432,37 @@ func TestAgentThatNeverReleasesTerminals(t *testing.T) {
 		n++
 	}
 	require.Equal(t, 64, n)
+}
+
+// What commands write is content of the session: an agent that starts one after another, and says nothing, reaches the limit.
+func TestOutputOfCommandsCountsAtTheLimit(t *testing.T) {
+	ws := newWorkspace(t, func(_ context.Context, sh *workspace.MemoryShell) int {
+		_, _ = io.WriteString(sh, strings.Repeat("x", 1000))
+		return 0
+	})
+	started := 0
+	s := begin(t, acpclient.Config{MaxState: 20_000, Workspace: ws, Permission: acpclient.AllowAll}, func(a *raw) {
+		a.open()
+		p := a.await("session/prompt")
+		for range 100 {
+			m := a.call("terminal/create", `{"sessionId":"s","command":"serve"}`)
+			if m.Error != nil {
+				break
+			}
+			var created struct{ TerminalID string }
+			_ = json.Unmarshal(m.Result, &created)
+			a.call("terminal/wait_for_exit", `{"sessionId":"s","terminalId":"`+created.TerminalID+`"}`)
+			if m := a.call("terminal/release", `{"sessionId":"s","terminalId":"`+created.TerminalID+`"}`); m.Error != nil {
+				break
+			}
+			started++
+		}
+		a.answer(p, `{"stopReason":"cancelled"}`)
+		a.wait()
+	})
+	_, err := s.Say(t.Context(), "hello")
+	require.ErrorIs(t, err, acpclient.ErrLimit)
+	require.Less(t, started, 30)
 }
 
 func TestSessionsWithoutIDsAndWithTheSameID(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -22,9 +21,8 @@ const (
 
 // output shows what a command writes.
 type output struct {
-	id      string
-	view    *view.Fold
 	process workspace.Process
+	show    func(text string)
 	pos     int64  // of what is to be read next
 	rest    []byte // of the beginning: no whole character yet
 	head    int    // bytes of the beginning
@@ -117,7 +115,7 @@ func (o *output) finish() {
 
 func (o *output) append(text string) {
 	if text != "" {
-		_ = o.view.Apply(view.Change{Op: view.Append, ID: o.id, Text: strings.ToValidUTF8(text, "\uFFFD")})
+		o.show(strings.ToValidUTF8(text, "\uFFFD"))
 	}
 }
 

@@ -158,8 +158,8 @@ func (t *terminals) unreserve() {
 func (t *terminals) watch(ctx context.Context, id acp.TerminalID, title, dir string, p workspace.Process) {
 	v := &t.session.fold.view
 	e := view.Entity{ID: acpview.CommandID(id), Kind: view.Command, Title: title, Dir: dir, Status: view.Running}
-	put := func() { c := e; _ = v.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &c}) }
-	put()
+	_ = v.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &e})
+	t.session.grow(entitySize(&e))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -168,7 +168,10 @@ func (t *terminals) watch(ctx context.Context, id acp.TerminalID, title, dir str
 	defer func() { <-ended }()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	show := output{id: e.ID, view: v, process: p}
+	show := output{process: p, show: func(text string) {
+		_ = v.Apply(view.Change{Op: view.Append, ID: e.ID, Text: text})
+		t.session.grow(len(text))
+	}}
 	for {
 		select {
 		case <-tick.C:

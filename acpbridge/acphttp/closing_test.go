@@ -80,3 +80,33 @@ func TestCloseWaitsForAWebSocketThatIsBeingMade(t *testing.T) {
 	ws.ServeHTTP(w, r)
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
+
+// The agents of a handler's WebSockets end with it, before Close and Serve return.
+func TestCloseEndsTheWebSocketsToo(t *testing.T) {
+	var ended atomic.Bool
+	began := make(chan struct{})
+	config := acphttp.Config{Guard: acphttp.Guard{Token: socketToken}, Logger: slog.New(slog.DiscardHandler), Serve: func(ctx context.Context, _ io.Reader, _ io.Writer) error {
+		close(began)
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond) // the agent has something to do yet
+		ended.Store(true)
+		return ctx.Err()
+	}}
+	sockets, err := acphttp.NewWebSocket(config)
+	require.NoError(t, err)
+	config.WebSocket = sockets
+	h, err := acphttp.New(config)
+	require.NoError(t, err)
+	l, err := acphttp.Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- acphttp.Serve(ctx, l, h) }()
+	client, err := acphttp.DialWebSocket(t.Context(), "ws://"+l.Addr().String(), socketToken)
+	require.NoError(t, err)
+	defer client.Close()
+	<-began
+	cancel()
+	require.NoError(t, <-served)
+	require.True(t, ended.Load())
+}

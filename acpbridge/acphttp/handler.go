@@ -31,7 +31,8 @@ type Config struct {
 	// Serve serves an agent on two streams, as [acpbridge.Serve] does, until the client has ended
 	// its side or ctx ends. It is called once for each connection, and required.
 	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
-	// WebSocket serves requests that ask for a WebSocket. Nil refuses them.
+	// WebSocket serves requests that ask for a WebSocket. Nil refuses them. If it has a method
+	// Close() error, it is closed with the handler.
 	WebSocket http.Handler
 
 	// MaxConnections bounds the connections at the same time; 0 means 16. When there are as many, a
@@ -99,6 +100,9 @@ func (h *Handler) Close() error {
 	h.closed = true
 	h.mu.Unlock()
 	h.stop()
+	if sockets, ok := h.config.WebSocket.(io.Closer); ok {
+		_ = sockets.Close()
+	}
 	h.work.Wait()
 	return nil
 }

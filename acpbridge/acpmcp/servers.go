@@ -5,9 +5,11 @@ package acpmcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
@@ -31,8 +33,8 @@ type Config struct {
 	// Max is the number of servers of a session that are used, 50 by default.
 	Max int
 	// Servers are available in each session, in addition to the client's. One with the name of a
-	// server of the client is left out. Programs are started in the session's directory, unless
-	// they have another.
+	// server of the client is left out, unless it is in use: then the client's gets another name.
+	// Programs are started in the session's directory, unless they have another.
 	Servers []mcptoolset.ServerConfig
 }
 
@@ -52,13 +54,17 @@ func New(config Config) *Servers {
 	return &Servers{config: &config, sessions: map[acp.SessionID]*session{}}
 }
 
-// session has the servers of one session.
+// session has the servers of one session, of all who have it open.
 type session struct {
-	servers []*mcptoolset.Server
-	hosted  []*hosted // those of servers that the client hosts
-	begun   time.Time
+	openers int // guarded by the mu of the servers
 
-	mu sync.Mutex
+	mu      sync.Mutex
+	servers []*mcptoolset.Server
+	hosted  []*hosted // those of servers that a client hosts
+	begun   time.Time
+	own     bool            // the program's servers are among them
+	taken   map[string]bool // their names
+	named   map[string]int  // how often a server was named, as JSON
 	// told has what the user was told about each server last. refused has what is wrong with
 	// servers that could not be made.
 	told    map[string]string
@@ -70,58 +76,96 @@ type session struct {
 // Capabilities implements acpbridge.MCPServers.
 func (*Servers) Capabilities() acp.MCPCapabilities { return acp.MCPCapabilities{HTTP: true, SSE: true} }
 
-// Open implements acpbridge.MCPServers.
+// Open implements acpbridge.MCPServers. A session that is open more than once has the servers of
+// all who have opened it.
 func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) { s.OpenHosted(nil, info, servers) }
 
 // OpenHosted implements acpbridge.HostedMCPServers.
 func (s *Servers) OpenHosted(client unstable.Peer, info *deps.Session, servers []acp.MCPServer) {
-	in := &session{begun: time.Now(), told: map[string]string{}, sets: map[any]any{}}
-	taken := map[string]bool{}
+	s.mu.Lock()
+	in := s.sessions[info.ID]
+	if in == nil {
+		in = &session{
+			told: map[string]string{}, sets: map[any]any{}, taken: map[string]bool{},
+			named: map[string]int{},
+		}
+		s.sessions[info.ID] = in
+	}
+	in.openers++
+	s.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	before := maps.Clone(in.named)
 	for i := range servers {
 		if i == s.config.Max {
-			in.refused = append(in.refused, fmt.Sprintf("Only the first %d MCP servers are used.", s.config.Max))
+			in.refuse("Only the first %d MCP servers are used.", s.config.Max)
 			break
 		}
-		name, transport := in.transport(client, &servers[i], info.Cwd)
-		name = mcptoolset.ServerName(name)
-		for n, plain := 2, name; taken[name]; n++ {
-			name = mcptoolset.ServerName(fmt.Sprintf("%.28s_%d", plain, n))
-		}
-		taken[name] = true
-		if transport == nil {
-			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: its kind is unknown.", name))
-			continue
-		}
-		config := s.config.Base
-		config.Name, config.Transport = name, transport
-		server, err := mcptoolset.New(config)
-		if err != nil {
-			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: %v", name, err))
-			continue
-		}
-		in.servers = append(in.servers, server)
+		in.name(s.config, client, &servers[i], info.Cwd, before)
 	}
-	for i := range s.config.Servers {
-		c := &s.config.Servers[i]
-		if taken[c.Name] || c.Disabled {
-			continue
-		}
-		config := s.config.Base
-		config.Name, config.Transport = c.Name, c.Transport
-		if program, ok := c.Transport.(mcptoolset.Command); ok && program.Dir == "" {
-			program.Dir = info.Cwd
-			config.Transport = program
-		}
-		server, err := mcptoolset.New(config)
-		if err != nil {
-			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: %v", c.Name, err))
-			continue
-		}
-		in.servers = append(in.servers, server)
+	if !in.own {
+		in.own = true
+		in.program(s.config, info.Cwd)
 	}
-	s.mu.Lock()
-	s.sessions[info.ID] = in
-	s.mu.Unlock()
+}
+
+// name adds a server that a client names, unless it was named before.
+func (in *session) name(c *Config, client unstable.Peer, m *acp.MCPServer, cwd string, before map[string]int) {
+	text, _ := json.Marshal(m)
+	key := string(text)
+	if m.Unknown != nil { // it may be one that this client hosts
+		key = fmt.Sprintf("%p %s", client, text)
+	}
+	if before[key] > 0 {
+		before[key]--
+		return
+	}
+	in.named[key]++
+	name, transport := in.transport(client, m, cwd)
+	name = mcptoolset.ServerName(name)
+	for n, plain := 2, name; in.taken[name]; n++ {
+		name = mcptoolset.ServerName(fmt.Sprintf("%.28s_%d", plain, n))
+	}
+	if transport == nil {
+		in.taken[name] = true
+		in.refuse("The MCP server %q cannot be used: its kind is unknown.", name)
+		return
+	}
+	in.add(c, name, transport)
+}
+
+// program adds the program's servers.
+func (in *session) program(c *Config, cwd string) {
+	for i := range c.Servers {
+		own := &c.Servers[i]
+		if in.taken[own.Name] || own.Disabled {
+			continue
+		}
+		transport := own.Transport
+		if command, ok := transport.(mcptoolset.Command); ok && command.Dir == "" {
+			command.Dir = cwd
+			transport = command
+		}
+		in.add(c, own.Name, transport)
+	}
+}
+
+func (in *session) refuse(format string, args ...any) {
+	in.refused = append(in.refused, fmt.Sprintf(format, args...))
+}
+
+// add begins to connect to a server.
+func (in *session) add(c *Config, name string, transport mcptoolset.Transport) {
+	in.taken[name] = true
+	config := c.Base
+	config.Name, config.Transport = name, transport
+	server, err := mcptoolset.New(config)
+	if err != nil {
+		in.refuse("The MCP server %q cannot be used: %v", name, err)
+		return
+	}
+	in.servers, in.begun = append(in.servers, server), time.Now()
+	clear(in.sets)
 }
 
 // Message implements acpbridge.HostedMCPServers.
@@ -129,11 +173,13 @@ func (s *Servers) Message(ctx context.Context, client unstable.Peer, n *unstable
 	s.mu.Lock()
 	var to []*hosted
 	for _, in := range s.sessions {
+		in.mu.Lock()
 		for _, h := range in.hosted {
 			if h.peer == client && h.id == n.ServerID {
 				to = append(to, h)
 			}
 		}
+		in.mu.Unlock()
 	}
 	s.mu.Unlock()
 	for _, h := range to {
@@ -170,19 +216,30 @@ func (in *session) transport(client unstable.Peer, m *acp.MCPServer, cwd string)
 	return "unknown", nil
 }
 
-// Close implements acpbridge.MCPServers.
+// Close implements acpbridge.MCPServers. It undoes one Open; the last one ends the servers.
 func (s *Servers) Close(id acp.SessionID) {
 	s.mu.Lock()
 	in := s.sessions[id]
-	delete(s.sessions, id)
-	s.mu.Unlock()
 	if in == nil {
+		s.mu.Unlock()
 		return
 	}
+	in.openers--
+	last := in.openers <= 0
+	if last {
+		delete(s.sessions, id)
+	}
+	s.mu.Unlock()
+	if !last {
+		return
+	}
+	in.mu.Lock()
+	servers := in.servers
+	in.mu.Unlock()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = mcptoolset.Close(in.servers...)
+		_ = mcptoolset.Close(servers...)
 	}()
 	timer := time.NewTimer(closeTime)
 	defer timer.Stop()

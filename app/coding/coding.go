@@ -120,6 +120,7 @@ func (k *Kit) Toolsets() []toolset.Toolset[Deps] {
 // editor or on this machine, as the user's configuration says, and on this machine for browsers.
 func (k *Kit) Deps(_ context.Context, s *host.Session, p host.Place) (Deps, error) {
 	machine := fallback(k.e)
+	machine.MCP = k.servers
 	if p == host.Local {
 		machine.Files, machine.Commands = true, true
 	}

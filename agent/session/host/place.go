@@ -51,7 +51,9 @@ func (s *Session) move(ctx context.Context, to Place) error {
 	return s.moved(ctx, to)
 }
 
-// Tied ends with the dependencies of a session: see [Session.Tie].
+// Tied ends with the dependencies of a session: see [Session.Tie]. If it has a method
+// News() []string, it is called at the beginning and at the end of each turn, and users are shown
+// what it returns as warnings.
 type Tied interface {
 	// Busy reports whether an idle session keeps its dependencies, for example because a command is
 	// running.
@@ -62,6 +64,17 @@ type Tied interface {
 
 // Tie ties something to the dependencies that are being made. Call it only in [Config].Deps.
 func (s *Session) Tie(t Tied) { s.tied = append(s.tied, t) }
+
+// news shows what is new of what is tied to the session.
+func (t *Turn) news() {
+	for _, tied := range t.session.tied {
+		if of, ok := tied.(interface{ News() []string }); ok {
+			for _, line := range of.News() {
+				t.Notice("warning", line)
+			}
+		}
+	}
+}
 
 // Deps returns what [Config].Deps has made, and nil while the session has no dependencies because
 // it is idle.

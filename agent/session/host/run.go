@@ -32,6 +32,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 	if p.Began != nil {
 		p.Began(t)
 	}
+	t.news()
 	parts, shown, more := p.Parts, p.Shown, true
 	var err error
 	if len(parts) > 0 && !p.Plain && s.isCommand(parts) {
@@ -71,6 +72,7 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 	o.Unread = t.closeInbox()
 	o.Failure = t.session.host.ErrorText(o.Err)
 	t.session.logFailure(t, o)
+	t.news()
 	notice := ""
 	if p.Ending != nil {
 		notice = p.Ending(t, o)
