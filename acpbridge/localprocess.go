@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/internal/acpview"
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/internal/markdown"
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -92,15 +93,7 @@ func (o *growingOutput) read(ctx context.Context, p ws.Process) bool {
 // add adds output. Of a character that is not complete the rest may follow.
 func (o *growingOutput) add(data []byte) bool {
 	data = append(o.cut, data...)
-	whole := len(data)
-	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
-		if utf8.RuneStart(data[len(data)-i]) {
-			if !utf8.FullRune(data[len(data)-i:]) {
-				whole -= i
-			}
-			break
-		}
-	}
+	whole := len(clean.Whole(data))
 	o.cut = append([]byte(nil), data[whole:]...)
 	o.Text += strings.ToValidUTF8(string(data[:whole]), "\ufffd")
 	if drop := len(o.Text) - outputShown/2; len(o.Text) > outputShown {

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -236,13 +236,9 @@ const maxMessage = 1000
 
 // oneLine joins the lines of a message and cuts it where it becomes too long to be read.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= maxMessage {
-		return s
+	s, cut := clean.Cut(strings.Join(strings.Fields(s), " "), maxMessage)
+	if cut {
+		s += "…"
 	}
-	cut := maxMessage
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return s
 }

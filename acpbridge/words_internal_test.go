@@ -121,6 +121,7 @@ func TestEndingsAreTold(t *testing.T) {
 	for _, s := range []string{"", " a\n b\t", strings.Repeat("x", 1000), strings.Repeat("x", 998) + "é", strings.Repeat("x", 999) + "é", strings.Repeat("x", 997) + "\U0001F600"} {
 		w.line("one line of %d: %q", len(s), oneLine(s))
 	}
+	require.Equal(t, "…", oneLine(strings.Repeat("\x80", 1001)), "no character begins in it")
 	w.compare("testdata/endings.want")
 }
 

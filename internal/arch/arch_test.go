@@ -41,7 +41,7 @@ var rules = map[string][]string{
 	"toolset/command":                       {"agent/model", "internal/lazy", "internal/show"},
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/header", "internal/hide", "internal/lazy", "internal/nearest", "internal/schema", "internal/serverfile", "internal/show", "internal/wholefile"},
 	"toolset/lsptoolset":                    {"agent", "agent/model", "agent/view", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/clean", "internal/hide", "internal/lazy", "internal/linediff", "internal/lsp", "internal/protect", "internal/serverfile"},
-	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/lazy", "internal/linediff", "internal/links", "internal/protect"},
+	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/clean", "internal/lazy", "internal/linediff", "internal/links", "internal/protect"},
 	"toolset/workspace/checkpoint":          {"agent/model", "toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"agent/model", "toolset/workspace", "internal/confine", "internal/guard", "internal/hide"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},

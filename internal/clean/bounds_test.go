@@ -10,6 +10,19 @@ import (
 	"github.com/ponte-go/ponte/internal/clean"
 )
 
+func TestCutsLeaveWholeCharacters(t *testing.T) {
+	const text = "aé日😀é"
+	whole := []string{"", "a", "a", "aé", "aé", "aé", "aé日", "aé日", "aé日", "aé日", "aé日😀", "aé日😀", text}
+	for n, want := range whole {
+		require.Equal(t, want, clean.Whole(text[:n]))
+		require.Equal(t, want, string(clean.Whole([]byte(text[:n]))))
+	}
+	for _, broken := range []string{"a\xff", "a\x80", "日\x80\x80\x80", "\xe6\x97\x80x", "a\xf0\x28", "\xc0"} {
+		require.Equal(t, broken, clean.Whole(broken), "it was no text before the cut")
+	}
+	require.Equal(t, "日\xff", clean.Whole("日\xff\xe6\x97"))
+}
+
 func TestTextFitsIntoItsBytes(t *testing.T) {
 	for _, c := range []struct {
 		text string

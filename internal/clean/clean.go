@@ -63,6 +63,19 @@ func Cut(text string, n int) (kept string, cut bool) {
 	return text[:n], true
 }
 
+// Whole returns what a cut at a byte has left of a text, without a part of a character at its end.
+func Whole[T string | []byte](text T) T {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRuneInString(string(last)) {
+				return text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
+}
+
 // Short returns a text on one line and in at most n bytes, for names and titles.
 func Short(text string, n int) string {
 	head, _ := Cut(text, 4*n) // white space may go

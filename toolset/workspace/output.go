@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -96,12 +97,7 @@ func cutHead(s string) string {
 	if i := strings.LastIndexByte(s, '\n'); i >= len(s)/2 {
 		return s[:i+1]
 	}
-	for i := 1; i <= min(utf8.UTFMax, len(s)); i++ {
-		if utf8.RuneStart(s[len(s)-i]) && !utf8.FullRuneInString(s[len(s)-i:]) {
-			return s[:len(s)-i]
-		}
-	}
-	return s
+	return clean.Whole(s)
 }
 
 // cutTail shortens a text that was cut off at its beginning.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/internal/clean"
 )
 
 // binaryKind returns the kind of a file with these first bytes, or an empty string if they are
@@ -36,15 +38,7 @@ func hasMagic(data []byte) string {
 
 // validUTF8 reports whether data is UTF-8. A cut may have left a part of a character at the end.
 func validUTF8(data []byte) bool {
-	for end := range min(utf8.UTFMax, len(data)) {
-		if utf8.RuneStart(data[len(data)-1-end]) {
-			if !utf8.FullRune(data[len(data)-1-end:]) {
-				data = data[:len(data)-1-end]
-			}
-			break
-		}
-	}
-	return utf8.Valid(data)
+	return utf8.Valid(clean.Whole(data))
 }
 
 // magic are the beginnings of files that models ask for by mistake.

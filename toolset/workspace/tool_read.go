@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -135,15 +135,7 @@ func showFile(f *File, first, limit int) string {
 			body, first, first+n-1, total, ToolReadFile, first+n,
 		)
 	}
-	for i := 1; i <= min(utf8.UTFMax, len(shown)); i++ { // the cut may be within a character
-		if tail := shown[len(shown)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				shown = shown[:len(shown)-i]
-			}
-			break
-		}
-	}
-	body, _ := cutLongLines(string(shown))
+	body, _ := cutLongLines(string(clean.Whole(shown)))
 	text := fmt.Sprintf(
 		"%s\n\n[Cut here: line %d is longer than %d bytes, the rest of it cannot be shown.", body,
 		first, limit,

@@ -105,6 +105,7 @@ func TestNamesOfFilesAreShownInPart(t *testing.T) {
 // A character that the bound of a file has cut is left out. What is no text stays none.
 func TestCutFilesAreTextIfTheWholeIs(t *testing.T) {
 	for text, want := range map[string]string{
+		"日本語": "日本", "a日本語": "a日本", "ab日本語": "ab日本", "éééa": "éééam", "aéééé": "aééé", "😀😀😀": "😀😀", "a😀😀": "a😀", "ab😀😀": "ab😀", "abc😀😀": "abc😀",
 		"1234567é": "1234567", "123456é8": "123456é", "123456日": "123456", "12345日": "12345日", "12345😀": "12345", "1234😀": "1234😀", "1\xff345678": "", "123\xff\xff\xff\xff\xff9": "", "\xff\xff\xff\xff\xff\xff\xff\xff": "",
 	} {
 		p := newProject(t, instructions.Options{MaxFile: 8}, workspace.MemoryConfig{Files: files{"AGENTS.md": text + "more"}})

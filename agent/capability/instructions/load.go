@@ -171,10 +171,8 @@ func (l *loader) read(ctx context.Context, path, by string) (*document, error) {
 		return nil, nil
 	}
 	raw := string(f.Data)
-	if f.More { // a character may have been cut
-		for len(raw) > 0 && !utf8.ValidString(raw[max(0, len(raw)-utf8.UTFMax):]) && len(f.Data)-len(raw) < utf8.UTFMax {
-			raw = raw[:len(raw)-1]
-		}
+	if f.More {
+		raw = clean.Whole(raw)
 	}
 	if !utf8.ValidString(raw) || strings.IndexByte(raw, 0) >= 0 {
 		return l.leftOut(doc, by, "it is not text"), nil

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -202,8 +203,8 @@ func (f *files) read(ctx context.Context, name string) (Note, error) {
 		return Note{}, err
 	}
 	text := file.Data
-	for file.More && len(text) > len(file.Data)-utf8.UTFMax && !utf8.Valid(text[len(text)-utf8.UTFMax:]) {
-		text = text[:len(text)-1]
+	if file.More {
+		text = clean.Whole(text)
 	}
 	version := string(file.Version)
 	if version == "" { // only a whole file has to have one

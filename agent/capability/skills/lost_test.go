@@ -144,8 +144,8 @@ func TestFilesOfSkillsInCodeEndWhereTheyEnd(t *testing.T) {
 
 // A character that the bound would cut in two is left to the next part.
 func TestPartsOfASkillFileAreWholeCharacters(t *testing.T) {
-	for _, shift := range []string{"", "x", "xx", "xxx"} {
-		text := shift + strings.Repeat("😀", 20<<10)
+	for i := range 12 {
+		text := "xxx"[:i%4] + strings.Repeat([]string{"é", "日", "😀"}[i/4], 40<<10)
 		c := skills.New(skills.Options{}, skills.FS[deps](fstest.MapFS{"a/SKILL.md": {Data: []byte(skill("a", "A.", "a"))}, "a/x.md": {Data: []byte(text)}}, "."))
 		_, results := run(t, c, deps{}, readFile("a", "x.md"))
 		first, rest, cut := strings.Cut(results[0], "\n\n[Cut here. To read on, call read_skill_file with offset ")
@@ -154,8 +154,31 @@ func TestPartsOfASkillFileAreWholeCharacters(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("%d.]", len(first)), rest)
 		require.Greater(t, len(first), 64<<10-4)
 		_, results = run(t, c, deps{}, modeltest.Say(model.ToolCall("1", skills.ToolReadSkillFile, fmt.Sprintf(`{"skill":"a","path":"x.md","offset":%d}`, len(first)))))
-		require.Equal(t, text, first+results[0])
+		require.True(t, strings.HasPrefix(text, first+strings.Split(results[0], "\n")[0]))
 	}
+}
+
+// An offset that the model has counted itself may be within a character.
+func TestOffsetsWithinACharacterAreMovedToTheNext(t *testing.T) {
+	c := skills.New(skills.Options{}, skills.Code[deps](skills.Skill{
+		Name: "a", Description: "A.", Files: map[string]string{
+			"x.md": "é日😀.", "long.md": strings.Repeat("日", 40<<10), "no.md": "a\x80\x80\x80\x80",
+		},
+	}))
+	at := func(name string, offset int) modeltest.Step {
+		return modeltest.Say(model.ToolCall("1", skills.ToolReadSkillFile,
+			fmt.Sprintf(`{"skill":"a","path":%q,"offset":%d}`, name, offset)))
+	}
+	for offset, want := range []string{
+		"é日😀.", "日😀.", "日😀.", "😀.", "😀.", "😀.", ".", ".", ".", ".", "",
+	} {
+		_, results := run(t, c, deps{}, at("x.md", offset))
+		require.Equal(t, want, results[0], offset)
+	}
+	_, results := run(t, c, deps{}, at("long.md", 1), at("no.md", 1))
+	first, rest, _ := strings.Cut(results[0], "\n\n[Cut here. To read on, call read_skill_file with offset ")
+	require.Equal(t, fmt.Sprintf("%d.]", 3+len(first)), rest)
+	require.Contains(t, results[1], "it is not text")
 }
 
 func TestFoldersOfASourceAreBounded(t *testing.T) {

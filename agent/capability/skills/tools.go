@@ -115,9 +115,10 @@ func (c *catalogue[D]) readFile(ctx context.Context, run *toolset.RunContext[D],
 		return "", toolset.Failed("Could not read %s of the skill %s.", clean.Short(name, 300), e.Name)
 	}
 	if more {
-		for len(data) > maxShown-utf8.UTFMax && !utf8.Valid(data[len(data)-utf8.UTFMax:]) {
-			data = data[:len(data)-1]
-		}
+		data = clean.Whole(data)
+	}
+	for n := 1; n < utf8.UTFMax && in.Offset > 0 && len(data) > 0 && !utf8.RuneStart(data[0]); n++ {
+		data, in.Offset = data[1:], in.Offset+1 // of a character that began before
 	}
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return "", toolset.Failed("Could not read %s of the skill %s: it is not text.", clean.Short(name, 300), e.Name)

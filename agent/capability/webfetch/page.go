@@ -115,24 +115,19 @@ func isText(kind string) bool {
 // is valid UTF-8 is UTF-8.
 func decoded(c *fetch.Content) (string, error) {
 	encoding, _, certain := charset.DetermineEncoding(c.Data[:min(len(c.Data), 1024)], c.Type)
-	if !certain && (utf8.Valid(c.Data) || c.More && utf8Prefix(c.Data)) {
-		return string(c.Data), nil
+	if data := c.Data; !certain {
+		if c.More {
+			data = clean.Whole(data)
+		}
+		if utf8.Valid(data) {
+			return string(data), nil
+		}
 	}
 	text, err := encoding.NewDecoder().Bytes(c.Data)
 	if err != nil {
 		return "", errors.New("the text cannot be decoded: its character set is not what the server says")
 	}
 	return string(bytes.TrimPrefix(text, []byte("\ufeff"))), nil
-}
-
-// utf8Prefix reports whether data is UTF-8, apart from a character that was cut off at its end.
-func utf8Prefix(data []byte) bool {
-	for n := range min(len(data), utf8.UTFMax) {
-		if utf8.Valid(data[:len(data)-n]) {
-			return true
-		}
-	}
-	return false
 }
 
 // tidy sets the text of a page of size bytes, with nothing hidden, and no long runs of blank lines.

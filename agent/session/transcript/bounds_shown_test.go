@@ -78,6 +78,28 @@ func TestNativeWorkIsShownUpToItsBounds(t *testing.T) {
 	}
 }
 
+// What is asked is cut between characters.
+func TestNativeWorkIsCutBetweenCharacters(t *testing.T) {
+	for shift := range 4 {
+		for _, char := range []string{"é", "日", "😀"} {
+			asked := "xxx"[:shift] + strings.Repeat(char, 200)
+			m := model.Response(model.Part{
+				Kind: model.PartOpaque, Provider: "p",
+				Data: fmt.Appendf(nil, `{"type":"web_search_call","action":{"query":%q}}`, asked),
+			})
+			p := transcript.New("s", transcript.Options{})
+			p.Start("r")
+			p.Event(&agent.Event{Kind: agent.EventRequestStart, Step: 1})
+			p.Event(&agent.Event{Kind: agent.EventResponse, Step: 1, Message: m})
+			for e := range p.Fold().Snapshot().All() {
+				shown := strings.TrimPrefix(e.Title, "Search the web: ")
+				require.True(t, strings.HasPrefix(asked, shown), shown)
+				require.Greater(t, len(shown), 300-len(char))
+			}
+		}
+	}
+}
+
 // Text that was streamed belongs to the step that its key begins with. Keys without one, or with one
 // that no run reaches, show nothing.
 func TestStreamedTextBelongsToTheStepOfItsKey(t *testing.T) {

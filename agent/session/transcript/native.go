@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
@@ -103,7 +104,7 @@ func sources(m *model.Message) []view.Content {
 // clipLine returns a text of the web on one line on which nothing is hidden.
 func clipLine(text string) string {
 	if len(text) > maxNativeText {
-		text = text[:maxNativeText]
+		text = strings.ToValidUTF8(text[:maxNativeText], "")
 	}
 	return show.Line(oneLine(text))
 }
