@@ -31,18 +31,15 @@ const updateVariable = "PONTE_UPDATE"
 // If the environment variable PONTE_UPDATE is 1, or the test binary has a boolean flag named
 // "update" that is set, Test fills the recording instead ([replay.Fill]): it adds what the session
 // does not keep, and takes the present agent's for right where that is all that differs. Secrets
-// are replaced again. Calls, results and texts that differ from the session still fail.
+// are replaced again. Calls, results and texts that differ from the session still fail. Turns that
+// -run leaves out stay as they are.
 func Test[D, O any](t *testing.T, file string, setup Setup[D, O], o replay.PlayOptions) {
 	t.Helper()
 	r, err := replay.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := updating()
-	if fill {
-		r.Frames = nil
-	}
-	filled := true
+	fill, filled := updating(), true
 	for i := range r.Turns {
 		filled = filled && r.Turns[i].Checked != nil
 		t.Run(fmt.Sprintf("turn %d", i+1), func(t *testing.T) {
@@ -62,6 +59,7 @@ func Test[D, O any](t *testing.T, file string, setup Setup[D, O], o replay.PlayO
 	}
 	switch {
 	case fill && !t.Failed():
+		dropFrames(r)
 		if err = r.Clean(); err == nil {
 			err = r.Save(file)
 		}
@@ -72,6 +70,23 @@ func Test[D, O any](t *testing.T, file string, setup Setup[D, O], o replay.PlayO
 		t.Logf("%s does not know what the model is told of tools: run the test once with %s=1",
 			file, updateVariable)
 	}
+}
+
+// dropFrames drops the frames that no turn has any more. Until then stages know their tools.
+func dropFrames(r *replay.Recording) {
+	var used []replay.Frame
+	moved := map[int]int{}
+	for i := range r.Turns {
+		if c := r.Turns[i].Checked; c != nil {
+			for j, at := range c.Steps {
+				if _, ok := moved[at]; !ok {
+					moved[at], used = len(used), append(used, r.Frames[at])
+				}
+				c.Steps[j] = moved[at]
+			}
+		}
+	}
+	r.Frames = used
 }
 
 // updating reports whether recordings are to be filled.
