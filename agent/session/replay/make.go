@@ -22,8 +22,8 @@ import (
 
 // Options change how a recording is made. The zero value is useful.
 type Options struct {
-	// Secrets are known secrets, such as the keys of providers. They are replaced wherever they
-	// stand, besides what is found by rules.
+	// Secrets are known secrets, such as the keys of providers. They are replaced in all texts,
+	// besides what is found by rules: see [Recording.Clean].
 	Secrets []string
 	// Checkpoints knows what files held, if the session's workspace was recorded.
 	Checkpoints *checkpoint.Recorder

@@ -25,14 +25,14 @@ func TestSecretsInJSONAndInLines(t *testing.T) {
 	require.NoError(t, err)
 	r.Messages[1].Parts = append(r.Messages[1].Parts, model.Part{Kind: model.PartToolCall, CallID: "c", Tool: "t", Args: model.RawArgs("{ " + string(args))})
 	require.NoError(t, r.Clean(secret))
-	require.Equal(t, "say ‹secret 2: known›!", r.Messages[0].Instructions)
+	require.Equal(t, "say ‹secret 1: known›!", r.Messages[0].Instructions)
 	require.Equal(t, `{ {"a":"‹secret 1: known›!"}`, string(r.Messages[1].Parts[1].Args))
 
 	long, short := "abcdefghij0123456789", "abcdefghij012345678"
 	r = recordingWith("one " + long + " two " + short + " -----END OF THE KEY-----")
 	r.Title = "-----BEGIN OF THE KEY-----\n " + long + " \n" + short + "\n-----END OF THE KEY-----"
 	require.NoError(t, r.Clean(r.Title))
-	require.Equal(t, "one ‹secret 3: known› two "+short+" -----END OF THE KEY-----", r.Messages[0].Instructions)
+	require.Equal(t, "one ‹secret 2: known› two "+short+" -----END OF THE KEY-----", r.Messages[0].Instructions)
 }
 
 // Options do not print what is secret.

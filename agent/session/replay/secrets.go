@@ -30,13 +30,22 @@ const leastKnown = 6
 // Clean replaces secrets in all texts of the recording by marks such as "‹secret 1: password›",
 // which match any text when it is played. It finds them by the rules of gitleaks and by some for
 // passwords, and takes known ones besides, of at least 6 bytes. A secret that is found anywhere is
-// replaced wherever it stands. [Make] calls Clean. Call it again for what [Fill] has added.
+// replaced in all texts, also where JSON escapes it. [Make] calls Clean. Call it again for what
+// [Fill] has added.
 func (r *Recording) Clean(known ...string) error {
 	c := cleaner{kinds: map[string]string{}}
+	var sought [][]string
+	for _, secret := range known {
+		if len(secret) >= leastKnown {
+			sought = append(sought, formsOf(secret))
+		}
+	}
 	look := &walker{document: c.scanDocument, text: func(text string) string {
-		for _, secret := range known {
-			if len(secret) >= leastKnown && strings.Contains(text, secret) {
-				c.find(secret, "known")
+		for _, forms := range sought {
+			for _, form := range forms {
+				if strings.Contains(text, form) {
+					c.find(forms[0], "known")
+				}
 			}
 		}
 		return c.scan(text)
@@ -44,12 +53,6 @@ func (r *Recording) Clean(known ...string) error {
 	look.recording(r)
 	if look.err != nil {
 		return look.err
-	}
-	for _, secret := range slices.Clone(c.found) {
-		quoted, _ := json.Marshal(secret)
-		if string(quoted) != `"`+secret+`"` { // as it stands in JSON
-			c.find(string(quoted[1:len(quoted)-1]), c.kinds[secret])
-		}
 	}
 	last := 0
 	marked := &walker{text: func(text string) string {
@@ -66,7 +69,9 @@ func (r *Recording) Clean(known ...string) error {
 	replaced := c.replacer(last)
 	change := &walker{text: replaced.Replace}
 	change.recording(r)
-	r.Notes = append(r.Notes, c.note())
+	if note := c.note(); !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+	}
 	return change.err
 }
 
@@ -141,14 +146,34 @@ func (c *cleaner) scanMembers(v any) {
 	}
 }
 
-// replacer replaces each secret by its mark, the longest first where one is in another.
+// formsOf returns a secret as texts have it: as it is, in JSON, and in JSON that is a string of
+// JSON. Encoders differ in whether they escape what HTML reads.
+func formsOf(secret string) []string {
+	forms := []string{secret}
+	for range 2 {
+		for _, text := range forms {
+			html, _ := json.Marshal(text)
+			for _, quoted := range []string{quotedJSON(text), string(html)} {
+				if form := quoted[1 : len(quoted)-1]; !slices.Contains(forms, form) {
+					forms = append(forms, form)
+				}
+			}
+		}
+	}
+	return forms
+}
+
+// replacer replaces each secret by its mark, the longest form first where one is in another.
 func (c *cleaner) replacer(last int) *strings.Replacer {
 	slices.SortStableFunc(c.found, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
+	var pairs [][]string // forms and marks
 	for i, secret := range c.found {
-		pairs = append(pairs, secret, secretMark(last+i+1, c.kinds[secret]))
+		for _, form := range formsOf(secret) {
+			pairs = append(pairs, []string{form, secretMark(last+i+1, c.kinds[secret])})
+		}
 	}
-	return strings.NewReplacer(pairs...)
+	slices.SortStableFunc(pairs, func(a, b []string) int { return len(b[0]) - len(a[0]) })
+	return strings.NewReplacer(slices.Concat(pairs...)...)
 }
 
 // note lists the kinds of secrets that were replaced.

@@ -164,6 +164,42 @@ func TestSecretsAreReplaced(t *testing.T) {
 	}
 }
 
+// TestKnownSecretsAreReplacedInJSON has secrets that JSON escapes, in texts of tools that are JSON,
+// and that have JSON in a string.
+func TestKnownSecretsAreReplacedInJSON(t *testing.T) {
+	encoded := func(v any, html bool) string {
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(html)
+		require.NoError(t, enc.Encode(v))
+		return strings.TrimSpace(b.String())
+	}
+	type settings struct {
+		Key string `json:"key"`
+	}
+	for _, secret := range []string{`a "horse" b`, `C:\horse\b`, "one\nhorse\n", "a&horse<b>", "horse\t\x01é", `"&horse\`} {
+		for _, html := range []bool{false, true} {
+			once := encoded(settings{secret}, html)
+			for _, text := range []string{secret, once, "It is " + once + ".", encoded(settings{once}, html)} {
+				r, err := replay.Make(t.Context(), leaky(t, secret, text), "s", replay.Options{Secrets: []string{secret}})
+				require.NoError(t, err)
+				setup := func() *agent.Agent[none, string] { return leakyAgent(text, r.Stage(0).Model()) }
+				require.NoError(t, replay.Fill(t.Context(), r, 0, setup(), none{}, replay.PlayOptions{}))
+				require.NoError(t, r.Clean(secret))
+				file := filepath.Join(t.TempDir(), "r.json")
+				require.NoError(t, r.Save(file))
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NotContains(t, string(data), "horse", text)
+				require.Contains(t, string(data), "(known: 1)")
+				r, err = replay.Load(file)
+				require.NoError(t, err)
+				require.NoError(t, replay.Play(t.Context(), r, 0, setup(), none{}, replay.PlayOptions{}))
+			}
+		}
+	}
+}
+
 // TestSecretsInArgumentsAndFilesAreReplaced has secrets that only the name of a member, or another
 // place, tells of: a value of arguments, and a line of a key that stands alone.
 func TestSecretsInArgumentsAndFilesAreReplaced(t *testing.T) {
