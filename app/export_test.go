@@ -93,7 +93,7 @@ func TestSessionsAreExportedAsTests(t *testing.T) {
 	require.NoError(t, f.check("export"))
 	require.NoError(t, exportSessions(t.Context(), store, &said, f))
 	require.Contains(t, said.String(), "Left out: what looks like secrets (known: 1).")
-	source, err := os.ReadFile(filepath.Join(out, "help_me_test.go"))
+	source, err := os.ReadFile(filepath.Join(out, "help-me_test.go"))
 	require.NoError(t, err)
 	require.Contains(t, string(source), "package x_test")
 	data, err := os.ReadFile(filepath.Join(out, "testdata", "help-me.json"))

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,9 @@ type Exported struct {
 }
 
 // Export makes a recording of a stored session, and writes it with its test to a directory: the
-// recording as Source.File, and the test beside it as NAME_test.go. Files that exist are not
-// replaced: the error wraps [fs.ErrExist].
+// recording as Source.File, and the test beside it as NAME_test.go, where NAME has hyphens instead
+// of underscores, in which Go would read conditions. Files that exist are not replaced: the error
+// wraps [fs.ErrExist].
 func Export(ctx context.Context, store session.Store, id, dir string, s Source,
 	o Options) (*Exported, error) {
 	r, err := Make(ctx, store, id, o)
@@ -34,9 +36,11 @@ func Export(ctx context.Context, store session.Store, id, dir string, s Source,
 	if s, err = s.withDefaults(r); err != nil {
 		return nil, err
 	}
-	name := strings.TrimSuffix(filepath.Base(s.File), ".json")
+	// Go reads systems and processors behind underscores, and ignores files that begin with one.
+	name := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(s.File), ".json"), "_", "-")
+	name = cmp.Or(strings.TrimLeft(name, "-."), "session")
 	done := &Exported{
-		Test:      filepath.Join(dir, strings.ReplaceAll(name, "-", "_")+"_test.go"),
+		Test:      filepath.Join(dir, name+"_test.go"),
 		File:      filepath.Join(dir, filepath.FromSlash(s.File)),
 		Recording: r,
 	}

@@ -5,6 +5,7 @@ package replay_test
 import (
 	"context"
 	"fmt"
+	"go/build"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -132,6 +133,36 @@ func TestExportReplacesNoFiles(t *testing.T) {
 	require.ErrorContains(t, err, `Setup "}" is not an expression`)
 	_, err = replay.Export(t.Context(), store, "s1", t.TempDir(), replay.Source{Name: "1"}, replay.Options{})
 	require.ErrorContains(t, err, `"1" must be identifiers`)
+}
+
+// TestExportedTestsAreCompiledEverywhere: Go must read no system or processor in a name.
+func TestExportedTestsAreCompiledEverywhere(t *testing.T) {
+	files := map[string]string{
+		"": "where-is-my-order-17_test.go", "testdata/port_it_to_windows.json": "port-it-to-windows_test.go",
+		"x-linux-amd64.json": "x-linux-amd64_test.go", "js.json": "js_test.go", "on-386.json": "on-386_test.go",
+		"a_unix.json": "a-unix_test.go", "x_wasm.v2.json": "x-wasm.v2_test.go", "testdata/_x.json": "x_test.go",
+		".ios.json": "ios_test.go", "_.json": "session_test.go", ".json": "session_test.go", "a_test.json": "a-test_test.go",
+	}
+	store := new(session.Memory)
+	require.NoError(t, refunded(t.Context(), store))
+	for file, want := range files {
+		dir := t.TempDir()
+		done, err := replay.Export(t.Context(), store, "s1", dir, replay.Source{File: file}, replay.Options{})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(dir, want), done.Test)
+		for _, system := range []string{"linux/amd64", "windows/386", "plan9/arm", "js/wasm"} {
+			read := build.Default
+			read.GOOS, read.GOARCH, _ = strings.Cut(system, "/")
+			ok, err := read.MatchFile(dir, filepath.Base(done.Test))
+			require.NoError(t, err)
+			require.True(t, ok, "%s on %s", want, system)
+		}
+	}
+	_, err := store.Update(t.Context(), "s1", session.Change{Title: new("Port it to Windows")})
+	require.NoError(t, err)
+	done, err := replay.Export(t.Context(), store, "s1", t.TempDir(), replay.Source{}, replay.Options{})
+	require.NoError(t, err)
+	require.Equal(t, "port-it-to-windows_test.go", filepath.Base(done.Test))
 }
 
 // TestDifferences changes the agent, and compares what the error shows.
