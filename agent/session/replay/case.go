@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -16,8 +17,9 @@ import (
 
 // WriteCases writes the turns of the recording as a dataset, in the form that package evals reads:
 // what the user said, what the agent answered, and the tools that it called, in order. The model
-// answers anew when a dataset is run, so loosen what need not be the same. Turns with a history are
-// left out, because a case has none, and so are turns without an answer. Comments name them.
+// answers anew when a dataset is run, so loosen what need not be the same. A session has no calls
+// of agents inside calls, which the evaluator counts: add them. Turns with a history are left out,
+// because a case has none, and so are turns without an answer. Comments name them.
 func (r *Recording) WriteCases(w io.Writer) error {
 	var b bytes.Buffer
 	for _, note := range r.Notes[min(2, len(r.Notes)):] {
@@ -58,21 +60,19 @@ func (r *Recording) writeCase(b *bytes.Buffer, t *Turn, number int) {
 			said = append(said, t.Prompt[i].Text)
 		}
 	}
-	answer, tools, called := "", []string{}, map[string]string{}
+	answer, tools, outputs := "", []string{}, map[string]bool{}
 	for _, m := range r.messages(t.Messages) {
 		for i := range m.Parts {
-			switch p := &m.Parts[i]; {
-			case p.Kind == model.PartToolCall:
-				called[p.CallID] = p.Tool
-			case called[p.CallID] == "" || p.Kind != model.PartToolReturn:
-			case p.Outcome == model.OutcomeSuccess:
-				tools = append(tools, called[p.CallID])
+			p := &m.Parts[i]
+			if outputs[p.Tool] = outputs[p.Tool] || p.Final; ran(p) {
+				tools = append(tools, p.Tool)
 			}
 		}
 		if m.Kind == model.KindResponse {
 			answer = m.Text()
 		}
 	}
+	tools = slices.DeleteFunc(tools, func(name string) bool { return outputs[name] })
 	fmt.Fprintf(b, "- name: %s\n", quotedJSON(fmt.Sprintf("%s, turn %d", r.name(), number)))
 	fmt.Fprintf(b, "  inputs: %s\n", quotedJSON(strings.Join(said, "\n")))
 	if answer != "" {
@@ -81,6 +81,12 @@ func (r *Recording) writeCase(b *bytes.Buffer, t *Turn, number int) {
 	fmt.Fprintf(b, "  metadata: {session: %s}\n", quotedJSON(r.Session))
 	fmt.Fprintf(b, "  evaluators:\n  - TrajectoryMatch: {expected_trajectory: %s, order: exact}\n",
 		quotedJSON(tools))
+}
+
+// ran reports whether a part is what the function of a tool returned, be it a failure.
+func ran(p *model.Part) bool {
+	denied := p.Decision != nil && p.Decision.Verdict == model.VerdictDeny
+	return p.Kind == model.PartToolReturn && executed(p) && !denied
 }
 
 // quotedJSON writes a value as JSON, which is YAML.
