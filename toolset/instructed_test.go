@@ -5,6 +5,7 @@ package toolset_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -92,6 +93,40 @@ func ExampleInstructed() {
 	l, err := in.Tools(context.Background(), nil)
 	fmt.Println(l.Instructions, err)
 	// Output: Look at the schema before you query. <nil>
+}
+
+// TestDefaultsSetEveryOption: no field of Options that a default sets is ignored.
+func TestDefaultsSetEveryOption(t *testing.T) {
+	no := func(context.Context, *runContext, struct{}) (string, error) { return "", nil }
+	defaults := func(own []toolset.Option, all ...toolset.Option) set {
+		return toolset.Defaults(toolset.Of(toolset.Func("t", "", no, own...)), all...)
+	}
+	options := func(s set) toolset.Options { return s.(toolset.Fixed[deps]).FixedTools()[0].Options }
+	for field := range reflect.TypeFor[toolset.Options]().Fields() {
+		if !field.IsExported() {
+			continue
+		}
+		fill := func(o *toolset.Options) {
+			switch v := reflect.ValueOf(o).Elem().FieldByIndex(field.Index); v.Kind() {
+			case reflect.Bool:
+				v.SetBool(true)
+			case reflect.String:
+				v.SetString("default")
+			case reflect.Int64:
+				v.SetInt(7)
+			default:
+				o.Retries = new(7)
+			}
+		}
+		var want toolset.Options
+		fill(&want)
+		require.Equal(t, want, options(defaults(nil, fill)), field.Name)
+	}
+	own := []toolset.Option{toolset.InMemory("a cache"), toolset.Idempotent()}
+	want := toolset.Options{InMemory: "a cache", Idempotent: true}
+	require.Equal(t, want, options(defaults(own, toolset.InMemory("more"))))
+	err := toolset.Stateless(defaults(nil, toolset.InMemory("a cache"))).(toolset.Checker).Check()
+	require.ErrorAs(t, err, new(*toolset.InMemoryError))
 }
 
 func ExampleDefaults() {
