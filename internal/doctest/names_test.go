@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ import (
 // TestNamesInDocumentsExist looks at what documents show as code and has the form of a name: package.Name, Type.Member, Field.Member, or
 // all of them. Names of packages of others are not looked at.
 func TestNamesInDocumentsExist(t *testing.T) {
-	all, seen := readLibrary(t), 0
+	all, seen := readLibrary(), 0
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
 	for _, file := range append(files, filepath.Join(root, "README.md")) {
@@ -37,7 +38,7 @@ func TestNamesInDocumentsExist(t *testing.T) {
 
 // TestLinksOfCommentsLeadSomewhere looks at the names in brackets, as godoc has them.
 func TestLinksOfCommentsLeadSomewhere(t *testing.T) {
-	all, seen := readLibrary(t), 0
+	all, seen := readLibrary(), 0
 	for _, p := range all {
 		for _, l := range p.links {
 			seen++
@@ -107,10 +108,9 @@ func (all library) leads(p *declarations, l commentLink) bool {
 }
 
 // readLibrary parses the packages of the repository without their tests.
-func readLibrary(t *testing.T) (all library) {
-	t.Helper()
+var readLibrary = sync.OnceValue(func() (all library) {
 	byDir := map[string]*declarations{}
-	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -140,9 +140,12 @@ func readLibrary(t *testing.T) (all library) {
 		p.add(file)
 		p.addLinks(name, file)
 		return nil
-	}))
+	})
+	if err != nil {
+		panic(err)
+	}
 	return all
-}
+})
 
 // add adds what a file declares.
 func (p *declarations) add(file *ast.File) {
