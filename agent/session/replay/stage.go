@@ -85,7 +85,8 @@ func within(dir, root string) bool {
 // ToolsOf returns tools as the model was told of them, for toolsets that cannot be made in a test,
 // such as the tools of servers. They cannot be called: the session has their results. They ask
 // about the calls that somebody was asked about. Only a recording that was filled knows them.
-// Without names, it returns all tools.
+// Without names, it returns all tools, with those for the output: an agent that has one makes that
+// tool itself, so give the names of the others.
 func ToolsOf[D any](s *Stage, names ...string) ([]*toolset.Tool[D], error) {
 	var tools []*toolset.Tool[D]
 	for _, f := range s.r.Frames {
