@@ -48,13 +48,10 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 	if ctx.Value(cachedKey{}) != nil { // nothing is sent
 		return func(toolset.Spent) bool { return true }, nil
 	}
-	p, meter := placeOf(ctx), b.meter
-	if p != nil && p.spent != nil {
-		meter = p.spent
-	}
-	err = meter.CheckRequest(asked, 0)
+	p := placeOf(ctx)
+	err = b.meter.CheckRequest(asked, 0)
 	if err == nil {
-		err = meter.Request()
+		err = b.meter.Request()
 	}
 	if err != nil {
 		err = fmt.Errorf("evals: the budget for all cases is used up: %w", err)
@@ -66,14 +63,26 @@ func (b *budget) Reserve(ctx context.Context, asked model.Info,
 		b.over(err)
 		return nil, err
 	}
+	p.count(toolset.Usage{Requests: 1})
 	return func(s toolset.Spent) bool {
+		var used toolset.Usage
 		switch {
 		case s.Unsent:
-			meter.Add(toolset.Usage{Requests: -1})
+			used.Requests = -1
 		case s.Response != nil:
-			cost := meter.Cost(s.Asked, s.Response)
-			meter.Add(toolset.Usage{Usage: s.Response.Usage, Cost: cost})
+			used.Usage, used.Cost = s.Response.Usage, b.meter.Cost(s.Asked, s.Response)
 		}
+		b.meter.Add(used)
+		p.count(used)
 		return true
 	}, nil
+}
+
+// count notes what has counted on the budget at a place, which may be nil.
+func (p *place) count(used toolset.Usage) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		addUsage(&p.used, used)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent"
 )
@@ -65,7 +66,7 @@ type subject struct {
 	unlabeled       bool
 	metadata        map[string]any
 	files           map[string]string
-	evaluators      []Evaluator
+	evaluators      []Evaluator // of the dataset and of the case
 }
 
 // subjects checks a dataset, and returns its cases without their types.
@@ -82,6 +83,7 @@ func subjects[In, Out any](d Dataset[In, Out], task Task[In, Out]) ([]subject, e
 	}
 	problems = append(problems, checkEvaluators[In, Out]("the dataset", d.Evaluators)...)
 	all, names := make([]subject, len(d.Cases)), make(map[string]bool, len(d.Cases))
+	shared := slices.Clone(d.Evaluators)
 	for i := range d.Cases {
 		c := &d.Cases[i]
 		name := c.Name
@@ -92,14 +94,15 @@ func subjects[In, Out any](d Dataset[In, Out], task Task[In, Out]) ([]subject, e
 			problem("two cases are called %q: name them apart", name)
 		}
 		names[name] = true
+		all[i] = subject{
+			name: name, input: c.Input, expected: c.Expected, unlabeled: c.Unlabeled,
+			metadata: c.Metadata, files: c.Files, evaluators: shared,
+		}
 		if len(c.Evaluators) > 0 {
 			where := fmt.Sprintf("case %q", name)
 			more := checkEvaluators[In, Out](where, d.Evaluators, c.Evaluators)
 			problems = append(problems, more...)
-		}
-		all[i] = subject{
-			name: name, input: c.Input, expected: c.Expected, unlabeled: c.Unlabeled,
-			metadata: c.Metadata, files: c.Files, evaluators: c.Evaluators,
+			all[i].evaluators = slices.Concat(shared, c.Evaluators)
 		}
 	}
 	if err := errors.Join(problems...); err != nil {

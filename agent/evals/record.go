@@ -19,10 +19,10 @@ import (
 // recorder records the runs of agents that a task or an evaluator makes.
 type recorder struct {
 	mu sync.Mutex
-	// spent gets what is used and counts on the budget, if it is not nil.
-	spent *toolset.Meter
-	runs  []*recorded
-	one   [1]*recorded // memory for runs
+	// used is what has counted on the budget.
+	used toolset.Usage
+	runs []*recorded
+	one  [1]*recorded // memory for runs
 	// events are those of runs that are streamed.
 	events []agent.Event
 	// repeat is the repeat of the case, and cached what answers from the cache count as.
@@ -107,8 +107,10 @@ func (b *budget) recordRun(ctx context.Context, run *toolset.RunContext[any],
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Duration, r.RunID, r.Messages, r.Usage = time.Since(begin), sum.RunID, sum.Messages, sum.Usage
-	if p.run == nil && p.spent != nil && !b.counts() {
-		p.spent.Add(p.uncached(sum.Usage))
+	if p.run == nil && !b.counts() {
+		used := p.uncached(sum.Usage)
+		b.meter.Add(used)
+		addUsage(&p.used, used)
 	}
 	if err != nil {
 		r.Error = err.Error()

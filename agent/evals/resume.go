@@ -75,7 +75,7 @@ func (r *Runner) resume(name string) error {
 func (r *Runner) key(i int) string {
 	c := &r.report.Cases[i]
 	var names []string
-	for _, e := range r.evaluatorsOf(&r.subjects[i]) {
+	for _, e := range r.subjects[i].evaluators {
 		names = append(names, e.name)
 	}
 	text, _ := json.Marshal([]any{

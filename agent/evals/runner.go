@@ -64,11 +64,10 @@ func (r *Runner) work(ctx context.Context, workers *sync.WaitGroup, next *atomic
 // Runner runs the cases of a dataset one by one, for programs that schedule the cases themselves,
 // such as go test: see package evalstest. [Run] is simpler. A Runner is safe for concurrent use.
 type Runner struct {
-	options    Options
-	evaluators []Evaluator
-	subjects   []subject
-	budget     *budget
-	task       func(ctx context.Context, i int) (any, error)
+	options  Options
+	subjects []subject
+	budget   *budget
+	task     func(ctx context.Context, i int) (any, error)
 
 	mu      sync.Mutex
 	report  Report
@@ -91,7 +90,7 @@ func Prepare[In, Out any](d Dataset[In, Out], task Task[In, Out], o Options) (*R
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
-	r := &Runner{options: o, evaluators: slices.Clone(d.Evaluators), subjects: all}
+	r := &Runner{options: o, subjects: all}
 	r.task = func(ctx context.Context, i int) (any, error) { return task(ctx, d.Cases[i].Input) }
 	r.budget = &budget{meter: toolset.NewMeter(o.Limits), prices: o.Prices, over: r.stop}
 	r.budget.limited = o.Limits != (toolset.Limits{})
@@ -210,32 +209,27 @@ func (r *Runner) trial(ctx context.Context, i, repeat int) {
 		return
 	}
 	var result TrialResult
-	spent := r.budget.meter.Sub()
+	var used toolset.Usage
 	defer func() {
 		if result.Status == "" {
 			result = r.exited(i)
 		}
-		r.keep(i, repeat, &result, spent.Own())
+		r.keep(i, repeat, &result, &used)
 	}()
-	result = r.attempts(ctx, i, repeat, spent)
+	result = r.attempts(ctx, i, repeat, &used)
 }
 
 // exited returns the result of a trial that has ended its goroutine.
 func (r *Runner) exited(i int) TrialResult {
 	result := TrialResult{Status: StatusFailed, Error: errGoexit.Error(), Attempts: 1}
-	for _, e := range r.evaluatorsOf(&r.subjects[i]) {
+	for _, e := range r.subjects[i].evaluators {
 		result.Scores = append(result.Scores, e.failed())
 	}
 	return result
 }
 
-// evaluatorsOf returns the evaluators of a case.
-func (r *Runner) evaluatorsOf(s *subject) []Evaluator {
-	return slices.Concat(r.evaluators, s.evaluators)
-}
-
 // keep keeps the result of a trial and what it has used, with judges, and reports progress.
-func (r *Runner) keep(i, repeat int, result *TrialResult, used toolset.Usage) {
+func (r *Runner) keep(i, repeat int, result *TrialResult, used *toolset.Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	trial := &r.report.Cases[i].Trials[repeat]
@@ -245,7 +239,7 @@ func (r *Runner) keep(i, repeat int, result *TrialResult, used toolset.Usage) {
 	*trial = *result
 	total := len(r.subjects) * r.options.Repeats
 	if r.keys != nil {
-		if err := r.write(i, repeat, result, used); err != nil && r.over == nil {
+		if err := r.write(i, repeat, result, *used); err != nil && r.over == nil {
 			r.over = fmt.Errorf("evals: progress cannot be kept: %w", err)
 			r.report.Stopped = r.over.Error()
 		}
@@ -266,9 +260,9 @@ func (r *Runner) keep(i, repeat int, result *TrialResult, used toolset.Usage) {
 }
 
 // attempts runs a trial, again as long as the provider fails.
-func (r *Runner) attempts(ctx context.Context, i, repeat int, spent *toolset.Meter) TrialResult {
+func (r *Runner) attempts(ctx context.Context, i, repeat int, used *toolset.Usage) TrialResult {
 	for attempt := 1; ; attempt++ {
-		result, temporary := r.attempt(ctx, i, repeat, spent)
+		result, temporary := r.attempt(ctx, i, repeat, used)
 		result.Attempts = attempt
 		if temporary == nil || !r.again(ctx, temporary, attempt) {
 			return result
@@ -281,12 +275,13 @@ func (r *Runner) again(ctx context.Context, why error, attempt int) bool {
 	return attempt <= r.options.Retries && pause(ctx, why, attempt) == nil
 }
 
-// attempt runs a trial once. temporary is the failure of a provider that may be over soon.
-func (r *Runner) attempt(ctx context.Context, i, repeat int, spent *toolset.Meter) (
+// attempt runs a trial once, and adds to what it has used. temporary is the failure of a provider
+// that may be over soon.
+func (r *Runner) attempt(ctx context.Context, i, repeat int, used *toolset.Usage) (
 	result TrialResult, temporary error) {
 	t := &trial{subject: &r.subjects[i]}
 	t.repeat, t.judges.repeat = repeat, repeat
-	t.spent, t.judges.spent = spent, spent
+	defer t.count(used)
 	space, err := r.workspace(ctx, t.subject)
 	if err != nil {
 		return TrialResult{Status: StatusUnavailable, Error: err.Error()}, nil
@@ -331,7 +326,7 @@ func unavailable(result TrialResult, why error) (TrialResult, error) {
 func (r *Runner) scores(ctx context.Context, t *trial) []Score {
 	t.places[1] = place{Context: ctx, recorder: &t.judges}
 	ctx = &t.places[1]
-	return scoresOf(r.evaluatorsOf(t.subject), func(e Evaluator) (Score, error) {
+	return scoresOf(t.evaluators, func(e Evaluator) (Score, error) {
 		return r.score(ctx, e, t)
 	})
 }

@@ -113,6 +113,15 @@ type trial struct {
 	said map[*scorer]binary
 }
 
+// count adds what has counted on the budget to a total.
+func (t *trial) count(total *toolset.Usage) {
+	for _, r := range [2]*recorder{&t.recorder, &t.judges} {
+		r.mu.Lock()
+		addUsage(total, r.used)
+		r.mu.Unlock()
+	}
+}
+
 // typed returns a trial with its types.
 func typed[In, Out any](t *trial) *Trial[In, Out] {
 	return &Trial[In, Out]{
