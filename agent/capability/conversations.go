@@ -99,8 +99,8 @@ type said struct {
 
 // saidIn returns what a message of a session says.
 func saidIn(e *session.Entry) (s said, ok bool) {
-	if e.Kind != session.KindMessage {
-		return s, false
+	if e.Kind != session.KindMessage || strings.HasPrefix(e.Key, "changed/") {
+		return s, false // a processor has made it of what was said
 	}
 	var body struct {
 		Message *model.Message `json:"message"`

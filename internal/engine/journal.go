@@ -55,6 +55,8 @@ type Journal struct {
 	ahead     []ahead
 
 	keepLost bool
+	// unprocessed is the history of the step before the processors, nil if there are none.
+	unprocessed []*model.Message
 
 	unread      [][]model.Part
 	unreadAtEnd bool
@@ -65,8 +67,9 @@ var _ engine.Engine = (*Journal)(nil)
 // conversation is implemented by logs that also keep the messages of the run, such as the logs of
 // package transcript. Their records hold only results.
 type conversation interface {
-	// Sent is told the history before a request is made, on the run's goroutine. The messages are shared and must not be changed.
-	Sent(step int, history []*model.Message)
+	// Sent is told the history before a request is made, on the run's goroutine, and what it was
+	// before the processors, if there are any. The messages are shared and must not be changed.
+	Sent(step int, before, history []*model.Message)
 }
 
 // Codec takes the outputs of a run to JSON and back.
@@ -199,7 +202,7 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 	}
 	f.again, f.ctx = past, ctx
 	if c, ok := j.log.(conversation); ok && k.op == opModel {
-		c.Sent(k.step, t.Request.Messages)
+		c.Sent(k.step, j.unprocessed, t.Request.Messages)
 	}
 	j.mu.Lock()
 	j.live[t] = f

@@ -20,7 +20,8 @@ func (j *Journal) prepare(ctx context.Context, worker engine.Worker, t *engine.T
 	defer j.takeBack(place{step: t.Info.Step})
 	task := *t
 	var history []*model.Message
-	if t.Process {
+	if j.unprocessed = nil; t.Process {
+		j.unprocessed = t.Info.Messages
 		var err error
 		if history, task.Process, err = j.history(t); err != nil {
 			*done = engine.Done{Err: err}

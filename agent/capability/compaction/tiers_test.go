@@ -270,6 +270,12 @@ func TestHistoriesBehindAProvidersSummaryHaveTheirWholeSize(t *testing.T) {
 	}
 }
 
+// used returns a response with what its request has cost.
+func used(m *model.Message, input int64) *model.Message {
+	m.Usage = model.Usage{InputTokens: input, OutputTokens: 5}
+	return m
+}
+
 // Users are warned when the history has just grown beyond three quarters, by whatever has come since the last request.
 func TestUsersAreWarnedWhenTheHistoryGrows(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
@@ -285,6 +291,8 @@ func TestUsersAreWarnedWhenTheHistoryGrows(t *testing.T) {
 		"by the last question": {[]*model.Message{model.UserText(x(2500)), model.Response(model.Text("y")), model.UserText(x(120)), model.UserText(x(20)), model.Response(model.Text(""))}, false},
 		"by the prompt":        {[]*model.Message{model.UserText(x(2600)), model.Response(model.Text(x(21))), model.UserText(x(2))}, true},
 		"by the first prompt":  {[]*model.Message{model.UserText(x(2700))}, true},
+		"by what it has cost":  {[]*model.Message{model.UserText(x(2000)), used(model.Response(model.Text(x(20))), 2700)}, true},
+		"by what it cost once": {[]*model.Message{model.UserText(x(2000)), used(model.Response(model.Text(x(20))), 2700), model.UserText(x(2)), used(model.Response(model.Text(x(2))), 2720)}, false},
 		"not yet":              {[]*model.Message{model.UserText(x(2600)), model.Response(model.Text(x(22)))}, false},
 	} {
 		got := happens(t, compaction.Options[deps]{}, info, c.messages, false)

@@ -93,18 +93,11 @@ func (c *compactor[D]) warn(run *toolset.RunContext[D], messages []*model.Messag
 	if run == nil || now < at {
 		return
 	}
-	estimate := c.options.Estimate
-	if estimate == nil {
-		estimate = history.Estimate
+	last := len(messages) - 1
+	for last > 0 && messages[last].Kind != model.KindResponse {
+		last--
 	}
-	before := now
-	for i := len(messages) - 1; i >= 0; i-- { // what has come since the last request
-		before -= int64(estimate(messages[i]))
-		if messages[i].Kind == model.KindResponse {
-			break
-		}
-	}
-	if before < at {
+	if c.size(messages[:last]) < at { // as the last request was measured
 		run.Emit(change(view.Entity{
 			ID: "nearly-full-" + placeOf(run), Kind: view.Notice, Class: "warning",
 			Title: fmt.Sprintf("The conversation fills %d%% of the context window. Its older part will be summarised soon; /compact does it now.", now*100/int64(bound)),

@@ -38,6 +38,17 @@ func (s *stumbling) Append(ctx context.Context, l session.Lease, head int64, b s
 	return 0, errors.New("the disk is full")
 }
 
+// requireReadTheSame closes a session, and compares what it has shown with what it shows when it is read.
+func requireReadTheSame(t *testing.T, h *host.Host, s *host.Session) *host.Session {
+	t.Helper()
+	all := shown(t, s)
+	require.NoError(t, s.Close(t.Context()))
+	s, err := h.Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	require.Equal(t, all, shown(t, s))
+	return s
+}
+
 // TestSessionGoesOnAfterAnAppendThatFailed lets each append of a turn fail once, also of a command that changes the history. The next
 // prompt works, and what is shown is what the store has.
 func TestSessionGoesOnAfterAnAppendThatFailed(t *testing.T) {
@@ -59,6 +70,7 @@ func TestSessionGoesOnAfterAnAppendThatFailed(t *testing.T) {
 				o := prompt(t, s, text)
 				if store.at.Load() > 0 {
 					require.NoError(t, o.Err)
+					requireReadTheSame(t, h, s)
 					break
 				}
 				require.NoError(t, prompt(t, s, "Last.").Err, name)

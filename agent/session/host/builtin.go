@@ -154,18 +154,20 @@ func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err 
 	t := call.turn
 	last := ""
 	for _, m := range slices.Backward(call.Messages) {
-		if root, _, _ := strings.Cut(m.RunID, "/"); root != "" {
+		root, _, _ := strings.Cut(m.RunID, "/")
+		if root != "" && !isSummary(m) && t.c.Fold().Get(transcript.PromptID(root)) != nil {
 			last = root
 			break
 		}
 	}
 	if last == "" {
-		return agent.CommandResult{}, errors.New("there is nothing to take back")
+		why := "there is nothing to take back"
+		if slices.ContainsFunc(call.Messages, isSummary) {
+			why += ", or only a summary of it"
+		}
+		return agent.CommandResult{}, errors.New(why)
 	}
-	said := ""
-	if e := t.c.Fold().Get(transcript.PromptID(last)); e != nil {
-		said = titleOf([]model.Part{model.User(e.Text())})
-	}
+	said := titleOf([]model.Part{model.User(t.c.Fold().Get(transcript.PromptID(last)).Text())})
 	note, err := call.Session.rewind(ctx, t.c, last)
 	if stay, ok := errors.AsType[*FilesStayError](err); ok {
 		res.Notice = stay.Text()

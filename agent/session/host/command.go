@@ -241,7 +241,11 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 	if res.Messages != nil {
 		now, err := c.Begin(t.ctx)
 		if err == nil {
-			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, transcript.Done)
+			reason := transcript.Done
+			if len(agent.PendingCalls(res.Messages)) > 0 {
+				reason = transcript.Pending
+			}
+			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, reason)
 		}
 		if err != nil {
 			return nil, nil, false, err

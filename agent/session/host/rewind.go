@@ -60,7 +60,7 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 	to := ""
 	for _, m := range c.Messages() {
 		root, _, _ := strings.Cut(m.RunID, "/")
-		if root != "" && transcript.PromptID(root) == prompt {
+		if root != "" && transcript.PromptID(root) == prompt && !isSummary(m) {
 			to = root
 			break
 		}
@@ -123,6 +123,9 @@ func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note 
 	return note, nil
 }
 
+// isSummary reports whether a message has history.MetaSummary: its run is that of what it replaces.
+func isSummary(m *model.Message) bool { return m.Metadata["ponte.history.summary"] != "" }
+
 // joined joins lines that are not empty.
 func joined(a, b string) string { return strings.Trim(a+"\n"+b, "\n") }
 
@@ -134,7 +137,8 @@ func hasCalls(history []*model.Message, turn string) bool {
 
 func noPrompt(op, id, prompt string) error {
 	return &session.Error{Op: op, Session: id, Err: fmt.Errorf(
-		"%w: the conversation has no prompt %q", session.ErrInvalid, prompt,
+		"%w: the conversation has no prompt %q, or only a summary of it",
+		session.ErrInvalid, prompt,
 	)}
 }
 

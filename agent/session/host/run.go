@@ -163,7 +163,9 @@ func (t *Turn) finish(p *Prompt, o *Outcome, now *transcript.Turn, in *runInput,
 	o.Err, o.Finish, o.Reason = err, c.Finish(), reasonOf(t.ctx, err)
 	ctx := context.WithoutCancel(t.ctx)
 	if history == nil || o.Reason == transcript.Refused {
-		n := slices.IndexFunc(history, func(m *model.Message) bool { return m.RunID == t.id })
+		n := slices.IndexFunc(history, func(m *model.Message) bool {
+			return m.RunID == t.id && !isSummary(m)
+		})
 		if n > 0 && history[n-1].HasToolCalls() && len(agent.PendingCalls(before)) > 0 {
 			before = history[:n+1] // of calls that waited, which cannot be taken back
 		}

@@ -35,7 +35,9 @@ func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answ
 	if err != nil {
 		return err
 	}
-	_, err = c.w.Append(ctx, e)
+	if _, err = c.w.Append(ctx, e); err == nil {
+		c.answered = append(c.answered, e)
+	}
 	return err
 }
 

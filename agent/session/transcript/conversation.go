@@ -26,6 +26,8 @@ type Conversation struct {
 	w *session.Writer
 	// stale reports that the store may lack entries of h, because an append has failed.
 	stale bool
+	// answered are the answers to pending calls that this process has recorded since the last run.
+	answered []session.Entry
 	// recording is the turn that is recorded, nil if there is none.
 	recording atomic.Pointer[Turn]
 }
@@ -98,13 +100,16 @@ func (c *Conversation) Settle(ctx context.Context) error {
 // in the session. If the turn has settled calls that the one before it left pending, their results
 // stay, because they cannot be taken back. It returns the ids of the removed turns, the first one
 // first. If the history does not have the turn, because a processor or an earlier Rewind has
-// removed it, the error wraps [session.ErrInvalid]. No turn may be running.
+// removed it, or a summary tells of it, the error wraps [session.ErrInvalid]. If a summary tells of
+// a part of the turn, the history becomes the one before the turn. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
 	h := c.h
-	keep := slices.IndexFunc(h.Messages, func(m *model.Message) bool { return m.RunID == to })
+	of := func(m *model.Message) bool { return m.RunID == to }
+	said := func(m *model.Message) bool { return of(m) && !isSummary(m) }
+	keep := slices.IndexFunc(h.Messages, said)
 	if to == "" || keep < 0 {
 		return nil, &session.Error{Op: "rewind", Session: c.w.Session(), Err: fmt.Errorf(
 			"%w: the history has no turn %q", session.ErrInvalid, to,
@@ -118,6 +123,16 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 	end := ended{
 		Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to,
 		Settled: h.settledBy(keep),
+	}
+	if slices.ContainsFunc(h.Messages[:keep], of) { // a summary tells of the turn
+		before, err := c.beforeTurn(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil {
+			end.Keep, end.Messages, end.Settled = 0, before.seqs, nil
+			h.Messages, h.seqs, keep = before.Messages, before.seqs, len(before.Messages)
+		}
 	}
 	data, err := json.Marshal(end)
 	if err != nil {
@@ -136,6 +151,30 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 	c.rewind(to)
 	return gone, nil
 }
+
+// beforeTurn returns the history before a turn, as the store has it. It is nil if the turn has
+// begun with calls that were pending: what became of them cannot be taken back.
+func (c *Conversation) beforeTurn(ctx context.Context, turn string) (*history, error) {
+	f := newFolding(c.session)
+	for e, err := range c.w.Store().Load(ctx, c.session, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if goesOn(&e) && rootOf(e.Run) == turn {
+			break
+		}
+		if _, err := f.take(&e); err != nil {
+			return nil, err
+		}
+	}
+	if len(agent.PendingCalls(f.Messages)) > 0 || slices.Contains(f.seqs, 0) {
+		return nil, nil
+	}
+	return f.history, nil
+}
+
+// isSummary reports whether a message is a summary of others, with the run of the last of them.
+func isSummary(m *model.Message) bool { return m.Metadata[metaSummary] != "" }
 
 // errNothing is the error of [Conversation.Resume].
 var errNothing = errors.New("no turn was cut off")

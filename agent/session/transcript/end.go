@@ -54,6 +54,9 @@ func (t *Turn) endWith(
 		t.c.stale = true
 		return err
 	}
+	if !t.idle() {
+		t.c.answered = nil
+	}
 	t.c.reopen(agent.PendingCalls(messages))
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
@@ -111,10 +114,14 @@ func (t *Turn) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// common returns the number of messages at the beginning that equal the history's.
+// common returns the number of messages at the beginning that equal the history's, in memory and in
+// their entries.
 func (h *history) common(messages []*model.Message) int {
 	n := 0
 	for n < min(len(h.Messages), len(messages)) && h.Messages[n] == messages[n] {
+		if messages[n] == h.marked {
+			break
+		}
 		n++
 	}
 	return n
@@ -144,6 +151,7 @@ func (e *ending) find(h *history) error {
 	for i, m := range h.Messages[e.keep:] {
 		known[m] = h.seqs[e.keep+i]
 	}
+	delete(known, h.marked) // whose entry lacks the marks
 	e.used, e.encoded = make([]bool, len(e.turn.kept)), make([][]byte, len(e.messages))
 	for i, m := range e.messages {
 		if e.seqs[i] = known[m]; e.seqs[i] > 0 {
@@ -180,10 +188,11 @@ func (e *ending) unused(fits func(*keptMessage) bool) int {
 // a turn whose end is not recorded may be taken up, and must not have messages that say it has ended.
 func (e *ending) append(ctx context.Context, reason string) error {
 	t := e.turn
-	steps := e.steps()
+	steps, answered := e.steps(), e.answered()
 	var entries []session.Entry
 	for n, i := range e.missing {
-		entries = append(entries, t.entryOf(e.messages[i], e.key(i, steps[i]), e.encoded[i]))
+		key := e.key(i, steps[i], answered)
+		entries = append(entries, t.entryOf(e.messages[i], key, e.encoded[i]))
 		e.seqs[i] = int64(n - len(e.missing)) // from the end's own number, which is not known yet
 	}
 	end, err := e.entries(reason)
@@ -206,33 +215,63 @@ func (e *ending) steps() []int {
 	steps, step := make([]int, len(e.messages)), 0
 	for i, m := range e.messages {
 		if m.RunID == e.turn.id && (m.Kind == model.KindResponse || step == 0 && hasResults(m)) {
-			step++
+			step = max(step+1, m.Step) // processors may have taken some out
 		}
 		steps[i] = step
 	}
 	return steps
 }
 
+// answered returns the index of the last response of the run that has an entry, if only for what it
+// was before a processor has changed it, or -1.
+func (e *ending) answered() int {
+	for i, m := range slices.Backward(e.messages) {
+		if m.RunID != e.turn.id || m.Kind != model.KindResponse || m.HandOver != nil {
+			continue
+		}
+		for k := range e.turn.kept {
+			if e.turn.kept[k].key == responseKey(m.Step) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
 // endPrefix begins the keys of messages that are first recorded with the end of their turn.
-const endPrefix = "end/"
+// changedPrefix begins those of messages that a processor has made of others, or a command: the
+// history has them, and nothing is shown of them. What follows is the key of the entry of the run
+// that such a message is another version of, if it is known.
+const (
+	endPrefix     = "end/"
+	changedPrefix = "changed/"
+)
 
 // key returns the key of the entry for a message that has none. The entry takes the place of
-// another one with its key.
-func (e *ending) key(i, step int) string {
-	t, m := e.turn, e.messages[i]
-	key := fmt.Sprint(endPrefix, i)
-	for n := i; e.isKey(key); n++ { // of an end that was cut off
-		key = fmt.Sprint(endPrefix, n, "/", i)
+// another one with its key. Messages of the run up to the index answered had entries before.
+func (e *ending) key(i, step, answered int) string {
+	t, m, prefix := e.turn, e.messages[i], endPrefix
+	own := m.RunID == t.id && !isSummary(m)
+	if !own || i <= answered {
+		prefix = changedPrefix
 	}
-	if m.RunID == t.id {
-		if m.Kind == model.KindResponse && len(t.past[t.id]) == 0 { // of a run without a journal
-			key = responseKey(step)
+	key := fmt.Sprint(prefix, i)
+	for n := i; e.isKey(key); n++ { // of an end that was cut off
+		key = fmt.Sprint(prefix, n, "/", i)
+	}
+	switch {
+	case !own:
+		return key
+	case i <= answered:
+		if k := e.unused(func(k *keptMessage) bool { return k.isOf(m) }); k >= 0 {
+			e.used[k], key = true, changedPrefix+t.kept[k].key
 		}
-		prompts := m.HandOver == nil && len(Contents(m.Parts)) > 0
-		if k := e.unused(func(k *keptMessage) bool {
-			return k.kind == m.Kind && (k.key != promptKey || prompts)
-		}); k >= 0 { // one that became another one
-			e.used[k], key = true, t.kept[k].key
+		return key
+	case m.Kind == model.KindResponse && len(t.past[t.id]) == 0: // of a run without a journal
+		key = responseKey(step)
+	case m.Kind == model.KindRequest && answered < 0 && len(Contents(m.Parts)) > 0:
+		if k := e.unused(func(k *keptMessage) bool { return k.key == promptKey }); k >= 0 {
+			e.used[k], key = true, promptKey // as it was sent
 		}
 	}
 	if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, endPrefix) {
@@ -241,6 +280,26 @@ func (e *ending) key(i, step int) string {
 		}
 	}
 	return key
+}
+
+// isOf reports whether a message of the run is another version of the one that was kept.
+func (k *keptMessage) isOf(m *model.Message) bool {
+	if m.Kind == model.KindResponse {
+		return m.HandOver == nil && k.key == responseKey(m.Step)
+	}
+	var was model.Message
+	return k.kind == m.Kind && json.Unmarshal(k.data, &was) == nil &&
+		slices.Equal(resultsOf(&was), resultsOf(m))
+}
+
+// resultsOf returns the ids of the calls whose results a message has.
+func resultsOf(m *model.Message) (ids []string) {
+	for i := range m.Parts {
+		if isResult(&m.Parts[i]) {
+			ids = append(ids, m.Parts[i].CallID)
+		}
+	}
+	return ids
 }
 
 // isKey reports whether a message that has found its place has the key.
@@ -261,7 +320,8 @@ func (e *ending) entries(reason string) ([]session.Entry, error) {
 	}
 	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
 	for _, call := range agent.PendingCalls(e.messages) {
-		if _, ok := e.answers.Results[call.Key()]; !ok {
+		_, done := e.answers.Results[call.Key()]
+		if _, decided := e.answers.Decisions[call.Key()]; !done && !decided {
 			continue
 		}
 		answer, err := answerEntry(e.turn.c.w.Session(), e.turn.id, &call, e.answers)
@@ -270,12 +330,11 @@ func (e *ending) entries(reason string) ([]session.Entry, error) {
 		}
 		entries = append(entries, answer)
 	}
-	return entries, nil
+	if !e.turn.idle() {
+		return entries, nil
+	}
+	return append(entries, e.turn.c.answered...), nil
 }
 
 // hasResults reports whether a message holds results of calls.
-func hasResults(m *model.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p model.Part) bool {
-		return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
-	})
-}
+func hasResults(m *model.Message) bool { return len(resultsOf(m)) > 0 }

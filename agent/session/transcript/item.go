@@ -46,6 +46,18 @@ type item struct {
 	Data json.RawMessage
 }
 
+// isMade reports whether the item is a message that the history of a turn has, and that was not
+// said in it: a processor or a command has made it. Earlier versions of this package have given it
+// a key that says nothing.
+func (i *item) isMade(turn string) bool {
+	m := i.Message
+	if m == nil || strings.HasPrefix(i.Key, changedPrefix) {
+		return m != nil
+	}
+	other := m.RunID != "" && rootOf(m.RunID) != turn
+	return strings.HasPrefix(i.Key, endPrefix) && (other || isSummary(m))
+}
+
 // itemOf returns the item of an entry, whose message or end has been read. Of an entry that is
 // damaged or of a newer version it has the first fields only.
 func itemOf(e *session.Entry, m *model.Message, end *ended) *item {

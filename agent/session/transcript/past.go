@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -70,6 +71,8 @@ type past struct {
 	turns []PastTurn
 	turn  *PastTurn // in hand
 	kept  []pastMessage
+	// changed has what messages of the history were before a processor has changed them.
+	changed map[*model.Message]*model.Message
 	// prompted is set if the turn has begun with a prompt.
 	prompted bool
 }
@@ -121,11 +124,20 @@ func (p *past) begin(id string) {
 		ID: id, Before: before.Messages, Answers: before.answers,
 		Decisions: map[PastCall]model.Decision{},
 	}
-	p.kept, p.prompted = nil, false
+	p.kept, p.changed, p.prompted = nil, map[*model.Message]*model.Message{}, false
 }
 
 // message takes a message of the turn.
 func (p *past) message(key string, m *model.Message) {
+	if of, ok := strings.CutPrefix(key, changedPrefix); ok {
+		p.changed[m] = nil
+		for _, k := range p.kept {
+			if k.key == of {
+				p.changed[m] = k.message
+			}
+		}
+		return
+	}
 	if key == promptKey {
 		p.prompted = true
 		if !hasResults(m) { // the end of a turn may give the key to another message
@@ -143,7 +155,10 @@ func (p *past) end(reason string) {
 	t.Reason, t.After = reason, slices.Clone(p.Messages)
 	var left []*model.Message
 	for _, m := range t.After {
-		if m.RunID == t.ID {
+		if was, ok := p.changed[m]; ok {
+			m = was
+		}
+		if m != nil && m.RunID == t.ID {
 			left = append(left, m)
 		}
 	}
@@ -152,7 +167,7 @@ func (p *past) end(reason string) {
 	})
 	for _, k := range p.kept {
 		given := k.key == promptKey && sent // it was sent in another form
-		if k.message.RunID == t.ID && !given && !slices.Contains(t.After, k.message) {
+		if k.message.RunID == t.ID && !given && !slices.Contains(left, k.message) {
 			t.Messages = append(t.Messages, k.message)
 		}
 	}

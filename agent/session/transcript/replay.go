@@ -37,6 +37,7 @@ type replayedTurn struct {
 	pieces   int // the step of the response that is shown as far as it came, 0 if none is
 	thought  int // the step whose thoughts are shown by pieces or its message, 0 if they have a record
 	open     bool
+	ran      bool             // it is more than a command
 	spent    map[int]spent    // by step
 	taken    [][]view.Content // messages that were shown when the run took them in
 	// decisions are those about the calls, which the records of results do not have.
@@ -108,6 +109,9 @@ func (p *Transcript) read(i *item) {
 	if i.Kind == session.KindValue || i.Run == "" && i.Kind != session.KindMessage {
 		return
 	}
+	if i.isMade(root) {
+		return
+	}
 	if i.Kind == session.KindEnd && i.Reason == Rewound {
 		p.leaveReplayed()
 		p.rewind(i.To)
@@ -123,6 +127,7 @@ func (p *Transcript) read(i *item) {
 		p.replay.turn = replayedTurn{open: true, prompted: there, filled: there}
 	}
 	p.begun = p.begun || i.Kind == session.KindEnd || goes(i.Kind)
+	p.replay.turn.ran = p.replay.turn.ran || goes(i.Kind)
 	switch i.Kind {
 	case session.KindMessage:
 		p.replayMessage(i)
@@ -215,7 +220,8 @@ func (p *Transcript) endReplayed(reason string) {
 		}
 	}
 	p.replay.asked = slices.DeleteFunc(p.replay.asked, func(a *view.Entity) bool {
-		if reason == Pending && strings.HasPrefix(a.ID, PendingID(p.run, "")) {
+		still := reason == Pending && !t.ran || !p.begun && p.waits // a command changes nothing
+		if still || reason == Pending && strings.HasPrefix(a.ID, PendingID(p.run, "")) {
 			return false
 		}
 		if q := *a; p.isThere(a.ID) { // nobody waits for the answer

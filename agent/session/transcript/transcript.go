@@ -239,10 +239,12 @@ func (p *Transcript) SetWindow(tokens int) { p.options.Window = tokens }
 func (p *Transcript) Finish() model.FinishReason { return p.finish }
 
 // Stop shows the end of the turn, for one of the reasons of this package: calls that are open have
-// failed then, unless the turn is pending. [Turn.Finish] calls it.
+// failed then, unless the turn is pending, or has no entries and follows one that is. [Turn.Finish]
+// calls it.
 func (p *Transcript) Stop(reason string) {
 	p.recordSpent()
-	if reason != Pending {
+	waits := reason == Pending || !p.begun && p.waits // a command leaves the calls as they are
+	if !waits {
 		why := whyUnfinished(reason)
 		p.closeInner(why)
 		p.closeCalls(why)
@@ -254,7 +256,7 @@ func (p *Transcript) Stop(reason string) {
 	if p.begun {
 		p.ended(reason)
 	}
-	p.begun, p.waits = false, reason == Pending
+	p.begun, p.waits = false, waits
 }
 
 // Abandon shows the open calls of the turn as cancelled, although they still run. Any goroutine may

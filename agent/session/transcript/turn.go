@@ -49,6 +49,7 @@ type Turn struct {
 	sent   []session.Entry
 	prompt []byte
 	over   bool
+	ran    bool // a run has asked for its journal
 	// unsure reports that the store may have entries of the turn that kept does not have, because
 	// an append has failed.
 	unsure bool
@@ -263,7 +264,7 @@ func (t *Turn) Open(_ context.Context, runID string) (journal.Log, error) {
 	if t.opened[runID] {
 		return nil, fmt.Errorf("%w: %q", journal.ErrInUse, runID)
 	}
-	t.opened[runID] = true
+	t.opened[runID], t.ran = true, true
 	return &log{turn: t, run: runID}, nil
 }
 
@@ -310,24 +311,38 @@ func (l *log) Close() error {
 	return nil
 }
 
-// Sent is called before each request, with its history. The messages that the run has added since the last response
-// are recorded together with the next one.
-func (l *log) Sent(step int, history []*model.Message) {
+// Sent is called before each request, with its history, and what it was before the processors. The
+// messages that the run has added since the last response are recorded together with the next one:
+// as they were shown, which is before the processors, except for results that were redacted.
+func (l *log) Sent(step int, before, made []*model.Message) {
 	t := l.turn
 	if l.run != t.id {
 		return
 	}
-	first := len(history)
-	for first > 0 && history[first-1].RunID == t.id && (history[first-1].Kind == model.KindRequest || history[first-1].HandOver != nil) {
-		first--
+	if before == nil {
+		before = made
+	}
+	first := len(before)
+	for ; first > 0 && before[first-1].RunID == t.id; first-- {
+		if m := before[first-1]; m.Kind != model.KindRequest && m.HandOver == nil {
+			break
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sent = nil
-	for i, m := range history[first:] {
+	for i, m := range before[first:] {
 		key := fmt.Sprintf("%d/request/%d", step, i)
 		if parts, err := json.Marshal(m.Parts); err == nil && t.prompt != nil && bytes.Equal(parts, t.prompt) {
 			key, t.prompt = promptKey, nil
+		}
+		for _, r := range slices.Backward(made) {
+			if hasResults(m) && r.RunID == t.id && slices.Equal(resultsOf(r), resultsOf(m)) {
+				if r.Metadata[metaRedacted] != "" {
+					m = r
+				}
+				break
+			}
 		}
 		if e, _, err := t.entry(m, key); err == nil { // or it is recorded in the end, which says why it cannot be
 			t.sent = append(t.sent, e)
@@ -407,8 +422,18 @@ const viewKey = "view"
 // Finish ends a turn, with the messages of the resulting history and a reason, which is one of the
 // constants. With [Refused], the messages are the history before the turn, and the results of calls
 // that it left pending. For runs of an agent use [End].
+//
+// Without a run, calls that are pending, and with which messages still end, keep their answers.
 func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
+	if t.idle() {
+		return t.endWith(ctx, messages, reason, t.c.h.answers)
+	}
 	return t.end(ctx, messages, reason)
+}
+
+// idle reports whether the turn has had nothing to run.
+func (t *Turn) idle() bool {
+	return t.prompt == nil && !t.ran && len(t.answers.Decisions)+len(t.answers.Results) == 0
 }
 
 // End ends a turn with the results of [agent.Agent.Run] or [agent.Stream.Result]. Call it whenever the run has ended,
