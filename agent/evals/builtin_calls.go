@@ -42,9 +42,9 @@ func Called(order Order, tools ...string) Evaluator {
 		case Exact:
 			ok = slices.Equal(called, tools)
 		case InOrder:
-			ok = inOrder(called, tools)
+			ok = commonSubsequence(called, tools) == len(tools)
 		case AnyOrder:
-			ok = inAnyOrder(called, tools)
+			ok = inBoth(called, tools) == len(tools)
 		default:
 			const problem = "there is no order %q: use Exact, InOrder or AnyOrder"
 			return Score{}, fmt.Errorf(problem, order)
@@ -57,25 +57,16 @@ func Called(order Order, tools ...string) Evaluator {
 	})
 }
 
-func inOrder(called, tools []string) bool {
-	for _, name := range called {
-		if len(tools) > 0 && tools[0] == name {
-			tools = tools[1:]
-		}
-	}
-	return len(tools) == 0
-}
-
-func inAnyOrder(called, tools []string) bool {
+// inBoth counts the tools that were called, in any order.
+func inBoth(called, tools []string) (n int) {
 	left := slices.Clone(called)
 	for _, name := range tools {
-		i := slices.Index(left, name)
-		if i < 0 {
-			return false
+		if i := slices.Index(left, name); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+			n++
 		}
-		left = slices.Delete(left, i, i+1)
 	}
-	return true
+	return n
 }
 
 func listed(tools []string) string {

@@ -52,60 +52,36 @@ func Equal() Evaluator {
 // Subset passes if the output has all that want has, as JSON: each member of an object, also of
 // objects inside it; as many items of a list, in the same order; and otherwise the same value.
 func Subset(want any) Evaluator {
-	value, invalid := jsonvalue.Of(want)
-	return ofOutput("subset", func(output any, _ *trial) (Score, error) {
-		if invalid != nil {
-			return Score{}, fmt.Errorf("the value that is looked for is not JSON: %w", invalid)
-		}
-		if (jsonvalue.Rules{}).Contains(output, value) {
-			return Pass(true), nil
-		}
-		return Pass(false).Because("it is %s, without %s", shown(output), shown(value)), nil
-	})
+	return having("subset", want, jsonvalue.Rules{}.Contains, "it is %s, without %s")
 }
 
 // Contains passes if the output, as JSON, contains want: text as a part of it, a list as an item,
 // an object as one of its names or, if want is an object, with the same values for its members.
 func Contains(want any) Evaluator {
+	return having("contains", want, has, "%s does not contain %s")
+}
+
+// having makes an evaluator that looks for a value in the output.
+func having(name string, want any, has func(output, want any) bool, problem string) Evaluator {
 	value, invalid := jsonvalue.Of(want)
-	return ofOutput("contains", func(output any, _ *trial) (Score, error) {
+	return ofOutput(name, func(output any, _ *trial) (Score, error) {
 		if invalid != nil {
 			return Score{}, fmt.Errorf("the value that is looked for is not JSON: %w", invalid)
 		}
 		if has(output, value) {
 			return Pass(true), nil
 		}
-		return Pass(false).Because("%s does not contain %s", shown(output), shown(value)), nil
+		return Pass(false).Because(problem, shown(output), shown(value)), nil
 	})
 }
 
 // has reports whether a value contains another in the sense of [Contains].
 func has(output, want any) bool {
-	switch output := output.(type) {
-	case string:
-		text, ok := want.(string)
-		return ok && strings.Contains(output, text)
-	case []any:
-		for _, item := range output {
-			if (jsonvalue.Rules{}).Equal(item, want) {
-				return true
-			}
-		}
-	case map[string]any:
-		switch want := want.(type) {
-		case string:
-			_, ok := output[want]
-			return ok
-		case map[string]any:
-			for name, w := range want {
-				if v, ok := output[name]; !ok || !(jsonvalue.Rules{}).Equal(v, w) {
-					return false
-				}
-			}
-			return true
-		}
+	if text, ok := output.(string); ok {
+		part, ok := want.(string)
+		return ok && strings.Contains(text, part)
 	}
-	return false
+	return holds(jsonvalue.Rules{}, output, want)
 }
 
 // Matches passes if the regular expression matches the output: its text or, for other types than

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/strictjson"
 )
 
 // FileOptions are options for reading a dataset file. The zero value knows the standard evaluators.
@@ -27,8 +28,8 @@ type FileOptions struct {
 	Open  func(name string) (model.Model, error)
 }
 
-// ReadFile reads a dataset from a file, as YAML or, if its name ends in .json, as JSON. It has
-// the form of the dataset files of pydantic-evals, with its standard evaluators:
+// ReadFile reads a dataset from a file, as JSON if it is that, and otherwise as YAML. It has the
+// form of the dataset files of pydantic-evals, with its standard evaluators:
 //
 //	# yaml-language-server: $schema=./moods_schema.json
 //	name: moods
@@ -56,28 +57,18 @@ func ReadFile[In, Out any](file string, o FileOptions) (Dataset[In, Out], error)
 	return d, nil
 }
 
-// Parse reads a dataset like [ReadFile]. JSON is YAML.
+// Parse reads a dataset like [ReadFile].
 func Parse[In, Out any](data []byte, o FileOptions) (Dataset[In, Out], error) {
 	var d Dataset[In, Out]
-	var tree any
-	var node, more yaml.Node
-	documents := yaml.NewDecoder(bytes.NewReader(data))
-	err := documents.Decode(&node)
-	if err == nil && documents.Decode(&more) != io.EOF {
-		err = errors.New("there is more than one document")
+	var err error
+	text := data
+	if json.Valid(data) {
+		_, err = strictjson.Parse(data)
+	} else {
+		text, err = fromYAML(data)
 	}
-	if err == nil {
-		err = asJSON(&node)
-	}
-	if err == nil {
-		err = node.Decode(&tree)
-	}
-	if err != nil && err != io.EOF { // which an empty file has
-		return d, fmt.Errorf("evals: the dataset cannot be read as YAML: %w", err)
-	}
-	text, err := json.Marshal(tree)
 	if err != nil {
-		return d, fmt.Errorf("evals: the dataset has what JSON has not: %w", err)
+		return d, fmt.Errorf("evals: the dataset cannot be read: %w", err)
 	}
 	var f fileForm
 	if err := strictly(text, &f); err != nil {
@@ -100,6 +91,27 @@ func Parse[In, Out any](data []byte, o FileOptions) (Dataset[In, Out], error) {
 		d.Cases = append(d.Cases, c)
 	}
 	return d, nil
+}
+
+// fromYAML returns what YAML says as JSON.
+func fromYAML(data []byte) ([]byte, error) {
+	var tree any
+	var node, more yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	err := documents.Decode(&node)
+	if err == nil && documents.Decode(&more) != io.EOF {
+		err = errors.New("there is more than one document")
+	}
+	if err == nil {
+		err = asJSON(&node)
+	}
+	if err == nil {
+		err = node.Decode(&tree)
+	}
+	if err != nil && err != io.EOF { // which an empty file has
+		return nil, err
+	}
+	return json.Marshal(tree)
 }
 
 // asJSON changes what YAML would read in another way than JSON: dates and keys are the texts that

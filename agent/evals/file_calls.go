@@ -100,13 +100,7 @@ func trajectory(order Order, failed bool, expected []string) Evaluator {
 		case order == InOrder:
 			overlap = commonSubsequence(actual, expected)
 		default:
-			left := slices.Clone(actual)
-			for _, name := range expected {
-				if i := slices.Index(left, name); i >= 0 {
-					left = slices.Delete(left, i, i+1)
-					overlap++
-				}
-			}
+			overlap = inBoth(actual, expected)
 		}
 		if overlap > 0 {
 			precision := float64(overlap) / float64(len(actual))
@@ -179,7 +173,7 @@ func argumentCorrectness(a argumentArgs) (Evaluator, error) {
 		if err != nil || !ok {
 			return Pass(false).Because("the arguments of %s are not an object", a.Tool), nil
 		}
-		if !pythonHas(got, want) || a.Mode == "exact" && len(got) != len(want) {
+		if !holds(python, got, want) || a.Mode == "exact" && len(got) != len(want) {
 			const why = "%s was called with %s, want %s"
 			return Pass(false).Because(why, a.Tool, shown(got), shown(want)), nil
 		}

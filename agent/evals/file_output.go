@@ -45,7 +45,7 @@ func containsValue(a containsArgs) (Evaluator, error) {
 			}
 			ok = strings.Contains(text, part)
 		} else {
-			ok = pythonHas(output, want)
+			ok = holds(python, output, want)
 		}
 		if ok {
 			return Pass(true), nil
@@ -54,12 +54,12 @@ func containsValue(a containsArgs) (Evaluator, error) {
 	}), err
 }
 
-// pythonHas reports whether a value contains another: a list as an item, an object as a name or,
-// if want is an object, with the same values for its members.
-func pythonHas(output, want any) bool {
+// holds reports whether a value contains another: a list as an item, an object as a name or, if
+// want is an object, with the same values for its members.
+func holds(rules jsonvalue.Rules, output, want any) bool {
 	switch output := output.(type) {
 	case []any:
-		return slices.ContainsFunc(output, func(item any) bool { return python.Equal(item, want) })
+		return slices.ContainsFunc(output, func(item any) bool { return rules.Equal(item, want) })
 	case map[string]any:
 		members, ok := want.(map[string]any)
 		if !ok {
@@ -68,7 +68,7 @@ func pythonHas(output, want any) bool {
 			return isName && has
 		}
 		for name, w := range members {
-			if v, ok := output[name]; !ok || !python.Equal(v, w) {
+			if v, ok := output[name]; !ok || !rules.Equal(v, w) {
 				return false
 			}
 		}

@@ -272,3 +272,16 @@ func TestDatesAndKeysOfFilesAreTexts(t *testing.T) {
 		require.Empty(t, d.Cases)
 	}
 }
+
+// TestJSONFilesAreReadAsJSON has what YAML would read in another way, or not at all.
+func TestJSONFilesAreReadAsJSON(t *testing.T) {
+	long := strings.Repeat("k", 2000)
+	for text, want := range map[string]any{
+		`"\ud83d\ude00 \u0000 a\/b"`: "\U0001f600 \x00 a/b", "\"\u0085\u007f\"": "\u0085\u007f", `1e400`: json.Number("1e400"),
+		`12345678901234567890123`: json.Number("12345678901234567890123"), `{"` + long + `": null}`: map[string]any{long: nil},
+	} {
+		d, err := evals.Parse[any, any]([]byte("{\n\t\"cases\": [\n\t\t{\"inputs\": "+text+"}\n\t]\n}\n"), evals.FileOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, d.Cases[0].Input)
+	}
+}

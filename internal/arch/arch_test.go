@@ -58,7 +58,7 @@ var rules = map[string][]string{
 	"agent/capability/webfetch":             {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch", "internal/header", "internal/hide", "internal/lazy", "internal/markdown"},
 	"agent/capability/websearch":            {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch", "internal/header"},
 	"agent/history":                         {"agent/model", "toolset"},
-	"agent/evals":                           {"agent", "agent/model", "toolset", "toolset/workspace", "internal/evalstat", "internal/hide", "internal/jsonvalue", "internal/loop", "internal/plainjson", "internal/schema", "internal/wholefile"},
+	"agent/evals":                           {"agent", "agent/model", "toolset", "toolset/workspace", "internal/evalstat", "internal/hide", "internal/jsonvalue", "internal/loop", "internal/plainjson", "internal/schema", "internal/strictjson", "internal/wholefile"},
 	"agent/evals/evalstest":                 {"agent/evals"},
 	"internal/evalcli":                      {"agent/evals", "internal/hide"},
 	"agent/evals/eval":                      {"internal/evalcli"},
