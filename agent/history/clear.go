@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -44,6 +45,9 @@ const (
 	defaultMinClear = 512
 	minClear        = 128
 )
+
+// note takes the place of a result.
+const note = "[This result (%d bytes) was removed to save space. Call %s again if you need it.]"
 
 // ClearResults replaces the results of old tool calls by a short note, when the history has grown
 // beyond a threshold. It is cheaper than a summary and loses less: the calls stay, and the model
@@ -120,13 +124,16 @@ func (c *Clear) clearedMessage(m *model.Message, done *Cleared) *model.Message {
 		if p.Kind != model.PartToolReturn || p.Outcome != model.OutcomeSuccess || len(p.Text) < c.MinBytes || slices.Contains(c.Keep, p.Tool) {
 			continue
 		}
+		if begin, _, _ := strings.Cut(note, "%"); bytes > 0 && strings.HasPrefix(p.Text, begin) {
+			continue // with a long name
+		}
 		if short == nil {
 			short = marked(m, MetaCleared, "")
 		}
 		if c.Remember {
 			short.Metadata[MetaClearedText+p.CallID] = p.Text
 		}
-		short.Parts[i].Text = fmt.Sprintf("[This result (%d bytes) was removed to save space. Call %s again if you need it.]", len(p.Text), p.Tool)
+		short.Parts[i].Text = fmt.Sprintf(note, len(p.Text), p.Tool)
 		done.Results++
 		done.Bytes += int64(len(p.Text))
 		bytes += int64(len(p.Text))

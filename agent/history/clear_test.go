@@ -56,6 +56,27 @@ func TestOldResultsAreCleared(t *testing.T) {
 	require.Equal(t, []int{2, 10, 12, 15}, cleared)
 }
 
+// The note of a tool with a long name is longer than the shortest result that is cleared. It stays.
+func TestClearedResultsAreNotClearedAgain(t *testing.T) {
+	name := strings.Repeat("n", 64)
+	clear := history.ClearResults[deps](history.Clear{Threshold: 3000, KeepSteps: 1, MinBytes: 128, Remember: true})
+	messages := looked(6, 2000)
+	for i := range messages {
+		for k := range messages[i].Parts {
+			if p := &messages[i].Parts[k]; p.Tool != "" {
+				p.Tool = name
+			}
+		}
+	}
+	once := processIn(t, clear, nil, messages)
+	require.False(t, same(messages, once))
+	more := append(once[:len(once):len(once)], looked(9, 2000)...)
+	again := processIn(t, clear, nil, more)
+	require.False(t, same(more, again))
+	require.Equal(t, once[:11], again[:11])
+	require.Equal(t, strings.Repeat("x", 2000), again[2].Metadata[history.MetaClearedText+"0"])
+}
+
 func TestClearingIsReported(t *testing.T) {
 	host := &toolsettest.Host{}
 	processIn(t, history.ClearResults[deps](history.Clear{Threshold: 3000, KeepSteps: 2}), &toolset.RunContext[deps]{Host: host}, looked(20, 2000))

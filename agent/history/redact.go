@@ -18,7 +18,8 @@ import (
 // order, again and again until none matches.
 //
 // Arguments and tool returns that are JSON stay so: their strings and numbers, names of fields too,
-// are matched one by one in their decoded form, and all else is left byte for byte. A part whose
+// are matched one by one in their decoded form, and all else is left byte for byte. Values are
+// matched once more behind their names, as "name: value", for rules that keep the name. A part whose
 // content was signed by a provider loses signature and id with the change. A provider that demands
 // signatures refuses such a call while the turn lasts, so do not match what the model's own calls
 // are made of.

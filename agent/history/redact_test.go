@@ -68,6 +68,22 @@ func TestRedactedJSONStaysJSON(t *testing.T) {
 }
 
 // Only tool returns are data. What users and models say is text, even if it looks like JSON.
+// What a value is may show by its name: a header keeps it.
+func TestHeadersInJSONAreRedacted(t *testing.T) {
+	redact := history.Redact[deps](history.Secrets()...)
+	for in, want := range map[string]string{
+		`{"headers":{"Authorization":"Bearer opaque-token-123"}}`:        `{"headers":{"Authorization":"Bearer [redacted authorization]"}}`,
+		`{"authorization" : ["Basic b3BhcXVlLXRva2Vu", "x"],"n":1}`:      `{"authorization" : ["Basic [redacted authorization]", "x"],"n":1}`,
+		`{"Authorization":{"why":"Bearer opaque-token-123"}}`:            `{"Authorization":{"why":"Bearer opaque-token-123"}}`,
+		`[{"Authorization":"none"},"Bearer opaque-token-123"]`:           `[{"Authorization":"none"},"Bearer opaque-token-123"]`,
+		`{"Authorization":"Bearer [redacted authorization]","a":"b: c"}`: `{"Authorization":"Bearer [redacted authorization]","a":"b: c"}`,
+	} {
+		m := request(model.ToolReturn("c", "fetch", in))
+		out := processIn(t, redact, nil, []*model.Message{request(model.User("go")), model.Response(model.ToolCall("c", "fetch", `{}`)), m})
+		require.Equal(t, want, out[2].Parts[0].Text)
+	}
+}
+
 func TestJSONInMessagesIsRedactedAsText(t *testing.T) {
 	const in, want = `{"n":12345}`, `{"n":[redacted word]5}`
 	out := process(t, history.Redact[deps](word), []*model.Message{

@@ -26,9 +26,13 @@ func (r *redactor) data(raw []byte) ([]byte, error) {
 	}
 	var out []byte // nil as long as nothing has changed
 	done := 0      // how much of raw is in out, if there is out
+	name := ""     // of the member that values belong to
 	for i := 0; i < len(raw); {
 		end := scalar(raw, i)
 		if end == i {
+			if raw[i] == '{' || raw[i] == '}' {
+				name = ""
+			}
 			i++
 			continue
 		}
@@ -41,6 +45,17 @@ func (r *redactor) data(raw []byte) ([]byte, error) {
 		s, err := r.text(value)
 		if err != nil {
 			return nil, err
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(raw[end:], " \t\r\n"), []byte(":")) {
+			name = value + ": "
+		} else if name != "" && s == value { // as a header, which shows by its name what it is
+			line, err := r.text(name + value)
+			if err != nil {
+				return nil, err
+			}
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				s = rest
+			}
 		}
 		if s != value {
 			out = appendString(append(out, raw[done:i]...), s)
