@@ -46,8 +46,8 @@ func BuiltIns(prices model.PriceTable) []Command {
 			Hint: "remove NUMBER", Run: permissions,
 		},
 		WaitingCommand(),
-		{Name: "cost", Description: "Show what the session has used.", Run: func(_ context.Context, call *CommandCall) (agent.CommandResult, error) {
-			return cost(call, prices)
+		{Name: "cost", Description: "Show what the session has used.", Run: func(ctx context.Context, call *CommandCall) (agent.CommandResult, error) {
+			return cost(ctx, call, prices)
 		}},
 		{Name: "undo", Description: "Take back the last prompt and what followed from it.", Run: undo},
 		{Name: "export", Description: "Show the conversation as Markdown.", Run: export},
@@ -120,22 +120,34 @@ func listTools(ctx context.Context, call *CommandCall) (res agent.CommandResult,
 	return res, nil
 }
 
-// cost adds up the usage of the conversation's responses. Responses that were taken back do not
-// count.
-func cost(call *CommandCall, prices model.PriceTable) (res agent.CommandResult, err error) {
+// cost adds up the usage of the responses of the session's turns, of which the history may have
+// less. If the session shows its cost, that is the one, which has the agents inside calls.
+func cost(
+	ctx context.Context, call *CommandCall, prices model.PriceTable,
+) (res agent.CommandResult, err error) {
+	s := call.Session
+	turns, err := transcript.Past(ctx, s.host.store, s.id)
+	if err != nil {
+		return agent.CommandResult{}, err
+	}
 	var usage model.Usage
 	requests, money, unknown := 0, 0.0, false
-	for _, m := range call.Messages {
-		if m.Kind != model.KindResponse {
-			continue
+	for i := range turns {
+		for _, m := range turns[i].Messages {
+			if m.Kind != model.KindResponse {
+				continue
+			}
+			requests++
+			usage.Add(m.Usage)
+			if prices != nil {
+				price, ok := prices.Price(m.Provider, m.Model, m.Time)
+				unknown = unknown || !ok
+				money += price.Of(m.Usage)
+			}
 		}
-		requests++
-		usage.Add(m.Usage)
-		if prices != nil {
-			price, ok := prices.Price(m.Provider, m.Model, m.Time)
-			unknown = unknown || !ok
-			money += price.Of(m.Usage)
-		}
+	}
+	if e := call.turn.c.Fold().Get(transcript.UsageID); e != nil && e.Usage.Cost > 0 {
+		money = e.Usage.Cost
 	}
 	res.Notice = fmt.Sprintf(
 		"%d requests, %d tokens in, %d tokens out", requests, usage.InputTokens, usage.OutputTokens,

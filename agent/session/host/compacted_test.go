@@ -58,7 +58,10 @@ func TestSummarisedPromptsAreNotTakenBack(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		turns = append(turns, prompt(t, s, text).Turn)
 	}
+	cost := lastWords(t, s, "/cost")
+	require.Contains(t, cost, "3 requests")
 	require.NoError(t, prompt(t, s, "/compact").Err)
+	require.Equal(t, cost, lastWords(t, s, "/cost"))
 	_, err := s.Rewind(t.Context(), transcript.PromptID(turns[1]))
 	require.ErrorIs(t, err, session.ErrInvalid)
 	require.ErrorContains(t, err, "only a summary")

@@ -66,7 +66,10 @@ func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err e
 		}
 	}
 	if to == "" {
-		return "", noPrompt("rewind", s.id, prompt)
+		if err = noPrompt("rewind", s.id, prompt); slices.ContainsFunc(c.Messages(), isSummary) {
+			err = fmt.Errorf("%w: it may have only a summary of it", err)
+		}
+		return "", err
 	}
 	note, err = s.rewind(ctx, c, to)
 	class, shown := "info", note
@@ -137,8 +140,7 @@ func hasCalls(history []*model.Message, turn string) bool {
 
 func noPrompt(op, id, prompt string) error {
 	return &session.Error{Op: op, Session: id, Err: fmt.Errorf(
-		"%w: the conversation has no prompt %q, or only a summary of it",
-		session.ErrInvalid, prompt,
+		"%w: the conversation has no prompt %q", session.ErrInvalid, prompt,
 	)}
 }
 
