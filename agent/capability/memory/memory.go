@@ -29,8 +29,8 @@ type Options struct {
 }
 
 const (
-	// maxFound bounds the notes that a search returns, maxResult their text in bytes, maxEach the
-	// text of one that is not asked for by name.
+	// maxFound bounds the notes that a search returns, maxResult their text in bytes unless one is
+	// asked for by name, maxEach the text of one that is not.
 	maxFound  = 10
 	maxResult = 32 << 10
 	maxEach   = 2 << 10

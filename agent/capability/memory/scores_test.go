@@ -51,6 +51,7 @@ func TestNotesAreOrderedByTheirScores(t *testing.T) {
 // A note is shown as far as there is room, and not at all if there are less than 200 bytes of it.
 func TestNotesAreShownWhileThereIsRoom(t *testing.T) {
 	const all = 32 << 10
+	const rest = "[The note is longer. This is all of it that can be read.]"
 	for room, want := range map[int]string{
 		201: "# Note b\n" + strings.Repeat("a", 201) + "\n[The note is longer. Search for \"b\" to read more of it.]",
 		200: "# Note b\n" + strings.Repeat("a", 200) + "\n[The note is longer. Search for \"b\" to read more of it.]",
@@ -64,10 +65,15 @@ func TestNotesAreShownWhileThereIsRoom(t *testing.T) {
 		_, told := run(t, memory.Options{}, s, nil, search("a"))
 		require.Equal(t, "# Note a\n"+first+"\n\n"+want, told[0], room)
 	}
-	s := new(memory.Map)
-	require.NoError(t, s.Put(t.Context(), "a", strings.Repeat("a", all+1), ""))
-	_, told := run(t, memory.Options{}, s, nil, search("a"))
-	require.Equal(t, "# Note a\n"+strings.Repeat("a", all)+"\n[The note is longer. Search for \"a\" to read more of it.]", told[0])
+	for size, more := range map[int]string{all + 1: "", memory.MaxRead: "", memory.MaxRead + 1: "\n" + rest} {
+		s := new(memory.Map)
+		require.NoError(t, s.Put(t.Context(), "a", strings.Repeat("a", size), ""))
+		_, told := run(t, memory.Options{}, s, nil, search("a"))
+		require.Equal(t, "# Note a\n"+strings.Repeat("a", min(size, memory.MaxRead))+more, told[0], "a note that is named")
+		require.NoError(t, s.Put(t.Context(), "b", "a", ""))
+		_, told = run(t, memory.Options{}, s, nil, search("a"))
+		require.True(t, strings.HasSuffix(told[0], "\n[1 more notes fit. Use more words, or the name of a note.]"), size)
+	}
 }
 
 // What a model writes as a name is told in at most 100 bytes.

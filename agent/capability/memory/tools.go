@@ -223,6 +223,10 @@ func show(all []Note, query string) string {
 	var b strings.Builder
 	for i, h := range hits {
 		room := maxResult - b.Len()
+		rest := fmt.Sprintf("Search for %q to read more of it.", h.note.Name)
+		if i == 0 && h.limit == MaxRead { // it is asked for by name, and comes first
+			room, rest = MaxRead, "This is all of it that can be read."
+		}
 		text, cut := clean.Cut(clean.Text(h.note.Text), min(h.limit, room))
 		if i == maxFound || room < 200 {
 			fmt.Fprintf(&b, "[%d more notes fit. Use more words, or the name of a note.]", len(hits)-i)
@@ -233,7 +237,7 @@ func show(all []Note, query string) string {
 			b.WriteByte('\n')
 		}
 		if cut || h.note.Cut {
-			fmt.Fprintf(&b, "[The note is longer. Search for %q to read more of it.]\n", h.note.Name)
+			fmt.Fprintf(&b, "[The note is longer. %s]\n", rest)
 		}
 		b.WriteByte('\n')
 	}

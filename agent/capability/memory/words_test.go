@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/memory"
 )
 
-// What a search shows: of a note that is named all that is read, of others 2 KiB, together 32 KiB and ten notes, and the names for more.
+// What a search shows: of a note that is named all that is read, of others 2 KiB, without a name 32 KiB and ten notes, and the names for more.
 func TestSearchesAreShownInPart(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	put := func(notes map[string]string) memory.Store {
