@@ -73,7 +73,8 @@ func (s *Session) Permissions() (all []Permission, err error) {
 }
 
 // DropPermission takes a rule back, by its id. The next call is asked about again. Its error is
-// [ErrNoPermission] if there is no such rule.
+// [ErrNoPermission] if there is no such rule. If the store cannot record it, the error says so: the
+// rule is gone here, and comes back with the next process unless the end of a turn records it.
 func (s *Session) DropPermission(ctx context.Context, id string) error {
 	c, done, err := s.useSoon(ctx, false)
 	if err != nil {
@@ -95,8 +96,7 @@ func (s *Session) dropPermission(ctx context.Context, c *conversation, id string
 		if err := p.drop(); err != nil {
 			return err
 		}
-		s.keepRules(ctx, c)
-		return nil
+		return s.saveRules(context.WithoutCancel(ctx), c.w)
 	}
 	return ErrNoPermission
 }

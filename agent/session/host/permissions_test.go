@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -92,4 +93,35 @@ func TestAlwaysInThisProjectHoldsInLaterSessionsAndIsTakenBack(t *testing.T) {
 	require.Empty(t, second.Policy().Rules())
 	prompt(t, second, "/permissions")
 	require.True(t, strings.Contains(shown(t, second), "No rules decide about calls."))
+}
+
+// A rule that the store could not forget is not said to be taken back. It does not hold any longer,
+// and the end of a turn records that.
+func TestRuleThatStaysInTheStoreIsNotTakenBack(t *testing.T) {
+	store := &broken{Memory: new(session.Memory)}
+	s := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(echo()), Store: store, Commands: host.BuiltIns(nil),
+	}))
+	for _, tool := range []string{"pay", "rob"} {
+		s.Policy().Remember(tool, "", toolset.VerdictAllow)
+	}
+	prompt(t, s, "Hello.")
+	stored := func() string {
+		info, err := store.Get(t.Context(), s.ID())
+		require.NoError(t, err)
+		return string(info.Values["approvals"])
+	}
+	require.Contains(t, stored(), "pay")
+	all, err := s.Permissions()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	store.breaks("update")
+	require.ErrorIs(t, s.DropPermission(t.Context(), all[0].ID), errFire)
+	prompt(t, s, "/permissions remove 1")
+	require.NotContains(t, shown(t, s), "Taken back")
+	require.Empty(t, s.Policy().Rules())
+	require.Contains(t, stored(), "pay")
+	store.breaks("")
+	prompt(t, s, "Hello again.")
+	require.NotContains(t, stored(), "pay")
 }
