@@ -135,7 +135,7 @@ func sealed(
 	ctx context.Context, inner sessions.Store, ring *sessions.Keyring,
 ) (sessions.Store, error) {
 	page, err := inner.List(ctx, sessions.Query{Limit: 1})
-	if err != nil {
+	if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, sessions.ErrCorrupt)) {
 		return nil, err
 	}
 	for _, info := range page.Sessions {

@@ -176,7 +176,11 @@ func probes(working context.Context, store sessions.Store) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), asking)
 		defer cancel()
-		if _, err := store.List(ctx, sessions.Query{Limit: 1}); err != nil || working.Err() != nil {
+		page, err := store.List(ctx, sessions.Query{Limit: 1})
+		if errors.Is(err, sessions.ErrCorrupt) && len(page.Sessions) > 0 {
+			err = nil // others are not
+		}
+		if err != nil || working.Err() != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})

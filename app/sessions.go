@@ -202,28 +202,10 @@ func compact(ctx context.Context, store sessions.Store) error {
 	return nil
 }
 
-// each calls do with the sessions that a query selects.
-func each(ctx context.Context, store sessions.Store, dir string, do func(*sessions.Info) error) error {
-	q := sessions.Query{Dir: dir, Conversations: true, Limit: sessions.MaxLimit}
-	for {
-		page, err := store.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Sessions {
-			if err := do(&page.Sessions[i]); err != nil {
-				return err
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return nil
-		}
-	}
-}
-
+// listSessions lists the sessions that were selected. Its error names those that are damaged.
 func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	lines := json.NewEncoder(out)
-	return each(ctx, store, f.dir, func(i *sessions.Info) error {
+	list := func(i *sessions.Info) error {
 		if f.json {
 			return lines.Encode(i)
 		}
@@ -246,7 +228,24 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 			held,
 		)
 		return err
-	})
+	}
+	q := sessions.Query{Dir: f.dir, Conversations: true, Limit: sessions.MaxLimit}
+	var damaged error
+	for {
+		page, err := store.List(ctx, q)
+		if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, sessions.ErrCorrupt)) {
+			return err
+		}
+		damaged = errors.Join(damaged, err)
+		for i := range page.Sessions {
+			if err := list(&page.Sessions[i]); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return damaged
+		}
+	}
 }
 
 // shownSession is the output of "sessions show -json".
@@ -297,21 +296,16 @@ func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f 
 		}
 		return linked.Evals.Export(ctx, store, out, e)
 	}
-	ids := f.ids
-	for _, id := range ids { // nothing is written if one is unknown
+	for _, id := range f.ids { // nothing is written if one is unknown
 		if _, err := store.Get(ctx, id); err != nil {
 			return err
 		}
 	}
 	if f.dir != "" {
-		if err := each(ctx, store, f.dir, func(i *sessions.Info) error { ids = append(ids, i.ID); return nil }); err != nil {
-			return err
-		}
-		if len(ids) == 0 {
-			return nil // without ids all sessions would be written
-		}
+		q := sessions.Query{Dir: f.dir, Conversations: true, Order: sessions.OrderCreated}
+		return sessions.ExportQuery(ctx, store, out, q)
 	}
-	return sessions.Export(ctx, store, out, ids...)
+	return sessions.Export(ctx, store, out, f.ids...)
 }
 
 func importSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) (err error) {

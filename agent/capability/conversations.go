@@ -150,7 +150,7 @@ func (s ConversationScope) search(ctx context.Context, query string) (string, er
 	sessions, size := 0, int64(0)
 	for q := (session.Query{Owner: s.Owner, Tenant: s.Tenant, Dir: s.Dir, Conversations: true, Limit: 50}); ; {
 		page, err := s.Store.List(ctx, q)
-		if err != nil {
+		if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, session.ErrCorrupt)) {
 			return "", fmt.Errorf("capability: %w", err)
 		}
 		for i := range page.Sessions {

@@ -4,11 +4,14 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 )
 
@@ -23,9 +26,12 @@ import (
 // under Keyring.Index takes the place of the name, which shows that two sessions have the same one.
 // There is nothing else to search by in ciphertext.
 //
-// Data that was changed, or moved to another place in the store, is an [ErrCorrupt]. So is data
-// that is not encrypted: take it over with [Export] and [Import]. Data of a key that is not in the
-// keyring is an [ErrKey]. Info.Size is the size of the ciphertext, about a third larger.
+// Data that was changed is an [ErrCorrupt]. So is a title, a value or an item that was moved to
+// another session or name, and an entry that was given another kind, run or key. Forks share
+// entries, so an entry does not say its session: a copy of it elsewhere is not noticed. Neither is
+// data of before that was put back, or removed. Data that is not encrypted is an [ErrCorrupt], too:
+// take it over with [Export] and [Import]. Data of a key that is not in the keyring is an
+// [ErrKey]. Info.Size is the size of the ciphertext, about a third larger.
 //
 // The store is a [Watcher] and a [Compacter] if s is.
 func Encrypted(s Store, keys Keyring) (Store, error) {
@@ -36,27 +42,11 @@ func Encrypted(s Store, keys Keyring) (Store, error) {
 		return nil, fail("encrypt", "", err)
 	}
 	e := encrypted{s, &keys}
-	w, watches := s.(Watcher)
-	c, compacts := s.(Compacter)
-	switch {
-	case watches && compacts:
-		return struct {
-			encrypted
-			Watcher
-			Compacter
-		}{e, openWatcher{w, e}, c}, nil
-	case watches:
-		return struct {
-			encrypted
-			Watcher
-		}{e, openWatcher{w, e}}, nil
-	case compacts:
-		return struct {
-			encrypted
-			Compacter
-		}{e, c}, nil
+	w, _ := s.(Watcher)
+	if w != nil {
+		w = openWatcher{w, e}
 	}
-	return e, nil
+	return with(e, w, s), nil
 }
 
 type encrypted struct {
@@ -84,16 +74,21 @@ const (
 	ownerValue = "sealed owner"
 )
 
-func forValue(name string) string { return "value " + name }
+// The purposes of what belongs to one session.
+func forTitle(id string) string            { return fmt.Sprintf("title of %q", id) }
+func forValue(id, name string) string      { return fmt.Sprintf("value %q of %q", name, id) }
+func forItem(what, id, item string) string { return fmt.Sprintf("%s %q of %q", what, item, id) }
 
-// values encrypts values. Nil stays nil.
-func (e encrypted) values(values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+// values encrypts values of a session. Nil stays nil.
+func (e encrypted) values(
+	id string, values map[string]json.RawMessage,
+) (map[string]json.RawMessage, error) {
 	made := map[string]json.RawMessage{}
 	for name, v := range values {
 		if name == dirValue || name == ownerValue {
 			return nil, fmt.Errorf("%w: the name %q of a value is taken by the encryption", ErrInvalid, name)
 		}
-		v, err := e.keys.sealJSON(v, forValue(name))
+		v, err := e.keys.sealJSON(v, forValue(id, name))
 		if err != nil {
 			return nil, err
 		}
@@ -116,16 +111,17 @@ func (e encrypted) new(n New) (New, error) {
 		return n, err
 	}
 	var err error
-	if n.Values, err = e.values(n.Values); err != nil {
+	n.ID = cmp.Or(n.ID, rand.Text())
+	if n.Values, err = e.values(n.ID, n.Values); err != nil {
 		return n, err
 	}
-	if n.Title, err = e.keys.sealText(n.Title, "title"); err != nil {
+	if n.Title, err = e.keys.sealText(n.Title, forTitle(n.ID)); err != nil {
 		return n, err
 	}
 	keep := func(name string, v any) error {
 		data, err := json.Marshal(v)
 		if err == nil {
-			n.Values[name], err = e.keys.sealJSON(data, forValue(name))
+			n.Values[name], err = e.keys.sealJSON(data, forValue(n.ID, name))
 		}
 		return err
 	}
@@ -150,12 +146,12 @@ func (e encrypted) info(i Info, err error) (Info, error) {
 		return i, err
 	}
 	bad := func(err error) (Info, error) { return Info{}, fail("decrypt", i.ID, err) }
-	if i.Title, err = e.keys.openText(i.Title, "title"); err != nil {
+	if i.Title, err = e.keys.openText(i.Title, forTitle(i.ID)); err != nil {
 		return bad(fmt.Errorf("the title: %w", err))
 	}
 	open := map[string]json.RawMessage{}
 	for name, v := range i.Values {
-		if open[name], err = e.keys.openJSON(v, forValue(name)); err != nil {
+		if open[name], err = e.keys.openJSON(v, forValue(i.ID, name)); err != nil {
 			return bad(fmt.Errorf("the value %q: %w", name, err))
 		}
 	}
@@ -186,12 +182,34 @@ func (e encrypted) Create(ctx context.Context, n New) (Info, error) {
 	return e.info(e.store.Create(ctx, n))
 }
 
+// Fork encrypts for the fork what it has from its parent.
 func (e encrypted) Fork(ctx context.Context, id string, at int64, n New) (Info, error) {
-	n, err := e.new(n)
-	if err != nil {
-		return Info{}, fail("fork", id, err)
+	parent, err := e.Get(ctx, id)
+	if err == nil {
+		n.Title, n.Dir = cmp.Or(n.Title, parent.Title), cmp.Or(n.Dir, parent.Dir)
+		if n.Tenant == "" && n.Owner == "" {
+			n.Tenant, n.Owner = parent.Tenant, parent.Owner
+		}
+		values := map[string]json.RawMessage{}
+		maps.Copy(values, parent.Values)
+		maps.Copy(values, n.Values)
+		n.Values = values
+		n, err = e.new(n)
 	}
-	return e.info(e.store.Fork(ctx, id, at, n))
+	if err != nil {
+		return Info{}, failItem("fork", id, err)
+	}
+	made, err := e.store.Fork(ctx, id, at, n)
+	left := Change{Title: &n.Title, Values: map[string]json.RawMessage{}}
+	for name := range made.Values {
+		if n.Values[name] == nil {
+			left.Values[name] = nil
+		}
+	}
+	if err == nil && (made.Title != n.Title || len(left.Values) > 0) { // it is new
+		made, err = e.store.Update(ctx, made.ID, left)
+	}
+	return e.info(made, err)
 }
 
 func (e encrypted) Get(ctx context.Context, id string) (Info, error) {
@@ -207,23 +225,28 @@ func (e encrypted) List(ctx context.Context, q Query) (Page, error) {
 		q.Owner = new(e.keys.index(*q.Owner, "owner"))
 	}
 	page, err := e.store.List(ctx, q)
-	for i := 0; i < len(page.Sessions) && err == nil; i++ {
-		page.Sessions[i], err = e.info(page.Sessions[i], nil)
+	for i := range page.Sessions {
+		info, bad := e.info(page.Sessions[i], nil)
+		if errors.Is(bad, ErrKey) {
+			return Page{}, bad
+		}
+		if bad != nil {
+			info, err = page.Sessions[i], errors.Join(err, bad)
+			info.Title, info.Values, info.Dir, info.Tenant, info.Owner = "", nil, "", "", ""
+		}
+		page.Sessions[i] = info
 	}
-	if err != nil {
-		return Page{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 func (e encrypted) Update(ctx context.Context, id string, c Change) (Info, error) {
 	err := c.Check()
 	if err == nil {
-		c.Values, err = e.values(c.Values)
+		c.Values, err = e.values(id, c.Values)
 	}
 	if err == nil && c.Title != nil {
 		var title string
-		title, err = e.keys.sealText(*c.Title, "title")
+		title, err = e.keys.sealText(*c.Title, forTitle(id))
 		c.Title = &title
 	}
 	if err != nil {
@@ -282,9 +305,9 @@ func (e encrypted) Load(ctx context.Context, id string, after int64) iter.Seq2[E
 // openItem decrypts an item.
 func (e encrypted) openItem(id string, i Item, err error) (Item, error) {
 	var bad error
-	if i.Data, bad = e.keys.openJSON(i.Data, "item "+i.ID); bad == nil {
-		if i.By, bad = e.keys.openText(i.By, "by "+i.ID); bad == nil {
-			i.Digest, bad = e.keys.openText(i.Digest, "digest "+i.ID)
+	if i.Data, bad = e.keys.openJSON(i.Data, forItem("item", id, i.ID)); bad == nil {
+		if i.By, bad = e.keys.openText(i.By, forItem("by", id, i.ID)); bad == nil {
+			i.Digest, bad = e.keys.openText(i.Digest, forItem("digest", id, i.ID))
 		}
 	}
 	if bad != nil && err == nil {
@@ -296,9 +319,9 @@ func (e encrypted) openItem(id string, i Item, err error) (Item, error) {
 func (e encrypted) Put(ctx context.Context, id string, i Item) (Item, error) {
 	i, err := i.Prepare(now()) // it has an id then
 	if err == nil {
-		if i.Data, err = e.keys.sealJSON(i.Data, "item "+i.ID); err == nil {
-			if i.By, err = e.keys.sealText(i.By, "by "+i.ID); err == nil {
-				i.Digest, err = e.keys.sealText(i.Digest, "digest "+i.ID)
+		if i.Data, err = e.keys.sealJSON(i.Data, forItem("item", id, i.ID)); err == nil {
+			if i.By, err = e.keys.sealText(i.By, forItem("by", id, i.ID)); err == nil {
+				i.Digest, err = e.keys.sealText(i.Digest, forItem("digest", id, i.ID))
 			}
 		}
 	}
@@ -310,7 +333,7 @@ func (e encrypted) Put(ctx context.Context, id string, i Item) (Item, error) {
 }
 
 func (e encrypted) Change(ctx context.Context, id, item string, version int64, data json.RawMessage) (Item, error) {
-	data, err := e.keys.sealJSON(data, "item "+item)
+	data, err := e.keys.sealJSON(data, forItem("item", id, item))
 	if err != nil {
 		return Item{}, failItem("change", id, &Error{Item: item, Err: err})
 	}
@@ -322,7 +345,7 @@ func (e encrypted) Items(ctx context.Context, id string, after int64, kinds ...I
 	return func(yield func(Item, error) bool) {
 		for i, err := range e.store.Items(ctx, id, after, kinds...) {
 			i, err = e.openItem(id, i, err)
-			if !yield(i, err) || err != nil {
+			if !yield(i, err) || errors.Is(err, ErrKey) {
 				return
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -40,8 +41,9 @@ type sessionLine struct {
 // sessions. A fork is written with all of its entries. Sessions are written as they are when their
 // turn comes.
 //
-// Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export
-// writes the others and returns an error for it in the end.
+// Export needs little memory, whatever the size of the sessions. If an entry, an item or the
+// description of a session is damaged, or a session is removed meanwhile, Export writes the others
+// and returns an error for it in the end. One that is removed before its turn comes is left out.
 func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
 	if len(ids) == 0 {
 		return ExportQuery(ctx, s, w, Query{Order: OrderCreated})
@@ -60,21 +62,33 @@ func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
 // of an owner.
 func ExportQuery(ctx context.Context, s Store, w io.Writer, q Query) error {
 	return export(ctx, s, w, func(one func(id string) error) error {
-		for q.Limit = 100; ; {
-			page, err := s.List(ctx, q)
-			if err != nil {
+		q.Limit = 100
+		return each(ctx, s, q, func(i Info) error {
+			if err := one(i.ID); !errors.Is(err, ErrNotFound) {
 				return err
 			}
-			for i := range page.Sessions {
-				if err := one(page.Sessions[i].ID); err != nil {
-					return err
-				}
-			}
-			if q.Cursor = page.Next; q.Cursor == "" {
-				return nil
+			return nil
+		})
+	})
+}
+
+// each calls do with the sessions that a query selects, of which it reads a page at a time. Those
+// that are damaged are among them.
+func each(ctx context.Context, s Store, q Query, do func(Info) error) error {
+	for {
+		page, err := s.List(ctx, q)
+		if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, ErrCorrupt)) {
+			return err
+		}
+		for _, info := range page.Sessions {
+			if err := do(info); err != nil {
+				return err
 			}
 		}
-	})
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
 }
 
 // export writes the sessions that all passes to its argument.
@@ -101,9 +115,12 @@ func export(ctx context.Context, s Store, w io.Writer, all func(one func(id stri
 	return damaged
 }
 
-// exportSession writes a session. damaged is an error about entries that were left out.
+// exportSession writes a session. damaged is an error about what was left out.
 func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (damaged, err error) {
 	info, err := s.Get(ctx, id)
+	if errors.Is(err, ErrCorrupt) {
+		return err, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +128,11 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 	if err := enc.Encode(sessionLine{ExportVersion, &info}); err != nil {
 		return nil, fail("export", id, err)
 	}
+	defer func() {
+		if errors.Is(err, ErrNotFound) { // it was removed meanwhile
+			damaged, err = err, nil
+		}
+	}()
 	var last int64
 	for e, err := range s.Load(ctx, id, 0) {
 		if err != nil {
@@ -135,6 +157,11 @@ func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (
 		}
 	}
 	for item, err := range s.Items(ctx, id, 0) {
+		var bad *Error
+		if errors.Is(err, ErrCorrupt) && errors.As(err, &bad) && bad.Item != "" {
+			damaged = err
+			continue
+		}
 		if err == nil {
 			err = enc.Encode(itemLine{ExportVersion, &item})
 		}

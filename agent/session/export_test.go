@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -88,6 +89,44 @@ func TestSessionIsExportedWhileItIsWritten(t *testing.T) {
 	}
 }
 
+// fleeting is a store from which a session is removed once it was listed, or once it was described.
+type fleeting struct {
+	*session.Memory
+	described bool
+}
+
+func (f fleeting) List(ctx context.Context, q session.Query) (session.Page, error) {
+	page, err := f.Memory.List(ctx, q)
+	if !f.described {
+		_ = f.Delete(ctx, "b") // it may be gone
+	}
+	return page, err
+}
+
+func (f fleeting) Get(ctx context.Context, id string) (session.Info, error) {
+	info, err := f.Memory.Get(ctx, id)
+	if f.described && id == "b" {
+		_ = f.Delete(ctx, "b")
+	}
+	return info, err
+}
+
+// A session that is removed while others are exported does not keep them from it.
+func TestSessionsAreRemovedWhileOthersAreExported(t *testing.T) {
+	for _, described := range []bool{false, true} {
+		var file strings.Builder
+		err := session.Export(t.Context(), fleeting{filled(t), described}, &file)
+		require.Equal(t, described, errors.Is(err, session.ErrNotFound), "half a session is told of")
+		other, in := new(session.Memory), strings.NewReader(file.String())
+		done, err := session.Import(t.Context(), other, in, session.ImportOptions{SkipDamaged: true})
+		require.NoError(t, err)
+		require.Subset(t, done.Sessions, []string{"fork", "empty", "a"})
+		require.Len(t, done.Damaged, map[bool]int{true: 1}[described])
+	}
+	err := session.Export(t.Context(), filled(t), io.Discard, "none")
+	require.ErrorIs(t, err, session.ErrNotFound)
+}
+
 func TestExportedSessionsAreImportedAsTheyWere(t *testing.T) {
 	m := filled(t)
 	text := export(t, m)
@@ -133,11 +172,11 @@ func TestImportNamesDamagedLines(t *testing.T) {
 		damage  func(line string) string
 		entries int
 	}{
-		"cut off":                  {3, func(l string) string { return l[:len(l)/2] + "\n" }, 7},
-		"not JSON":                 {3, func(string) string { return "nonsense\n" }, 7},
-		"neither":                  {3, func(string) string { return "{\"v\":1}\n" }, 7},
-		"a number twice":           {3, func(string) string { return lines[1] }, 7},
-		"too long":                 {3, func(string) string { return `{"v":1,"kind":"view","data":"` + strings.Repeat("x", 3000) + "\"}\n" }, 7},
+		"cut off":                  {3, func(l string) string { return l[:len(l)/2] + "\n" }, 5},
+		"not JSON":                 {3, func(string) string { return "nonsense\n" }, 5},
+		"neither":                  {3, func(string) string { return "{\"v\":1}\n" }, 5},
+		"a number twice":           {3, func(string) string { return lines[1] }, 5},
+		"too long":                 {3, func(string) string { return `{"v":1,"kind":"view","data":"` + strings.Repeat("x", 3000) + "\"}\n" }, 5},
 		"the session":              {1, func(string) string { return "{\"v\":1,\"session\":{\"id\":7}}\n" }, 4},
 		"a session that is no one": {1, func(string) string { return "{\"v\":1,\"session\":{\"id\":\"\"}}\n" }, 4},
 	} {
@@ -161,6 +200,50 @@ func TestImportNamesDamagedLines(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.entries, done.Entries)
 			require.Equal(t, c.line, done.Damaged[0].Line)
+		})
+	}
+}
+
+// A line that cannot be read may have begun another session: what follows is not the one's before.
+func TestImportKeepsSessionsApart(t *testing.T) {
+	m := filled(t)
+	for _, id := range []string{"a", "b"} {
+		prompt := session.Item{ID: "of " + id, Kind: session.ItemPrompt, Data: json.RawMessage(`1`)}
+		_, err := m.Put(t.Context(), id, prompt)
+		require.NoError(t, err)
+	}
+	l, err := m.Acquire(t.Context(), "b", session.Claim{})
+	require.NoError(t, err)
+	later := []session.Entry{{Kind: session.KindView, Key: "later", Data: json.RawMessage(`"of b"`)}}
+	_, err = m.Append(t.Context(), l, l.Head, session.Batch{Entries: later})
+	require.NoError(t, err)
+	a, b, last := export(t, m, "a"), export(t, m, "b"), export(t, m, "empty")
+	begin, rest, _ := strings.Cut(b, "\n")
+	for name, damaged := range map[string]string{
+		"cut off": begin[:len(begin)/2] + "\n", "nonsense": "nonsense\n", "gone": "",
+		"too long":     begin + strings.Repeat(" ", 3000) + "\n",
+		"another name": strings.Replace(begin, `"session"`, `"sassion"`, 1) + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			lax := new(session.Memory)
+			o := session.ImportOptions{SkipDamaged: true, MaxLine: 2000}
+			text := a + damaged + rest + last
+			done, err := session.Import(t.Context(), lax, strings.NewReader(text), o)
+			require.NoError(t, err)
+			require.Equal(t, []string{"a", "empty"}, done.Sessions)
+			bad := 1 + strings.Count(a, "\n")
+			require.Equal(t, bad, done.Damaged[0].Line)
+			require.Equal(t, a, export(t, lax, "a"))
+			require.Equal(t, last, export(t, lax, "empty"))
+			if damaged == "" {
+				return
+			}
+			strict := new(session.Memory)
+			o.SkipDamaged = false
+			done, err = session.Import(t.Context(), strict, strings.NewReader(text), o)
+			require.ErrorContains(t, err, fmt.Sprintf("session: import: line %d: ", bad))
+			require.Equal(t, []string{"a"}, done.Sessions)
+			require.Equal(t, a, export(t, strict, "a"), "a session that was complete stays")
 		})
 	}
 }

@@ -22,6 +22,7 @@ func TestPruneLeavesWhatChanges(t *testing.T) {
 	}{
 		"appended":     {func(i *session.Info) error { i.Head++; return nil }, "0 removed, 0 held"},
 		"updated":      {func(i *session.Info) error { i.Updated = i.Updated.Add(1); return nil }, "0 removed, 0 held"},
+		"a prompt":     {func(i *session.Info) error { i.Waiting = 1; return nil }, "0 removed, 0 held"},
 		"gone already": {func(*session.Info) error { return session.ErrNotFound }, "0 removed, 0 held"},
 		"as it was":    {func(*session.Info) error { return nil }, "1 removed, 0 held"},
 	} {
@@ -63,4 +64,30 @@ func TestPruneCountsWhatItLeaves(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, done.Removed, 1)
 	require.Equal(t, "old", done.Removed[0].ID)
+}
+
+// TestPruneKeepsWhatWaits has old sessions with a prompt, which is run once, and with a note.
+func TestPruneKeepsWhatWaits(t *testing.T) {
+	m := new(session.Memory)
+	for _, kind := range []session.ItemKind{session.ItemPrompt, session.ItemNote} {
+		_, err := m.Create(t.Context(), session.New{ID: string(kind), Created: time.Unix(1, 0)})
+		require.NoError(t, err)
+		item := session.Item{ID: "1", Kind: kind, Data: json.RawMessage(`1`)}
+		_, err = m.Put(t.Context(), string(kind), item)
+		require.NoError(t, err)
+	}
+	for _, dry := range []bool{true, false} {
+		r := session.Retention{MaxAge: time.Hour, MaxBytes: 1, DryRun: dry}
+		done, err := session.Prune(t.Context(), m, r)
+		require.NoError(t, err)
+		require.Len(t, done.Removed, 1)
+		require.Equal(t, "note", done.Removed[0].ID)
+		require.Zero(t, done.Held)
+	}
+	waiting, err := session.Waiting(t.Context(), m, "prompt")
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	done, err := session.Purge(t.Context(), m, session.Query{})
+	require.NoError(t, err)
+	require.Len(t, done.Removed, 1, "who erases means all of it")
 }

@@ -14,9 +14,9 @@ import (
 
 // ImportOptions are the options of [Import].
 type ImportOptions struct {
-	// SkipDamaged leaves damaged lines out, and the entries that follow a damaged line of a
-	// session. Without it the first one ends the import, and the session that it belongs to is not
-	// kept.
+	// SkipDamaged leaves a damaged line out, and what follows it up to the next session: the line
+	// may have been the beginning of another one. Without it the first damaged line ends the
+	// import, and the session that it belongs to is not kept.
 	SkipDamaged bool
 	// MaxLine bounds a line in bytes; longer lines count as damaged. Zero means 256 MiB.
 	MaxLine int
@@ -71,6 +71,7 @@ type importer struct {
 	options ImportOptions
 	lines   *bufio.Reader
 	line    int
+	inside  bool // the line in hand is an entry or an item
 	done    Imported
 
 	// session is the one that is being made, nil between sessions. first is the number of its line.
@@ -91,6 +92,7 @@ func (i *importer) run() error {
 			return nil
 		}
 		i.line++
+		i.inside = false
 		var bad *LineError
 		switch {
 		case errors.As(err, &bad):
@@ -106,10 +108,19 @@ func (i *importer) run() error {
 				return err
 			}
 		}
-		if !i.options.SkipDamaged || errors.Is(bad, ErrVersion) {
+		skip := i.options.SkipDamaged && !errors.Is(bad, ErrVersion)
+		if skip {
+			i.damaged(bad)
+		}
+		// It may be the beginning of another session: then one with all entries was complete.
+		if i.session != nil && (skip || !i.inside && i.seq >= i.session.Head) {
+			if err := i.finish(); err != nil {
+				return err
+			}
+		}
+		if !skip {
 			return fail("import", i.id(), bad)
 		}
-		i.damaged(bad)
 	}
 }
 
@@ -172,6 +183,7 @@ func (i *importer) take(data []byte) error {
 		}
 		return i.begin(line.Session)
 	}
+	i.inside = line.Item != nil || line.Kind != ""
 	if line.Item != nil {
 		return i.item(line.Item)
 	}

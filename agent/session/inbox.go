@@ -36,7 +36,8 @@ type Inbox interface {
 	// order of their Rev. Kinds selects some kinds; without it, all are yielded. If after is 0,
 	// items that were consumed or removed are left out. Otherwise they are yielded like all others:
 	// a reader that passes the greatest Rev that it has seen misses nothing. A negative after
-	// yields all items, including those.
+	// yields all items, including those. An error ends the sequence, with one exception: an
+	// [ErrCorrupt] with an Item is about that item alone, and the next ones follow.
 	Items(ctx context.Context, id string, after int64, kinds ...ItemKind) iter.Seq2[Item, error]
 }
 

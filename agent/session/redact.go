@@ -26,28 +26,33 @@ func Processed(s Store, process Processor) Store {
 	if s == nil || process == nil {
 		panic("session: Processed: the store or the processor is nil")
 	}
-	p := processed{s, process}
-	w, watches := s.(Watcher)
-	c, compacts := s.(Compacter)
+	w, _ := s.(Watcher)
+	return with(processed{s, process}, w, s)
+}
+
+// with returns a store that is around another one. It is a Watcher if w is not nil, and a Compacter
+// if the other one is.
+func with(s Store, w Watcher, below Store) Store {
+	c, compacts := below.(Compacter)
 	switch {
-	case watches && compacts:
+	case w != nil && compacts:
 		return struct {
-			processed
+			Store
 			Watcher
 			Compacter
-		}{p, w, c}
-	case watches:
+		}{s, w, c}
+	case w != nil:
 		return struct {
-			processed
+			Store
 			Watcher
-		}{p, w}
+		}{s, w}
 	case compacts:
 		return struct {
-			processed
+			Store
 			Compacter
-		}{p, c}
+		}{s, c}
 	}
-	return p
+	return s
 }
 
 type processed struct {

@@ -41,8 +41,9 @@ type Pruned struct {
 }
 
 // Prune removes the sessions that are older, more or larger than r allows. It never removes a
-// session that is held, or that has changed since Prune has begun. Internal sessions do not count,
-// and none is removed for a bound; those that are stale are removed.
+// session that is held or damaged, that has changed since Prune has begun, or whose inbox has items
+// that wait, such as a prompt. Internal sessions do not count, and none is removed for a bound;
+// those that are stale are removed.
 func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	var done Pruned
 	if err := checkStore("prune", s); err != nil {
@@ -51,45 +52,34 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	begin := now()
 	kept, bytes := 0, int64(0)
 	q := Query{Owner: r.Owner, Tenant: r.Tenant, Dir: r.Dir, Limit: MaxLimit}
-	for {
-		page, err := s.List(ctx, q)
-		if err != nil {
-			return done, err
-		}
-		for _, info := range page.Sessions {
-			if Internal(&info) {
-				if stale(&info, begin) && (r.Keep == nil || !r.Keep(info)) {
-					if _, err := remove(ctx, s, info, r.DryRun, &done); err != nil {
-						return done, err
-					}
-				}
-				continue
+	err := each(ctx, s, q, func(info Info) error {
+		if Internal(&info) {
+			if stale(&info, begin) && (r.Keep == nil || !r.Keep(info)) {
+				_, err := remove(ctx, s, info, r.DryRun, &done)
+				return err
 			}
-			excess := r.MaxAge > 0 && begin.Sub(info.Updated) > r.MaxAge ||
-				r.MaxSessions > 0 && kept >= r.MaxSessions ||
-				r.MaxBytes > 0 && bytes+info.Size > r.MaxBytes
-			if excess && (r.Keep == nil || !r.Keep(info)) {
-				gone, err := remove(ctx, s, info, r.DryRun, &done)
-				if err != nil {
-					return done, err
-				}
-				if gone {
-					continue
-				}
+			return nil
+		}
+		excess := r.MaxAge > 0 && begin.Sub(info.Updated) > r.MaxAge ||
+			r.MaxSessions > 0 && kept >= r.MaxSessions ||
+			r.MaxBytes > 0 && bytes+info.Size > r.MaxBytes
+		if excess && (r.Keep == nil || !r.Keep(info)) {
+			if gone, err := remove(ctx, s, info, r.DryRun, &done); gone || err != nil {
+				return err
 			}
-			kept, bytes = kept+1, bytes+info.Size
 		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return done, nil
-		}
-	}
+		kept, bytes = kept+1, bytes+info.Size
+		return nil
+	})
+	return done, err
 }
 
-// remove removes a session, unless it is held or has changed. It reports whether the session is
-// gone: others may have removed it.
+// remove removes a session, unless it is held, damaged, changed or has items that wait. It reports
+// whether the session is gone: others may have removed it.
 func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bool, error) {
 	present, err := s.Get(ctx, info.ID)
-	if err == nil && (present.Head != info.Head || !present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
+	if err == nil && (present.Waiting > 0 || present.Head != info.Head ||
+		!present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
 		return false, nil
 	}
 	if err == nil && !dry {
@@ -100,6 +90,8 @@ func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bo
 	switch {
 	case errors.Is(err, ErrHeld):
 		done.Held++
+		return false, nil
+	case errors.Is(err, ErrCorrupt): // nobody knows what it is
 		return false, nil
 	case errors.Is(err, ErrNotFound):
 		return true, nil
@@ -118,33 +110,29 @@ type Compacter interface {
 }
 
 // Purge removes all sessions that a query selects, whatever its Limit, and then compacts the store
-// if it is a [Compacter]. It leaves the sessions that are held. Without Query.Conversations it also
-// removes internal sessions, which resets spending windows.
+// if it is a [Compacter]. It leaves the sessions that are held. What waits in the inboxes of the
+// others is gone with them. Without Query.Conversations it also removes internal sessions, which
+// resets spending windows.
 func Purge(ctx context.Context, s Store, q Query) (Pruned, error) {
 	var done Pruned
 	if err := checkStore("purge", s); err != nil {
 		return done, err
 	}
 	q.Limit = MaxLimit
-	for {
-		page, err := s.List(ctx, q)
-		if err != nil {
-			return done, err
+	err := each(ctx, s, q, func(info Info) error {
+		switch err := s.Delete(ctx, info.ID); {
+		case errors.Is(err, ErrHeld):
+			done.Held++
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return err
+		default:
+			done.Removed, done.Bytes = append(done.Removed, info), done.Bytes+info.Size
 		}
-		for _, info := range page.Sessions {
-			switch err := s.Delete(ctx, info.ID); {
-			case errors.Is(err, ErrHeld):
-				done.Held++
-			case errors.Is(err, ErrNotFound):
-			case err != nil:
-				return done, err
-			default:
-				done.Removed, done.Bytes = append(done.Removed, info), done.Bytes+info.Size
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return done, err
 	}
 	if c, ok := s.(Compacter); ok {
 		return done, c.Compact(ctx)

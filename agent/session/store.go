@@ -27,7 +27,8 @@ type Store interface {
 	Get(ctx context.Context, id string) (Info, error)
 	// List describes the sessions that a query selects, a page at a time. It lists each session at
 	// most once. It lists each session that exists and is not changed while the pages are read
-	// exactly once, whatever becomes of the others.
+	// exactly once, whatever becomes of the others. If the descriptions of some are damaged, the
+	// page has at least their ids and times, and an error that wraps [ErrCorrupt] comes with it.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update changes the title and values of a session, and returns it as it is then. It needs no
 	// lease, and leaves the session to who holds it.

@@ -162,7 +162,12 @@ func TestEncryptionSaysWhatIsWrong(t *testing.T) {
 		func() (session.Info, error) { return e.Get(t.Context(), "s") },
 		func() (session.Info, error) {
 			page, err := e.List(t.Context(), session.Query{})
-			require.Empty(t, page)
+			require.Len(t, page.Sessions, 1)
+			i := &page.Sessions[0]
+			require.Equal(t, &session.Info{
+				ID: "s", Created: i.Created, Updated: i.Updated, Head: i.Head, Size: i.Size, Waiting: 1,
+			}, i)
+			require.False(t, i.Updated.IsZero())
 			return session.Info{}, err
 		},
 	} {

@@ -225,12 +225,14 @@ func (h *Host) Sessions() []*Session {
 // List lists the conversations of the store, and of these, if there is a keep, the ones that it
 // returns true for. Internal sessions are left out, see [session.Internal]. A page may have fewer
 // sessions than the query asks for although more follow; it is empty at the end only, and never has
-// more.
+// more. Sessions whose descriptions are damaged have no title, and are logged.
 func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.Info) bool) (session.Page, error) {
 	q.Conversations = true
 	for {
 		page, err := h.store.List(ctx, q)
-		if err != nil {
+		if len(page.Sessions) > 0 && errors.Is(err, session.ErrCorrupt) {
+			h.log.Error("host: sessions that are listed are damaged", "error", err)
+		} else if err != nil {
 			return session.Page{}, err
 		}
 		page.Sessions = slices.DeleteFunc(page.Sessions, func(i session.Info) bool {

@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/transcript"
+	"github.com/ponte-go/ponte/internal/sealtest"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -47,4 +49,31 @@ func TestQuestionsThatAreGoneStayGone(t *testing.T) {
 			require.Equal(t, shown(t, s), shown(t, next(t, s, a)))
 		})
 	}
+}
+
+// A session whose description is damaged does not keep the others from being listed.
+func TestDamagedSessionIsListedBesideTheOthers(t *testing.T) {
+	inner, log := new(session.Memory), new(bytes.Buffer)
+	store, err := session.Encrypted(inner, sealtest.Ring())
+	require.NoError(t, err)
+	h := newHost(t, host.Config[none, string]{
+		Agent: newAgent(echo()), Store: store, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	for _, id := range []string{"good", "damaged"} {
+		n := session.New{ID: id, Title: "title of " + id, Owner: "ada"}
+		_, err := store.Create(t.Context(), n)
+		require.NoError(t, err)
+	}
+	_, err = inner.Update(t.Context(), "damaged", session.Change{Title: new("planted")})
+	require.NoError(t, err)
+	page, err := h.List(t.Context(), session.Query{Owner: new("ada"), Order: session.OrderCreated})
+	require.NoError(t, err)
+	var found []string
+	for _, i := range page.Sessions {
+		found = append(found, i.ID+" "+i.Title)
+	}
+	require.ElementsMatch(t, []string{"good title of good", "damaged "}, found)
+	require.Contains(t, log.String(), "decrypt damaged")
+	_, err = h.Open(t.Context(), "damaged", nil)
+	require.ErrorIs(t, err, session.ErrCorrupt)
 }

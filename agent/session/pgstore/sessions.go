@@ -236,8 +236,9 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, fail("list", "", err)
 	}
 	var page session.Page
+	var damaged error
 	err = s.read(ctx, func(ctx context.Context) error {
-		page = session.Page{}
+		page, damaged = session.Page{}, nil
 		rows, err := s.pool.Query(ctx, query, args...)
 		if err != nil {
 			return err
@@ -245,19 +246,23 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		defer rows.Close()
 		for rows.Next() {
 			info, _, err := scanInfo(rows)
-			if err != nil {
+			if err != nil && !errors.Is(err, session.ErrCorrupt) {
 				return err
 			}
 			if n := len(page.Sessions); n == q.PageSize() {
 				page.Next = q.Next(&page.Sessions[n-1])
 				break
 			}
+			damaged = errors.Join(damaged, fail("list", info.ID, err))
 			page.Sessions = append(page.Sessions, info)
 		}
 		rows.Close()
 		return rows.Err()
 	})
-	return page, fail("list", "", err)
+	if err != nil {
+		return session.Page{}, fail("list", "", err)
+	}
+	return page, damaged
 }
 
 // Update implements [session.Store].

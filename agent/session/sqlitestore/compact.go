@@ -4,30 +4,37 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ponte-go/ponte/agent/session"
 )
 
 // Compact rewrites the database without deleted data, which shrinks the files and leaves none of
 // that data in them. It also removes media files left by a killed process. Other writers wait
-// meanwhile. It needs free disk space of the size of the database. Backups that were made before a
-// migration are left alone.
+// meanwhile. If somebody reads the database for too long, Compact fails with [session.ErrBusy], and
+// something may be left. It needs free disk space of the size of the database. Backups that were
+// made before a migration are left alone.
 func (s *Store) Compact(ctx context.Context) error {
 	err := s.do(ctx, "compact", "", false, func(q *queries) error { return q.removeOrphans() })
 	if err != nil {
 		return err
 	}
 	return s.submit("compact", "", &op{ctx: ctx, alone: true, done: make(chan struct{}), do: func(q *queries) error {
-		return s.patiently(ctx, func() error {
-			if err := q.exec("VACUUM"); err != nil {
-				return err
+		if err := s.patiently(ctx, func() error { return q.exec("VACUUM") }); err != nil {
+			return err
+		}
+		return s.patiently(ctx, func() error { // a reader keeps it from what was there before
+			var busy, log, moved int
+			err := q.row("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved)
+			if err == nil && busy != 0 {
+				err = session.ErrBusy
 			}
-			return q.rows(func(*sql.Rows) error { return nil }, "PRAGMA wal_checkpoint(TRUNCATE)")
+			return err
 		})
 	}})
 }

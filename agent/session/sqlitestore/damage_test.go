@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/agent/session/transcript"
 )
 
@@ -65,4 +68,94 @@ func TestFlippedBitLeavesTheTurnsBefore(t *testing.T) {
 	require.Equal(t, "first words", h.Messages()[0].Parts[0].Text)
 	good, damaged, _ := count(t, s, "s")
 	require.Equal(t, [2]int{5, 1}, [2]int{good, damaged}, "the rest is still there")
+}
+
+// TestDamagedItemLeavesTheOthers has a damaged item between others.
+func TestDamagedItemLeavesTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	s := store(t, dir)
+	_, err := s.Create(t.Context(), session.New{ID: "s"})
+	require.NoError(t, err)
+	for _, id := range []string{"1", "2", "3"} {
+		data := json.RawMessage(`"of ` + id + `"`)
+		_, err := s.Put(t.Context(), "s", session.Item{ID: id, Kind: session.ItemPrompt, Data: data})
+		require.NoError(t, err)
+	}
+	_, err = database(t, dir).Exec(`UPDATE items SET data = '"another"' WHERE id = '2'`)
+	require.NoError(t, err)
+	var found []string
+	for i, err := range s.Items(t.Context(), "s", 0) {
+		if err != nil {
+			require.EqualError(t, err,
+				"session: items s: item 2: the data is damaged: the checksum is wrong")
+			require.ErrorIs(t, err, session.ErrCorrupt)
+			require.Empty(t, i.Data)
+		}
+		found = append(found, i.ID+string(i.Data))
+	}
+	require.Equal(t, []string{`1"of 1"`, "2", `3"of 3"`}, found)
+	_, err = session.Waiting(t.Context(), s, "s")
+	require.ErrorIs(t, err, session.ErrCorrupt)
+	var file strings.Builder
+	require.ErrorContains(t, session.Export(t.Context(), s, &file), "item 2")
+	require.Equal(t, 2, strings.Count(file.String(), `"of `), "the others are written")
+}
+
+// TestDamagedDescriptionLeavesTheOthers lists, exports and removes a session with damaged values.
+func TestDamagedDescriptionLeavesTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	s := store(t, dir)
+	for i, id := range []string{"old", "damaged", "new"} {
+		_, err := s.Create(t.Context(), session.New{ID: id, Created: time.Unix(int64(i), 0)})
+		require.NoError(t, err)
+	}
+	_, err := database(t, dir).Exec("UPDATE sessions SET vals = '{' WHERE id = 'damaged'")
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), "damaged")
+	require.ErrorIs(t, err, session.ErrCorrupt)
+	var found []string
+	q := session.Query{Limit: 1}
+	for {
+		page, err := s.List(t.Context(), q)
+		require.Len(t, page.Sessions, 1)
+		found = append(found, page.Sessions[0].ID)
+		if page.Sessions[0].ID == "damaged" {
+			require.ErrorIs(t, err, session.ErrCorrupt)
+			require.ErrorContains(t, err, "session: list damaged: ")
+		} else {
+			require.NoError(t, err)
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, []string{"new", "damaged", "old"}, found)
+	var file strings.Builder
+	require.ErrorIs(t, session.Export(t.Context(), s, &file), session.ErrCorrupt)
+	require.Equal(t, 2, strings.Count(file.String(), "\n"), "the others are written")
+	done, err := session.Purge(t.Context(), s, session.Query{})
+	require.NoError(t, err)
+	require.Len(t, done.Removed, 3)
+}
+
+// TestCompactTellsOfReaders deletes a session while another process reads what was there before.
+func TestCompactTellsOfReaders(t *testing.T) {
+	dir := t.TempDir()
+	s, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: 30 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	const secret = "a secret to be erased"
+	fill(t, s, 1, 20)
+	_, err = s.Create(t.Context(), session.New{ID: "s", Title: secret})
+	require.NoError(t, err)
+	reader, err := database(t, dir).Begin()
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, reader.QueryRow("SELECT count(*) FROM sessions").Scan(&n))
+	_, err = session.Purge(t.Context(), s, session.Query{})
+	require.ErrorIs(t, err, session.ErrBusy)
+	require.NotEmpty(t, found(t, dir, []string{secret}))
+	require.NoError(t, reader.Rollback())
+	require.NoError(t, s.Compact(t.Context()))
+	require.Empty(t, found(t, dir, []string{secret}))
 }

@@ -19,8 +19,8 @@
 //
 // Appended entries are synced to the disk when Append returns; concurrent appends share a sync.
 // Views are written but not synced: they survive the end of the process, and the end of the machine
-// from the next synced append on. Each entry has a checksum. Damage is an error that wraps
-// [session.ErrCorrupt] and names the entry; all other entries and sessions can be read.
+// from the next synced append on. Each entry and each item has a checksum. Damage is an error that
+// wraps [session.ErrCorrupt] and names the entry or item; all others can be read.
 //
 // # Several processes
 //

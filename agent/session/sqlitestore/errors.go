@@ -95,10 +95,7 @@ func (s *Store) patiently(ctx context.Context, fn func() error) error {
 	end := time.Now().Add(s.options.Busy)
 	for wait := time.Millisecond; ; wait = min(2*wait, 25*time.Millisecond) {
 		err := fn()
-		if !isBusy(err) {
-			return err
-		}
-		if time.Now().After(end) {
+		if !isBusy(err) && !errors.Is(err, session.ErrBusy) || time.Now().After(end) {
 			return err
 		}
 		select {

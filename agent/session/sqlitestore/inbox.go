@@ -209,6 +209,7 @@ func (s *Store) Items(
 		query += " ORDER BY rev" + limit
 		for more := err == nil; more && err == nil; {
 			var page []session.Item
+			damaged := map[int]error{} // of the items of the page
 			size := 0
 			args := append(append([]any{num, after, last}, selected...), loadEntries)
 			err = s.query(ctx, func(rows *sql.Rows) error {
@@ -216,6 +217,10 @@ func (s *Store) Items(
 					return errEnough
 				}
 				i, err := scanItem(rows, num)
+				if errors.Is(err, session.ErrCorrupt) {
+					i = session.Item{ID: i.ID, Rev: i.Rev}
+					damaged[len(page)], err = fail("items", id, s.dir, err), nil
+				}
 				page, size = append(page, i), size+len(i.Data)
 				return err
 			}, query, args...)
@@ -223,7 +228,7 @@ func (s *Store) Items(
 				err = nil
 			}
 			for n := 0; n < len(page) && err == nil; n++ {
-				if err = context.Cause(ctx); err == nil && !yield(page[n], nil) {
+				if err = context.Cause(ctx); err == nil && !yield(page[n], damaged[n]) {
 					return
 				}
 				after = page[n].Rev

@@ -5,6 +5,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -73,10 +74,16 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, fail("list", "", s.dir, err)
 	}
 	var rows []*row
+	var damaged error
 	err = s.query(ctx, func(found *sql.Rows) error {
 		r, err := scanInfo(found)
-		rows = append(rows, r)
-		return err
+		if rows = append(rows, r); r == nil {
+			return err
+		}
+		if len(rows) <= q.PageSize() {
+			damaged = errors.Join(damaged, fail("list", r.ID, s.dir, err))
+		}
+		return nil
 	}, query, args...)
 	if err != nil {
 		return session.Page{}, fail("list", "", s.dir, err)
@@ -98,5 +105,5 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		}
 		page.Sessions = append(page.Sessions, r.Info)
 	}
-	return page, nil
+	return page, damaged
 }

@@ -77,7 +77,7 @@ func (q *queries) find(id string) (*row, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, problem(session.ErrNotFound)
 	}
-	return r, err
+	return r, err // both if the values are damaged
 }
 
 // describe returns the description of a session. The holder counts if its process is still there.
@@ -255,7 +255,7 @@ func (q *queries) pin(num, at int64) error {
 func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.do(ctx, "delete", id, false, func(q *queries) error {
 		r, err := q.find(id)
-		if err != nil {
+		if r == nil { // what is damaged can be removed
 			return err
 		}
 		if s.holders.alive(r.instance) {
