@@ -232,3 +232,24 @@ func TestTimeLeftIsThatOfThisProcess(t *testing.T) {
 		require.Equal(t, []time.Duration{5 * s, 4 * s, 3 * s, 2 * s, s, 0}, left)
 	})
 }
+
+// TestTrialsBeginInRounds ends a run early: no more is missing before the last trial that was
+// completed than what ran at the same time.
+func TestTrialsBeginInRounds(t *testing.T) {
+	for requests := 1; requests < 12; requests++ {
+		o := evals.Options{Repeats: 4, Concurrency: 3, Limits: toolset.Limits{Requests: requests}}
+		report, err := evals.Run(t.Context(), echoCases("a", "b", "c"), evals.Agent[any](saying("ok"), nil), o)
+		require.Error(t, err)
+		require.Equal(t, requests, report.Count(evals.StatusCompleted))
+		missing := 0
+		for repeat := range o.Repeats {
+			for i := range report.Cases {
+				if report.Cases[i].Trials[repeat].Status != evals.StatusCompleted {
+					missing++
+					continue
+				}
+				require.LessOrEqual(t, missing, o.Concurrency, "before case %d, repeat %d", i, repeat)
+			}
+		}
+	}
+}
