@@ -173,8 +173,8 @@ func (c *Conversation) beforeTurn(ctx context.Context, turn string) (*history, e
 	return f.history, nil
 }
 
-// isSummary reports whether a message is a summary of others, with the run of the last of them.
-func isSummary(m *model.Message) bool { return m.Metadata[metaSummary] != "" }
+// isSummary reports whether a message has history.MetaSummary: its run is that of what it replaces.
+func isSummary(m *model.Message) bool { return m.Metadata["ponte.history.summary"] != "" }
 
 // errNothing is the error of [Conversation.Resume].
 var errNothing = errors.New("no turn was cut off")

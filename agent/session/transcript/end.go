@@ -188,7 +188,7 @@ func (e *ending) unused(fits func(*keptMessage) bool) int {
 // a turn whose end is not recorded may be taken up, and must not have messages that say it has ended.
 func (e *ending) append(ctx context.Context, reason string) error {
 	t := e.turn
-	steps, answered := e.steps(), e.answered()
+	steps, answered := e.steps()
 	var entries []session.Entry
 	for n, i := range e.missing {
 		key := e.key(i, steps[i], answered)
@@ -209,33 +209,25 @@ func (e *ending) append(ctx context.Context, reason string) error {
 	return nil
 }
 
-// steps returns the step of the run that each message belongs to. A run that resumes calls begins
-// with their step.
-func (e *ending) steps() []int {
-	steps, step := make([]int, len(e.messages)), 0
+// steps returns the step of the run that each message belongs to, and the index of the last response
+// that has an entry, if only as it was before a processor has changed it, or -1. A run that resumes
+// calls begins with their step.
+func (e *ending) steps() (steps []int, answered int) {
+	step, answered := 0, -1
 	for i, m := range e.messages {
 		if m.RunID == e.turn.id && (m.Kind == model.KindResponse || step == 0 && hasResults(m)) {
 			step = max(step+1, m.Step) // processors may have taken some out
 		}
-		steps[i] = step
-	}
-	return steps
-}
-
-// answered returns the index of the last response of the run that has an entry, if only for what it
-// was before a processor has changed it, or -1.
-func (e *ending) answered() int {
-	for i, m := range slices.Backward(e.messages) {
-		if m.RunID != e.turn.id || m.Kind != model.KindResponse || m.HandOver != nil {
-			continue
-		}
-		for k := range e.turn.kept {
-			if e.turn.kept[k].key == responseKey(m.Step) {
-				return i
+		steps = append(steps, step)
+		if m.RunID == e.turn.id && m.Kind == model.KindResponse && m.HandOver == nil {
+			for k := range e.turn.kept {
+				if e.turn.kept[k].key == responseKey(m.Step) {
+					answered = i
+				}
 			}
 		}
 	}
-	return -1
+	return steps, answered
 }
 
 // endPrefix begins the keys of messages that are first recorded with the end of their turn.
@@ -330,10 +322,10 @@ func (e *ending) entries(reason string) ([]session.Entry, error) {
 		}
 		entries = append(entries, answer)
 	}
-	if !e.turn.idle() {
-		return entries, nil
+	if e.turn.idle() {
+		entries = append(entries, e.turn.c.answered...)
 	}
-	return append(entries, e.turn.c.answered...), nil
+	return entries, nil
 }
 
 // hasResults reports whether a message holds results of calls.

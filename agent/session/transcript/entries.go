@@ -31,12 +31,6 @@ type body struct {
 	Record json.RawMessage `json:"record,omitempty"`
 }
 
-// Marks of the messages that processors have made: history.MetaSummary and history.MetaRedacted.
-const (
-	metaSummary  = "ponte.history.summary"
-	metaRedacted = "ponte.history.redacted"
-)
-
 // piece is a piece of text that was streamed: pieces are the data of entries with the key of the
 // response.
 type piece struct {

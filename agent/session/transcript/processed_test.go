@@ -149,7 +149,7 @@ func talker(d dice, results *[]string) *agent.Agent[none, string] {
 // and in those that read the session, whatever processors make of the history. Nothing that a tool
 // has returned leaves the session.
 func TestProcessorsChangeNothingThatIsShown(t *testing.T) {
-	for seed := range dice(300) {
+	for seed := range dice(60) {
 		synctest.Test(t, func(t *testing.T) {
 			name, _ := processorOf(seed)
 			s := openShown(t, new(session.Memory), true)
@@ -228,11 +228,8 @@ func TestSummariesAndRewind(t *testing.T) {
 	for _, text := range []string{"one", "two", "long"} {
 		require.NoError(t, promptShown(s, a, text, nil))
 		ids = append(ids, s.turn.ID())
-		if text == "two" {
-			continue
-		}
 	}
-	require.Equal(t, "1", fmt.Sprint(len(summariesIn(s.c.Messages()))))
+	require.Len(t, summariesIn(s.c.Messages()), 1)
 	_, err := s.c.Rewind(t.Context(), ids[1])
 	require.ErrorIs(t, err, session.ErrInvalid)
 	gone, err := s.c.Rewind(t.Context(), ids[2])

@@ -164,6 +164,11 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	c.withdraw(cmp.Or(t.text.unanswered(), t.cut, t.text.last+1))
 	c.begun = true
 	h := c.h
+	for i, m := range h.Messages[h.settled:] { // the run tells of its responses again
+		if m.Kind == model.KindResponse && m.HandOver == nil && h.seqs[h.settled+i] > 0 {
+			c.spent -= c.costOf(m)
+		}
+	}
 	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
 	if h.before != nil {
 		h.Messages, h.seqs = h.before, h.beforeSeqs
@@ -338,7 +343,7 @@ func (l *log) Sent(step int, before, made []*model.Message) {
 		}
 		for _, r := range slices.Backward(made) {
 			if hasResults(m) && r.RunID == t.id && slices.Equal(resultsOf(r), resultsOf(m)) {
-				if r.Metadata[metaRedacted] != "" {
+				if r.Metadata["ponte.history.redacted"] != "" {
 					m = r
 				}
 				break
