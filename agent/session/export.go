@@ -4,6 +4,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,9 +105,7 @@ func export(ctx context.Context, s Store, w io.Writer, all func(one func(id stri
 	var damaged error
 	err := all(func(id string) error {
 		bad, err := exportSession(ctx, s, enc, id)
-		if damaged == nil {
-			damaged = bad
-		}
+		damaged = cmp.Or(damaged, bad)
 		return err
 	})
 	if err != nil {

@@ -118,17 +118,12 @@ func (i *importer) run() error {
 				return err
 			}
 		}
-		if !skip {
-			return fail("import", i.id(), bad)
+		if !skip && i.session != nil {
+			return fail("import", i.session.ID, bad)
+		} else if !skip {
+			return fail("import", "", bad)
 		}
 	}
-}
-
-func (i *importer) id() string {
-	if i.session == nil {
-		return ""
-	}
-	return i.session.ID
 }
 
 func (i *importer) damaged(bad *LineError) {

@@ -32,6 +32,8 @@ type Command struct {
 	// AtOnce is set for commands that need no turn, and can be carried out while one runs:
 	// see [Session.AtOnce]. They get no Messages then, and only the Notice of the result counts.
 	AtOnce bool
+
+	prompts bool // it does nothing but give a prompt
 }
 
 // CommandCall is a command that a user has entered.
@@ -133,16 +135,14 @@ func (s *Session) dispatch(t *Turn, p *Prompt) (res agent.CommandResult, ok bool
 	if ok || !s.host.explains() {
 		return res, ok, err
 	}
-	name, args, ok := splitCommand(text)
-	if !ok {
+	c, args := s.program(text)
+	name, _, ok := splitCommand(text)
+	switch {
+	case !ok:
 		return agent.CommandResult{}, false, nil
-	}
-	all := s.programs()
-	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
-	if i < 0 {
+	case c == nil:
 		return agent.CommandResult{}, true, errors.New(s.unknown(name))
 	}
-	c := &all[i]
 	if c.Hint == "" && args != "" {
 		return agent.CommandResult{}, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)
 	}
@@ -181,15 +181,20 @@ func (s *Session) AtOnce(ctx context.Context, text string) (notice string, ok bo
 func (s *Session) IsAtOnce(text string) bool { c, _ := s.atOnce(text); return c != nil }
 
 func (s *Session) atOnce(text string) (c *Command, args string) {
-	name, args, ok := splitCommand(text)
-	if !ok {
+	if c, args = s.program(text); c == nil || !c.AtOnce {
 		return nil, ""
 	}
-	if slices.ContainsFunc(s.host.core.commands(), func(c view.SlashCommand) bool { return c.Name == name }) {
+	return c, args
+}
+
+// program returns the command of the program that a text begins with, or nil.
+func (s *Session) program(text string) (c *Command, args string) {
+	name, args, ok := splitCommand(text)
+	if !ok || slices.ContainsFunc(s.host.core.commands(), func(c view.SlashCommand) bool { return c.Name == name }) {
 		return nil, "" // the agent's comes first
 	}
 	all := s.programs()
-	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && c.AtOnce && (c.Offered == nil || c.Offered(s)) })
+	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
 	if i < 0 {
 		return nil, ""
 	}

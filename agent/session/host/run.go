@@ -36,10 +36,14 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 	parts, shown, more := p.Parts, p.Shown, true
 	var err error
 	if len(parts) > 0 && !p.Plain && s.isCommand(parts) {
-		err = t.consume() // it may have no prompt
+		if known, _ := s.program(parts[0].Text); known == nil || !known.prompts {
+			err = t.consume() // it may have no prompt
+		}
 	}
 	if err == nil && len(parts) > 0 {
-		parts, shown, more, err = s.command(t, p)
+		if parts, shown, more, err = s.command(t, p); err == nil && !more {
+			err = t.consume()
+		}
 	}
 	if err == nil && more {
 		if p.More != nil {

@@ -84,7 +84,9 @@ func template(fsys fs.FS, file, name string) (Command, error) {
 	if strings.TrimSpace(text) == "" {
 		return Command{}, errors.New("it has no text")
 	}
-	c := Command{Name: name, Description: head["description"], Hint: head["argument-hint"]}
+	c := Command{
+		Name: name, Description: head["description"], Hint: head["argument-hint"], prompts: true,
+	}
 	if c.Description == "" {
 		c.Description = "Prompt from " + name + ".md."
 	}

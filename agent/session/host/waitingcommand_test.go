@@ -3,12 +3,15 @@
 package host_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -106,4 +109,48 @@ func TestCommandsThatNeedATurnAreNotCarriedOutAtOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, "waiting", strings.Join(names, " "))
+}
+
+// A prompt of a template leaves the inbox with the record of the prompt, a command that may have no
+// prompt before it is carried out.
+func TestWaitingTemplateStaysUntilItsPromptIsRecorded(t *testing.T) {
+	templates, err := host.Templates(fstest.MapFS{"p/review.md": {Data: []byte("Review $ARGUMENTS.")}}, "p")
+	require.NoError(t, err)
+	waiting := func(s *host.Session) int {
+		all, err := s.Waiting(t.Context())
+		require.NoError(t, err)
+		return len(all)
+	}
+	acted := -1
+	act := host.Command{Name: "act", Run: func(_ context.Context, call *host.CommandCall) (agent.CommandResult, error) {
+		acted = waiting(call.Session)
+		return agent.CommandResult{Notice: "Done."}, nil
+	}}
+	g := newGate()
+	s := create(t, newHost(t, host.Config[none, string]{
+		Agent: newAgent(g.model()), Store: new(session.Memory), Commands: append(templates, act),
+	}))
+	var all sync.WaitGroup
+	all.Go(func() { prompt(t, s, "first") })
+	require.Equal(t, "first", <-g.asked)
+	before := -1
+	turn, err := s.AdmitWith(t.Context(), host.BusyQueue)
+	require.NoError(t, err)
+	queued := make(chan struct{})
+	all.Go(func() {
+		turn.Run(host.Prompt{
+			Parts: []model.Part{model.User("/review a.go")}, Queued: func() { close(queued) },
+			More: func(*host.Turn) []model.Part { before = waiting(s); return nil },
+		})
+	})
+	<-queued
+	g.answer <- "one"
+	require.Equal(t, "Review a.go.", <-g.asked)
+	require.Equal(t, 1, before, "it waits until its prompt is recorded")
+	require.Zero(t, waiting(s))
+	waits(t, s, &all, model.User("/act"))
+	g.answer <- "two"
+	all.Wait()
+	require.Zero(t, acted, "it is not carried out again")
+	require.Contains(t, shown(t, s), "/review a.go")
 }
