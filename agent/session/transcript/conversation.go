@@ -63,7 +63,7 @@ func (c *Conversation) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.h, c.stale = h, false
+	c.h, c.stale, c.answered = h, false, nil
 	return nil
 }
 

@@ -313,7 +313,7 @@ func (e *ending) entries(reason string) ([]session.Entry, error) {
 	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
 	for _, call := range agent.PendingCalls(e.messages) {
 		_, done := e.answers.Results[call.Key()]
-		if _, decided := e.answers.Decisions[call.Key()]; !done && !decided {
+		if _, decided := e.answers.Decisions[call.Key()]; !done && !(decided && e.turn.idle()) {
 			continue
 		}
 		answer, err := answerEntry(e.turn.c.w.Session(), e.turn.id, &call, e.answers)

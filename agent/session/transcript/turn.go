@@ -182,6 +182,7 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 
 // load reads the entries of the interrupted turn.
 func (t *Turn) load(entries []session.Entry) error {
+	t.ran = true
 	for i := range entries {
 		e := &entries[i]
 		if line := recordOf(e); line != nil && !isAnswered(e, line) {
