@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/capability/compaction"
 	"github.com/ponte-go/ponte/agent/history"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -114,4 +115,43 @@ func TestCommandsLeaveAnswersAsTheyAre(t *testing.T) {
 		require.Equal(t, []string{"Ada", "Bob"}, paid, command)
 		require.NotContains(t, shown(t, s), string(view.Failed), command)
 	}
+}
+
+// A long turn is summarised in its middle. It is shown whole, live and read, and goes as a whole.
+func TestSummarisedTurnIsTakenBackWhole(t *testing.T) {
+	steps, told := 0, ""
+	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		last := req.Messages[len(req.Messages)-1].Parts[0].Text
+		if told = lastRequest(req); last == "long" {
+			steps = 30
+		}
+		if steps--; steps > 0 {
+			return model.Response(model.ToolCall("c", "look", `{"to":"x"}`)), nil
+		}
+		return model.Response(model.Text("Answer to " + last[:3])), nil
+	})
+	summary := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text("They looked.")), nil
+	})
+	look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[none], payment) (string, error) {
+		return strings.Repeat("Long. ", 100), nil
+	})
+	h := newHost(t, host.Config[none, string]{Store: durable{new(session.Memory)}, Commands: host.BuiltIns(nil), Agent: agent.Must(agent.New(agent.Config[none, string]{
+		Model: m, Tools: []*toolset.Tool[none]{look},
+		Capabilities: []agent.Capability[none]{compaction.New(compaction.Options[none]{Model: summary, Window: 4000, KeepSteps: 2, KeepResults: []string{"look"}})},
+	}))})
+	s := create(t, h)
+	prompt(t, s, "one")
+	prompt(t, s, "long")
+	require.Contains(t, told, "They looked.")
+	require.Contains(t, shown(t, s), `"kind":"compaction"`)
+	require.Equal(t, 29, strings.Count(shown(t, s), `"kind":"tool_call"`))
+	s = requireReadTheSame(t, h, s)
+	prompt(t, s, "/undo")
+	require.Contains(t, shown(t, s), "Taken back: long")
+	require.NotContains(t, shown(t, s), `"kind":"tool_call"`)
+	s = requireReadTheSame(t, h, s)
+	prompt(t, s, "two")
+	require.Equal(t, "one\nAnswer to one", told)
+	requireReadTheSame(t, h, s)
 }
