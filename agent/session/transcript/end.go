@@ -45,6 +45,9 @@ func (t *Turn) endWith(
 		err = e.find(h)
 	}
 	if err == nil {
+		err = e.unanswered(ctx, h)
+	}
+	if err == nil {
 		err = e.append(ctx, reason)
 	}
 	if err != nil {
@@ -140,6 +143,8 @@ type ending struct {
 	encoded [][]byte
 	// used marks the turn's kept messages that have found their place.
 	used []bool
+	// sent reports that the last request of the run is among them, although it had no response.
+	sent bool
 	// answers are the answers to the calls that the messages end with.
 	answers agent.DeferredResults
 }
@@ -153,6 +158,7 @@ func (e *ending) find(h *history) error {
 	}
 	delete(known, h.marked) // whose entry lacks the marks
 	e.used, e.encoded = make([]bool, len(e.turn.kept)), make([][]byte, len(e.messages))
+	e.missing = nil
 	for i, m := range e.messages {
 		if e.seqs[i] = known[m]; e.seqs[i] > 0 {
 			if k := e.unused(func(k *keptMessage) bool { return k.seq == e.seqs[i] }); k >= 0 {
@@ -172,6 +178,31 @@ func (e *ending) find(h *history) error {
 		e.used[k], e.seqs[i] = true, e.turn.kept[k].seq
 	}
 	return nil
+}
+
+// unanswered records the messages of a request that had no response as they were before processors
+// have changed them, as the response would have done.
+func (e *ending) unanswered(ctx context.Context, h *history) error {
+	t := e.turn
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := slices.ContainsFunc(e.missing, func(i int) bool {
+		m := e.messages[i]
+		return m.Kind == model.KindRequest && (m.RunID == t.id || m.RunID == "") && !isSummary(m) &&
+			!slices.ContainsFunc(t.sent, func(s session.Entry) bool {
+				return bytes.Contains(s.Data, e.encoded[i])
+			})
+	})
+	if !changed || len(t.sent) == 0 {
+		return nil
+	}
+	first, err := t.text.append(ctx, t.sent...)
+	if err != nil {
+		return err
+	}
+	t.recorded(first, t.sent)
+	e.sent = true
+	return e.find(h)
 }
 
 // unused returns the first kept message that fits and has not found its place, or -1.
@@ -225,6 +256,9 @@ func (e *ending) steps() (steps []int, answered int) {
 					answered = i
 				}
 			}
+		}
+		if e.sent && m.Kind == model.KindRequest {
+			answered = i
 		}
 	}
 	return steps, answered

@@ -388,6 +388,12 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 		return err
 	}
 	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
+	t.recorded(first, entries)
+	return nil
+}
+
+// recorded notes the messages of entries, the first of which has a number. mu must be held.
+func (t *Turn) recorded(first int64, entries []session.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if e.Kind != session.KindMessage {
@@ -401,7 +407,6 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 			t.keep(keptMessage{first + int64(i), e.Key, m.Kind, data})
 		}
 	}
-	return nil
 }
 
 // keep notes that a message has an entry, which replaces the one with its key.
