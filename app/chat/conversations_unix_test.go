@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
+	_ "github.com/ponte-go/ponte/app/encryption" // for the flag in the help
 	"github.com/ponte-go/ponte/app/offline"
 )
 

@@ -21,7 +21,6 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/app"
 	"github.com/ponte-go/ponte/app/chat"
-	_ "github.com/ponte-go/ponte/app/encryption"
 	"github.com/ponte-go/ponte/app/internal/term/tty"
 	"github.com/ponte-go/ponte/app/offline"
 )
