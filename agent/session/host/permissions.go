@@ -73,8 +73,9 @@ func (s *Session) Permissions() (all []Permission, err error) {
 }
 
 // DropPermission takes a rule back, by its id. The next call is asked about again. Its error is
-// [ErrNoPermission] if there is no such rule. If the store cannot record it, the error says so: the
-// rule is gone here, and comes back with the next process unless the end of a turn records it.
+// [ErrNoPermission] if there is no such rule. If the store cannot record that a rule of the session
+// is gone, the error says so: it is gone here, and comes back with the next process unless the end
+// of a turn records that.
 func (s *Session) DropPermission(ctx context.Context, id string) error {
 	c, done, err := s.useSoon(ctx, false)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Session) dropPermission(ctx context.Context, c *conversation, id string
 		if p.ID != id || p.drop == nil {
 			continue
 		}
-		if err := p.drop(); err != nil {
+		if err := p.drop(); err != nil || p.Origin != OriginSession {
 			return err
 		}
 		return s.saveRules(context.WithoutCancel(ctx), c.w)

@@ -96,11 +96,13 @@ func TestAlwaysInThisProjectHoldsInLaterSessionsAndIsTakenBack(t *testing.T) {
 }
 
 // A rule that the store could not forget is not said to be taken back. It does not hold any longer,
-// and the end of a turn records that.
+// and the end of a turn records that. A rule that the project has forgotten is taken back.
 func TestRuleThatStaysInTheStoreIsNotTakenBack(t *testing.T) {
 	store := &broken{Memory: new(session.Memory)}
+	k := &kept{[]approval.Rule{{Tool: "look", Verdict: toolset.VerdictAllow}}}
 	s := create(t, newHost(t, host.Config[none, string]{
 		Agent: newAgent(echo()), Store: store, Commands: host.BuiltIns(nil),
+		Kept: func(string) approval.Keeper { return k },
 	}))
 	for _, tool := range []string{"pay", "rob"} {
 		s.Policy().Remember(tool, "", toolset.VerdictAllow)
@@ -114,12 +116,14 @@ func TestRuleThatStaysInTheStoreIsNotTakenBack(t *testing.T) {
 	require.Contains(t, stored(), "pay")
 	all, err := s.Permissions()
 	require.NoError(t, err)
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
 	store.breaks("update")
-	require.ErrorIs(t, s.DropPermission(t.Context(), all[0].ID), errFire)
-	prompt(t, s, "/permissions remove 1")
+	require.ErrorIs(t, s.DropPermission(t.Context(), all[1].ID), errFire)
+	prompt(t, s, "/permissions remove 2")
 	require.NotContains(t, shown(t, s), "Taken back")
 	require.Empty(t, s.Policy().Rules())
+	require.NoError(t, s.DropPermission(t.Context(), all[0].ID))
+	require.Empty(t, k.rules)
 	require.Contains(t, stored(), "pay")
 	store.breaks("")
 	prompt(t, s, "Hello again.")
