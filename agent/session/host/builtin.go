@@ -120,8 +120,8 @@ func listTools(ctx context.Context, call *CommandCall) (res agent.CommandResult,
 	return res, nil
 }
 
-// cost adds up the usage of the responses of the session's turns, of which the history may have
-// less. If the session shows its cost, that is the one, which has the agents inside calls.
+// cost adds up the usage of the responses of the session's turns. In a store that outlives the
+// process, these are more than the history may have. If the session shows its cost, that is the one, which has the agents inside calls.
 func cost(
 	ctx context.Context, call *CommandCall, prices model.PriceTable,
 ) (res agent.CommandResult, err error) {

@@ -26,7 +26,7 @@ type PastTurn struct {
 	Prompt  []model.Part
 	Answers agent.DeferredResults
 	// Messages are the messages of the turn's run, in order, if they are known. The first
-	// one is the prompt as it was sent, unless the turn resumed calls.
+	// one is the prompt before the processors, unless the turn resumed calls.
 	Messages []*model.Message
 	// After is the history that the turn left behind, and Reason why it ended: see the constants.
 	After  []*model.Message
