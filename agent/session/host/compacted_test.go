@@ -117,41 +117,56 @@ func TestCommandsLeaveAnswersAsTheyAre(t *testing.T) {
 	}
 }
 
-// A long turn is summarised in its middle. It is shown whole, live and read, and goes as a whole.
+// A long turn is summarised in its middle. It is shown whole, live and read, and goes as a whole: also
+// if it began with a question, so that the run that was summarised is that of the answer.
 func TestSummarisedTurnIsTakenBackWhole(t *testing.T) {
-	steps, told := 0, ""
-	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
-		last := req.Messages[len(req.Messages)-1].Parts[0].Text
-		if told = lastRequest(req); last == "long" {
-			steps = 30
+	for _, asks := range []bool{false, true} {
+		var paid []string
+		steps, told := 0, ""
+		m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			last := req.Messages[len(req.Messages)-1].Parts[0].Text
+			if told = lastRequest(req); last == "long" {
+				if steps = 30; asks {
+					return model.Response(model.ToolCall("p", "pay", `{"to":"Ada"}`)), nil
+				}
+			}
+			if steps--; steps > 0 {
+				return model.Response(model.ToolCall("c", "look", `{"to":"x"}`)), nil
+			}
+			return model.Response(model.Text("Answer to " + last[:3])), nil
+		})
+		summary := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			return model.Response(model.Text("They looked.")), nil
+		})
+		look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[none], payment) (string, error) {
+			return strings.Repeat("Long. ", 100), nil
+		})
+		h := newHost(t, host.Config[none, string]{Store: durable{new(session.Memory)}, Commands: host.BuiltIns(nil), Agent: agent.Must(agent.New(agent.Config[none, string]{
+			Model: m, Tools: []*toolset.Tool[none]{look, pay(&paid)},
+			Capabilities: []agent.Capability[none]{compaction.New(compaction.Options[none]{Model: summary, Window: 4000, KeepSteps: 2, KeepResults: []string{"look"}})},
+		}))})
+		s := create(t, h)
+		prompt(t, s, "one")
+		prompt(t, s, "long")
+		calls := 29
+		if asks {
+			open, err := questions(s)
+			require.NoError(t, err)
+			now, err := s.Answer(t.Context(), open[0].ID, "", allowed(open[0]))
+			require.NoError(t, err)
+			require.NoError(t, now.Resume(host.Prompt{}).Err)
+			calls++
 		}
-		if steps--; steps > 0 {
-			return model.Response(model.ToolCall("c", "look", `{"to":"x"}`)), nil
-		}
-		return model.Response(model.Text("Answer to " + last[:3])), nil
-	})
-	summary := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
-		return model.Response(model.Text("They looked.")), nil
-	})
-	look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[none], payment) (string, error) {
-		return strings.Repeat("Long. ", 100), nil
-	})
-	h := newHost(t, host.Config[none, string]{Store: durable{new(session.Memory)}, Commands: host.BuiltIns(nil), Agent: agent.Must(agent.New(agent.Config[none, string]{
-		Model: m, Tools: []*toolset.Tool[none]{look},
-		Capabilities: []agent.Capability[none]{compaction.New(compaction.Options[none]{Model: summary, Window: 4000, KeepSteps: 2, KeepResults: []string{"look"}})},
-	}))})
-	s := create(t, h)
-	prompt(t, s, "one")
-	prompt(t, s, "long")
-	require.Contains(t, told, "They looked.")
-	require.Contains(t, shown(t, s), `"kind":"compaction"`)
-	require.Equal(t, 29, strings.Count(shown(t, s), `"kind":"tool_call"`))
-	s = requireReadTheSame(t, h, s)
-	prompt(t, s, "/undo")
-	require.Contains(t, shown(t, s), "Taken back: long")
-	require.NotContains(t, shown(t, s), `"kind":"tool_call"`)
-	s = requireReadTheSame(t, h, s)
-	prompt(t, s, "two")
-	require.Equal(t, "one\nAnswer to one", told)
-	requireReadTheSame(t, h, s)
+		require.Contains(t, told, "They looked.")
+		require.Contains(t, shown(t, s), `"kind":"compaction"`)
+		require.Equal(t, calls, strings.Count(shown(t, s), `"kind":"tool_call"`))
+		s = requireReadTheSame(t, h, s)
+		prompt(t, s, "/undo")
+		require.Contains(t, shown(t, s), "Taken back: long")
+		require.NotContains(t, shown(t, s), `"kind":"tool_call"`)
+		s = requireReadTheSame(t, h, s)
+		prompt(t, s, "two")
+		require.Equal(t, "one\nAnswer to one", told)
+		requireReadTheSame(t, h, s)
+	}
 }

@@ -27,6 +27,8 @@ func isAnswer(e *session.Entry) bool {
 // it returns, the answer survives the end of the process. Pass it to the turn that resumes the run,
 // too: see [agent.WithResults].
 func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answers agent.DeferredResults) error {
+	c.answering.Lock()
+	defer c.answering.Unlock()
 	run := ""
 	if n := len(c.h.Messages); n > 0 {
 		run = c.h.Messages[n-1].RunID

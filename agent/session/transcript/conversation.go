@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent"
@@ -28,6 +29,8 @@ type Conversation struct {
 	stale bool
 	// answered are the answers to pending calls that this process has recorded since the last run.
 	answered []session.Entry
+	// answering is held while an answer or an end is recorded. It guards answered.
+	answering sync.Mutex
 	// recording is the turn that is recorded, nil if there is none.
 	recording atomic.Pointer[Turn]
 }
@@ -56,6 +59,8 @@ func (c *Conversation) refresh(ctx context.Context) error {
 	if !c.stale {
 		return nil
 	}
+	c.answering.Lock()
+	defer c.answering.Unlock()
 	if _, err := c.w.Append(ctx); err != nil { // after what is still being appended
 		return err
 	}
@@ -101,14 +106,14 @@ func (c *Conversation) Settle(ctx context.Context) error {
 // stay, because they cannot be taken back. It returns the ids of the removed turns, the first one
 // first. If the history does not have the turn, because a processor or an earlier Rewind has
 // removed it, or a summary tells of it, the error wraps [session.ErrInvalid]. If a summary tells of
-// a part of the turn, the history becomes the one before the turn. No turn may be running.
+// a part of the turn, or of a later one, the history becomes the one before the turn, unless calls
+// were pending then. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
 	h := c.h
-	of := func(m *model.Message) bool { return m.RunID == to }
-	said := func(m *model.Message) bool { return of(m) && !isSummary(m) }
+	said := func(m *model.Message) bool { return m.RunID == to && !isSummary(m) }
 	keep := slices.IndexFunc(h.Messages, said)
 	if to == "" || keep < 0 {
 		return nil, &session.Error{Op: "rewind", Session: c.w.Session(), Err: fmt.Errorf(
@@ -124,7 +129,9 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 		Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to,
 		Settled: h.settledBy(keep),
 	}
-	if slices.ContainsFunc(h.Messages[:keep], of) { // a summary tells of the turn
+	if slices.ContainsFunc(h.Messages[:keep], func(m *model.Message) bool {
+		return isSummary(m) && slices.Contains(gone, rootOf(m.RunID))
+	}) {
 		before, err := c.beforeTurn(ctx, to)
 		if err != nil {
 			return nil, err

@@ -38,8 +38,12 @@ func (t *Turn) endWith(
 	t.over = true
 	t.mu.Unlock()
 	h := t.c.h
-	e := ending{turn: t, keep: h.common(messages), answers: answers}
+	e := ending{
+		turn: t, keep: h.common(messages), pending: agent.PendingCalls(messages), answers: answers,
+	}
 	e.messages, e.seqs = messages[e.keep:], make([]int64, len(messages)-e.keep)
+	t.c.answering.Lock() // an answer comes before the end, which keeps it, or after it
+	defer t.c.answering.Unlock()
 	err := t.lookUp(ctx)
 	if err == nil {
 		err = e.find(h)
@@ -60,7 +64,7 @@ func (t *Turn) endWith(
 	if !t.idle() {
 		t.c.answered = nil
 	}
-	t.c.reopen(agent.PendingCalls(messages))
+	t.c.reopen(e.pending)
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
 	h.answers = answers
@@ -145,7 +149,8 @@ type ending struct {
 	used []bool
 	// sent reports that the last request of the run is among them, although it had no response.
 	sent bool
-	// answers are the answers to the calls that the messages end with.
+	// pending are the calls that the history ends with, and answers are the answers to them.
+	pending []agent.PendingCall
 	answers agent.DeferredResults
 }
 
@@ -345,7 +350,7 @@ func (e *ending) entries(reason string) ([]session.Entry, error) {
 		return nil, fmt.Errorf("transcript: end: %w", err)
 	}
 	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
-	for _, call := range agent.PendingCalls(e.messages) {
+	for _, call := range e.pending {
 		_, done := e.answers.Results[call.Key()]
 		if _, decided := e.answers.Decisions[call.Key()]; !done && !(decided && e.turn.idle()) {
 			continue

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -285,7 +286,7 @@ func TestAnswersOutliveAChangeOfTheHistory(t *testing.T) {
 	})
 	a := agent.Must(agent.New(agent.Config[none, string]{Toolsets: []toolset.Toolset[none]{paying}, Model: reporter(func(req *model.Request) *model.Message {
 		if req.Messages[len(req.Messages)-1].Parts[0].Text == "pay" {
-			return model.Response(model.ToolCall("a", "pay", `{}`), model.ToolCall("b", "pay", `{}`))
+			return model.Response(model.ToolCall("a", "pay", `{}`), model.ToolCall("b", "pay", `{}`), model.ToolCall("c", "pay", `{}`))
 		}
 		return model.Response(model.Text("Done."))
 	})}))
@@ -293,7 +294,7 @@ func TestAnswersOutliveAChangeOfTheHistory(t *testing.T) {
 	err := promptShown(s, a, "pay", nil)
 	require.True(t, errors.As(err, new(*agent.PendingError)))
 	calls := agent.PendingCalls(s.c.Messages())
-	require.Len(t, calls, 2)
+	require.Len(t, calls, 3)
 	var given agent.DeferredResults
 	given.Decide(calls[0].Key(), toolset.Deny("no"))
 	require.NoError(t, s.c.Answer(t.Context(), &calls[0], given))
@@ -307,8 +308,34 @@ func TestAnswersOutliveAChangeOfTheHistory(t *testing.T) {
 	require.NotContains(t, textOf(s.fold), string(view.Failed))
 	require.Equal(t, given, s.c.Answers())
 	require.NoError(t, s.w.Close(t.Context()))
+	for range 2 { // and so does one that changes nothing
+		s = openShown(t, s.store, true)
+		require.Equal(t, given, s.c.Answers())
+		require.Len(t, agent.PendingCalls(s.c.Messages()), 3)
+		now, err = s.c.Begin(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, now.Finish(t.Context(), s.c.Messages(), transcript.Pending))
+		requireSame(t, s)
+		require.Equal(t, given, s.c.Answers())
+		require.NoError(t, s.w.Close(t.Context()))
+	}
 	s = openShown(t, s.store, true)
-	require.Equal(t, given, s.c.Answers())
-	require.Len(t, agent.PendingCalls(s.c.Messages()), 2)
+	given.Decide(calls[1].Key(), toolset.Deny("no"))
+	now, err = s.c.Begin(t.Context())
+	require.NoError(t, err)
+	var answered error
+	var all sync.WaitGroup
+	all.Go(func() { answered = s.c.Answer(t.Context(), &calls[1], given) })
+	require.NoError(t, now.Finish(t.Context(), s.c.Messages(), transcript.Pending))
+	all.Wait()
+	require.NoError(t, answered)
+	require.NoError(t, s.w.Close(t.Context()))
+	s = openShown(t, s.store, true)
+	require.Equal(t, given, s.c.Answers(), "it came before the end or after it")
+	now, err = s.c.Begin(t.Context())
+	require.NoError(t, err)
+	all.Go(func() { _, _ = now.Open(t.Context(), now.ID()) })
+	require.NoError(t, now.Finish(t.Context(), s.c.Messages(), transcript.Pending))
+	all.Wait()
 	require.NoError(t, s.w.Close(t.Context()))
 }

@@ -444,6 +444,8 @@ func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason str
 
 // idle reports whether the turn has had nothing to run.
 func (t *Turn) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.prompt == nil && !t.ran && len(t.answers.Decisions)+len(t.answers.Results) == 0
 }
 
