@@ -21,12 +21,14 @@ type MCPServers interface {
 	// Capabilities returns the transports other than standard input and output. Clients are told in
 	// initialize.
 	Capabilities() acp.MCPCapabilities
-	// Open begins to connect to the servers of a session. It returns at once.
+	// Open begins to connect to the servers of a session. It returns at once. It is called once for
+	// each client that has the session open, and for this machine: see [LocalFallback].
 	Open(session *deps.Session, servers []acp.MCPServer)
 	// News returns what the user should be told about the session's servers, a line each. It tells
 	// everything once. It is called at the beginning and at the end of each turn.
 	News(id acp.SessionID) []string
-	// Close ends the servers of a session, after its last turn.
+	// Close undoes one Open, after the client's last turn in the session. The last one ends the
+	// servers.
 	Close(id acp.SessionID)
 }
 
@@ -63,6 +65,7 @@ func (a *unstableAgent) MessageMCP(ctx context.Context, n *unstable.MessageMCPNo
 // openServers begins to connect to the servers of a session.
 func (s *server) openServers(session *session, servers []acp.MCPServer) {
 	session.named(servers)
+	session.serving.Store(true)
 	hosted, client := s.hostedServers()
 	switch {
 	case hosted != nil:
@@ -93,9 +96,9 @@ func (s *session) named(servers []acp.MCPServer) (others bool) {
 	return others
 }
 
-// closeServers ends the servers of a session.
+// closeServers ends the servers of a session, if they have been opened.
 func (s *server) closeServers(session *session) {
-	if s.mcp != nil {
+	if session.serving.Swap(false) && s.mcp != nil {
 		s.mcp.Close(session.id)
 	}
 }

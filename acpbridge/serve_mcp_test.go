@@ -5,9 +5,11 @@ package acpbridge_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -232,4 +234,42 @@ func TestServersOfSessionsWithoutAnEditor(t *testing.T) {
 	require.Equal(t, []string{"warning: one cannot be used", "warning: and more", "a", "(a)", "warning: it is gone"}, shown)
 	require.NoError(t, h.Close(t.Context()))
 	require.Equal(t, "close", s.take())
+}
+
+// unhurried is a store whose entries are read when the request has been cancelled, while wait is set.
+type unhurried struct {
+	session.Store
+	wait    *atomic.Bool
+	reading chan struct{}
+}
+
+func (s unhurried) Load(ctx context.Context, id string, after int64) iter.Seq2[session.Entry, error] {
+	if s.wait.Load() {
+		s.reading <- struct{}{}
+		<-ctx.Done()
+	}
+	return s.Store.Load(context.WithoutCancel(ctx), id, after)
+}
+
+// A session whose load is cancelled closes no servers: none have been opened for it, and others may use theirs. It is left, so
+// that the next load has it.
+func TestServersOfSessionsThatAreNotLoadedStay(t *testing.T) {
+	s, store := &servers{}, unhurried{new(session.Memory), new(atomic.Bool), make(chan struct{})}
+	c := stored(t, lasting{store}, echo())
+	c.MCP = s
+	e, id := start(t, c)
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "a"))
+	require.Nil(t, e.about(acp.MethodCloseSession, id, "").Error)
+	require.Equal(t, "open [], news, news, close", s.take())
+	store.wait.Store(true)
+	n, line := e.request(acp.MethodLoadSession, loadParams(id, "/repo"))
+	e.write(line)
+	<-store.reading
+	store.wait.Store(false)
+	e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}`+"\n", n))
+	require.NotNil(t, e.answer(n).Error)
+	require.Empty(t, s.take())
+	require.Nil(t, e.load(acp.MethodLoadSession, id).Error)
+	require.NoError(t, e.stop())
+	require.Equal(t, "open [], close", s.take())
 }

@@ -112,7 +112,9 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 		return nil, errors.Join(err, hosted.Leave(ctx, made))
 	}
 	if err := s.replay(ctx, made, replay); err != nil {
-		s.endSession(ctx, ctx, made)
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdown)
+		defer cancel()
+		s.endSession(release, release, made) // which is not known to the server yet
 		return nil, err
 	}
 	if err := s.opened(ctx, made, servers); err != nil {

@@ -43,8 +43,9 @@ type session struct {
 	setting sync.Mutex  // held while the client sets something
 	asked   atomic.Bool // the client has asked for what is being set
 
-	mu     sync.Mutex
-	closed error // why no more turns begin, as the answer to a prompt; nil while they do
+	mu      sync.Mutex
+	closed  error       // why no more turns begin, as the answer to a prompt; nil while they do
+	serving atomic.Bool // its MCP servers have been opened
 	// servers are the MCP servers that the client has named last, as JSON.
 	servers []byte
 	turns   []*turn // that have not been answered, in order; at most one of them runs

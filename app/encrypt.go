@@ -70,7 +70,7 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	e.ringing.Lock()
 	defer e.ringing.Unlock()
 	if e.ringAt == at {
-		return e.ring, nil
+		return e.ring(), nil
 	}
 	text, err := e.readRing(ctx, at)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Env) Keyring(ctx context.Context) (*sessions.Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-encrypt %s: %w", at, err)
 	}
-	e.ring, e.ringAt = &ring, at
+	e.ring, e.ringAt = func() *sessions.Keyring { return &ring }, at
 	return &ring, nil
 }
 

@@ -74,10 +74,10 @@ type Env struct {
 	openStore  func(context.Context, *Env) (session.Store, error)
 	makeHost   func(context.Context) (*host.Host, error)
 
-	storing sync.Mutex // guards store, place, stored
-	ringing sync.Mutex // guards ring, ringAt
-	ring    *session.Keyring
-	ringAt  string // the place that ring was read from
+	storing sync.Mutex              // guards store, place, stored
+	ringing sync.Mutex              // guards ring, ringAt
+	ring    func() *session.Keyring // which nobody prints
+	ringAt  string                  // the place that ring was read from
 	mu      sync.Mutex
 	keys    *keys.Keys
 	chosen  bool

@@ -165,8 +165,9 @@ func (s *openSession) start(admitted *host.Turn, queued bool, t turn, run func(h
 	}
 	l := s.live
 	l.uses++
-	l.going = append(l.going, g)
-	h.alone(l)
+	if l.going = append(l.going, g); l.leave == nil {
+		h.alone(l)
+	}
 	h.mu.Unlock()
 	if closing {
 		admitted.Cancel(errClosing)
@@ -226,7 +227,9 @@ func (h *Handler) over(l *live, g *going) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.going = slices.DeleteFunc(l.going, func(other *going) bool { return other == g })
-	h.alone(l)
+	if g.begun || len(l.going) == 0 { // the next one has its own time
+		h.alone(l)
+	}
 }
 
 // conclude tells the user how a turn ended that did not go well.

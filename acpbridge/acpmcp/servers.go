@@ -30,7 +30,7 @@ type Config struct {
 	// Base has what all servers have in common. Its Name, Transport and OnChange are not used. If
 	// Wait is 0, it is 5 s: the budget of time within which the first turn waits.
 	Base mcptoolset.Config
-	// Max is the number of servers of a session that are used, 50 by default.
+	// Max is the number of servers that are used of those that a client names, 50 by default.
 	Max int
 	// Servers are available in each session, in addition to the client's. One with the name of a
 	// server of the client is left out, unless it is in use: then the client's gets another name.

@@ -67,7 +67,7 @@ func (r *Runner) resume(name string) error {
 	if err != nil {
 		return fmt.Errorf("evals: resume: %w", err)
 	}
-	r.keys = keys
+	r.hashes = keys
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (r *Runner) key(i int) string {
 
 // write writes a trial. Of one that does not count there is only what it has used.
 func (r *Runner) write(i, repeat int, result *TrialResult, used toolset.Usage) error {
-	kept := keptTrial{ReportVersion, r.keys[i], repeat, TrialResult{Status: result.Status}, &used}
+	kept := keptTrial{ReportVersion, r.hashes[i], repeat, TrialResult{Status: result.Status}, &used}
 	if result.Counts() {
 		kept.Result = *result
 	}

@@ -75,7 +75,7 @@ type Runner struct {
 	resumed int // how many of them an earlier run has done
 	over    error
 	ended   [][]bool // trials of an earlier run, by case and repeat
-	keys    []string // of the cases, while trials are written to a file
+	hashes  []string // of the cases, while trials are written to a file
 }
 
 // String names the type. The fields of a Runner may hold secrets, such as an error of a model.
@@ -238,7 +238,7 @@ func (r *Runner) keep(i, repeat int, result *TrialResult, used *toolset.Usage) {
 	}
 	*trial = *result
 	total := len(r.subjects) * r.options.Repeats
-	if r.keys != nil {
+	if r.hashes != nil {
 		if err := r.write(i, repeat, result, *used); err != nil && r.over == nil {
 			r.over = fmt.Errorf("evals: progress cannot be kept: %w", err)
 			r.report.Stopped = r.over.Error()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"weak"
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
@@ -163,6 +164,7 @@ func (k *Kit) deps(
 		}
 	}
 	changes := k.undo.open(s, s.ID(), files)
+	s.Tie(rest{k.undo, weak.Make(s)})
 	d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
 	d.Workspace.GuardReads(reads)
 	changes.GuardReads(reads)

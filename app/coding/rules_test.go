@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -320,6 +321,21 @@ func TestWhereChangesAreKept(t *testing.T) {
 	require.Empty(t, u.open(new(host.Session), "memory", files).Log().Changes, "another session")
 	require.Empty(t, told)
 
+	// A session that has ended is forgotten, although its files know it.
+	gone := new(host.Session)
+	knows := weak.Make(gone)
+	change(u.open(gone, "memory", knowing{files, gone}), "/repo/b.txt")
+	require.NoError(t, rest{u, knows}.Close(t.Context()))
+	require.Len(t, u.open(gone, "memory", knowing{files, gone}).Log().Changes, 1)
+	require.NoError(t, rest{u, knows}.Close(t.Context()))
+	gone = nil
+	for range 1000 {
+		if runtime.GC(); knows.Value() == nil {
+			break
+		}
+	}
+	require.Nil(t, knows.Value())
+
 	// Where there is no room, it is told.
 	write(t, filepath.Join(dir, "file"), "")
 	u.dir = func(string) string { return filepath.Join(dir, "file", "below") }
@@ -392,3 +408,9 @@ type limitedTo struct {
 }
 
 func (l limitedTo) Features() workspace.Features { return l.can }
+
+// knowing is a workspace that knows its session, as those of editors do.
+type knowing struct {
+	workspace.Workspace
+	of *host.Session
+}

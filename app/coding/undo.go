@@ -27,7 +27,7 @@ type undo struct {
 
 	mu sync.Mutex
 	// memory has the recorders that could not be kept in a directory, for when their sessions wake.
-	memory map[weak.Pointer[host.Session]]*checkpoint.Recorder
+	memory map[weak.Pointer[host.Session]]*remembered
 }
 
 // bounds limits the history kept for one session.
@@ -39,17 +39,14 @@ func (u *undo) open(s *host.Session, id string, files workspace.Workspace) *chec
 		return checkpoint.New(files, bounds)
 	}
 	key := weak.Make(s)
-	u.mu.Lock()
-	before := u.memory[key]
-	u.mu.Unlock()
-	if before != nil {
+	if before := u.rest(key); before != nil {
 		content := func(hash string) ([]byte, error) {
-			if data, ok := before.Content(hash); ok {
+			if data, ok := before.contents[hash]; ok {
 				return data, nil
 			}
 			return nil, os.ErrNotExist
 		}
-		if r, err := checkpoint.Restore(files, before.Log(), content, bounds); err == nil {
+		if r, err := checkpoint.Restore(files, before.log, content, bounds); err == nil {
 			u.remember(key, r)
 			return r
 		}
@@ -99,7 +96,7 @@ func (u *undo) remember(key weak.Pointer[host.Session], r *checkpoint.Recorder) 
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.memory == nil {
-		u.memory = map[weak.Pointer[host.Session]]*checkpoint.Recorder{}
+		u.memory = map[weak.Pointer[host.Session]]*remembered{}
 	}
 	if u.memory[key] == nil {
 		runtime.AddCleanup(s, func(key weak.Pointer[host.Session]) {
@@ -108,5 +105,53 @@ func (u *undo) remember(key weak.Pointer[host.Session], r *checkpoint.Recorder) 
 			delete(u.memory, key)
 		}, key)
 	}
-	u.memory[key] = r
+	u.memory[key] = &remembered{recorder: r}
+}
+
+// remembered is what a session without a directory can undo.
+type remembered struct {
+	recorder *checkpoint.Recorder // while the session is awake
+	log      checkpoint.Log       // and contents: of a session that sleeps
+	contents map[string][]byte
+}
+
+// rest is the [host.Tied] of the dependencies of a session whose changes are remembered.
+type rest struct {
+	u   *undo
+	key weak.Pointer[host.Session]
+}
+
+// Busy implements [host.Tied].
+func (rest) Busy() bool { return false }
+
+// Close implements [host.Tied].
+func (r rest) Close(context.Context) error {
+	r.u.rest(r.key)
+	return nil
+}
+
+// rest lets go of the recorder of a session, and keeps what it knows. The files below a recorder
+// know their session, which would never be forgotten.
+func (u *undo) rest(key weak.Pointer[host.Session]) *remembered {
+	u.mu.Lock()
+	m := u.memory[key]
+	u.mu.Unlock()
+	if m == nil || m.recorder == nil {
+		return m
+	}
+	kept := &remembered{log: m.recorder.Log(), contents: map[string][]byte{}}
+	for i := range kept.log.Changes {
+		c := &kept.log.Changes[i]
+		for _, hash := range [2]string{c.Before.Hash, c.After.Hash} {
+			if data, ok := m.recorder.Content(hash); ok {
+				kept.contents[hash] = data
+			}
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.memory[key] == m {
+		u.memory[key] = kept
+	}
+	return kept
 }

@@ -4,7 +4,7 @@
 // Protocol, for other agents: their command "mcp".
 //
 // The server has one tool, "ask". A conversation that it begins is a session like all others: it is
-// kept, and continued by its id. Without a store, this is true of the last hundred answers.
+// kept, and continued by its id. Without a store, this is true of the last ten answers.
 package mcp
 
 import (
@@ -131,7 +131,7 @@ type answer struct {
 // calls that need approval; otherwise they are refused.
 func Server(ctx context.Context, e *app.Env, h *host.Host, o Options, dir string, allow bool) (*sdk.Server, error) {
 	about := cmp.Or(o.Description, e.About, "Ask "+e.Title+".")
-	recent := make(chan *host.Session, 200)
+	recent := make(chan *host.Session, 20)
 	ask := toolset.Func("ask", about, func(ctx context.Context, _ *toolset.RunContext[none], q question) (answer, error) {
 		return put(ctx, h, recent, q, dir, allow)
 	}, toolset.OfKind(toolset.KindOther, "Ask "+e.Title))

@@ -108,7 +108,7 @@ func TestConversationsOverMCP(t *testing.T) {
 	require.Equal(t, 0, end())
 }
 
-// Without a store, the conversations of the last hundred answers go on.
+// Without a store, the conversations of the last ten answers go on.
 func TestConversationsWithoutAStore(t *testing.T) {
 	client, end := serve(t, nil, modeltest.Auto(), "-no-store")
 	var ids []string
@@ -126,12 +126,12 @@ func TestConversationsWithoutAStore(t *testing.T) {
 		require.Equal(t, id, again)
 		return true
 	}
-	for range 100 {
+	for range 10 {
 		begin()
 	}
 	require.True(t, goesOn(ids[0]))
 	begin()
-	require.Equal(t, []bool{true, false, true, true}, []bool{goesOn(ids[0]), goesOn(ids[1]), goesOn(ids[3]), goesOn(ids[100])})
+	require.Equal(t, []bool{true, false, true, true}, []bool{goesOn(ids[0]), goesOn(ids[1]), goesOn(ids[3]), goesOn(ids[10])})
 	require.Equal(t, 0, end())
 }
 
