@@ -3,9 +3,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -125,10 +127,15 @@ type Batch struct {
 }
 
 // Waiting returns the items of a session that wait to be consumed, in the order in which they were
-// put.
-func Waiting(ctx context.Context, in Inbox, id string) ([]Item, error) {
-	var all []Item
+// put. Those that are damaged are left out, and an [ErrCorrupt] with the Item of one comes with the
+// others: it may have been a note.
+func Waiting(ctx context.Context, in Inbox, id string) (all []Item, damaged error) {
 	for i, err := range in.Items(ctx, id, 0) {
+		var bad *Error
+		if errors.Is(err, ErrCorrupt) && errors.As(err, &bad) && bad.Item != "" {
+			damaged = cmp.Or(damaged, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +144,7 @@ func Waiting(ctx context.Context, in Inbox, id string) ([]Item, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Item) int { return int(min(1, max(-1, a.Pos-b.Pos))) })
-	return all, nil
+	return all, damaged
 }
 
 // Prepare checks an item to be put, and returns it with an ID, a time and the version 1, but

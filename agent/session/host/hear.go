@@ -178,7 +178,7 @@ func (s *Session) lookOnce(ctx context.Context) (again bool) {
 	if info.Waiting == 0 {
 		return elsewhere // a process that is killed does not say so
 	}
-	items, err := session.Waiting(ctx, s.host.store, s.id)
+	items, err := s.inbox(ctx)
 	if err != nil {
 		return true
 	}
@@ -307,7 +307,7 @@ func (s *Session) send(ctx context.Context, i session.Item) error {
 	for {
 		news := s.news()
 		for now, err := range s.host.store.Items(ctx, s.id, before(&put)) {
-			if err != nil {
+			if damaged := damagedItem(err); err != nil && (damaged == "" || damaged == put.ID) {
 				return err
 			}
 			if now.ID == put.ID && now.State == session.ItemRemoved {

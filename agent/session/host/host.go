@@ -61,7 +61,8 @@ type Host struct {
 	keep      []func(*session.Info) bool
 	attempts  int
 	runner    Runner
-	away      bool // turns run where the runner says
+	away      bool     // turns run where the runner says
+	damaged   sync.Map // what was logged: sessions and items
 	reach     reach
 }
 

@@ -138,7 +138,7 @@ func (t turns) Advance(ctx context.Context, id string) (*Outcome, error) {
 
 // runFirst does what the inbox asks for, up to the end of the first turn.
 func (s *Session) runFirst(ctx context.Context) (*Outcome, error) {
-	items, err := session.Waiting(ctx, s.host.store, s.id)
+	items, err := s.inbox(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -39,12 +38,19 @@ func (c cancelJSON) item() (i session.Item) {
 // cancelOf returns what an item stops. The zero value is whatever runs.
 func cancelOf(i *session.Item) (c cancelJSON) { _ = json.Unmarshal(i.Data, &c); return c }
 
-// isStopped reports whether a person has stopped a turn that was cut off.
+// isStopped reports whether a person has stopped a turn that was cut off. The id of an item that is
+// damaged still says so.
 func (s *Session) isStopped(ctx context.Context, turn string) (bool, error) {
-	items, err := session.Waiting(ctx, s.host.store, s.id)
-	return slices.ContainsFunc(items, func(i session.Item) bool {
-		return i.Kind == session.ItemCancel && (cancelOf(&i).Turn == "" || cancelOf(&i).Turn == turn)
-	}), err
+	own := cancelJSON{Turn: turn}.item().ID
+	for i, err := range s.host.store.Items(ctx, s.id, 0, session.ItemCancel) {
+		switch damaged := damagedItem(err); {
+		case damaged == own, err == nil && (cancelOf(&i).Turn == "" || cancelOf(&i).Turn == turn):
+			return true, nil
+		case err != nil && damaged == "":
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // cancelElsewhere stops a turn that another process runs, or that was cut off and that nobody has

@@ -71,17 +71,9 @@ func (w *Waiting) Content() []view.Content {
 }
 
 // Waiting returns the prompts of the session that wait for their turns, in order, whichever process
-// has sent them.
-func (s *Session) Waiting(ctx context.Context) ([]*Waiting, error) {
-	items, err := session.Waiting(ctx, s.host.store, s.id)
-	if err != nil {
-		return nil, err
-	}
-	return prompts(items), nil
-}
-
-// prompts returns the prompts among items. One that cannot be read is left out.
-func prompts(items []session.Item) (all []*Waiting) {
+// has sent them. One that cannot be read is left out.
+func (s *Session) Waiting(ctx context.Context) (all []*Waiting, err error) {
+	items, err := s.inbox(ctx)
 	for i := range items {
 		if items[i].Kind != session.ItemPrompt {
 			continue
@@ -90,7 +82,28 @@ func prompts(items []session.Item) (all []*Waiting) {
 			all = append(all, w)
 		}
 	}
-	return all
+	return all, err
+}
+
+// inbox returns the items that wait. Those that are damaged are left out, which is logged once.
+func (s *Session) inbox(ctx context.Context) ([]session.Item, error) {
+	items, err := session.Waiting(ctx, s.host.store, s.id)
+	if id := damagedItem(err); id != "" {
+		if _, known := s.host.damaged.LoadOrStore([2]string{s.id, id}, true); !known {
+			s.logError("an item of the inbox is damaged", err)
+		}
+		err = nil
+	}
+	return items, err
+}
+
+// damagedItem returns the id of the item that an error is about alone, which others come after.
+func damagedItem(err error) string {
+	bad, ok := errors.AsType[*session.Error](err)
+	if !ok || !errors.Is(err, session.ErrCorrupt) {
+		return ""
+	}
+	return bad.Item
 }
 
 // EditWaiting replaces the parts of a prompt that waits, in the version that the user has seen. If
@@ -211,11 +224,11 @@ func (t *Turn) reread(p *Prompt) error {
 
 func (t *Turn) rereadNow(ctx context.Context, p *Prompt) error {
 	for i, err := range t.session.host.store.Items(ctx, t.session.id, before(t.item)) {
-		switch {
+		switch damaged := damagedItem(err); {
+		case damaged != "" && damaged != t.item.ID, err == nil && i.ID != t.item.ID:
+			continue
 		case err != nil:
 			return err
-		case i.ID != t.item.ID:
-			continue
 		case i.State == session.ItemRemoved:
 			t.item = nil
 			return ErrCancelled
