@@ -106,8 +106,8 @@ func (c *Conversation) Settle(ctx context.Context) error {
 // stay, because they cannot be taken back. It returns the ids of the removed turns, the first one
 // first. If the history does not have the turn, because a processor or an earlier Rewind has
 // removed it, or a summary tells of it, the error wraps [session.ErrInvalid]. If a summary tells of
-// a part of the turn, or of a later one, the history becomes the one before the turn, unless calls
-// were pending then. No turn may be running.
+// a part of the turn, or of a later one, the history becomes the one before the turn, unless that
+// has results that an earlier Rewind has left. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
@@ -132,12 +132,12 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 	if slices.ContainsFunc(h.Messages[:keep], func(m *model.Message) bool {
 		return isSummary(m) && slices.Contains(gone, rootOf(m.RunID))
 	}) {
-		before, err := c.beforeTurn(ctx, to)
+		before, settled, err := c.beforeTurn(ctx, to)
 		if err != nil {
 			return nil, err
 		}
 		if before != nil {
-			end.Keep, end.Messages, end.Settled = 0, before.seqs, nil
+			end.Keep, end.Messages, end.Settled = 0, before.seqs, settled
 			h.Messages, h.seqs, keep = before.Messages, before.seqs, len(before.Messages)
 		}
 	}
@@ -159,25 +159,40 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 	return gone, nil
 }
 
-// beforeTurn returns the history before a turn, as the store has it. It is nil if the turn has
-// begun with calls that were pending: what became of them cannot be taken back.
-func (c *Conversation) beforeTurn(ctx context.Context, turn string) (*history, error) {
-	f := newFolding(c.session)
+// beforeTurn returns the history before a turn, as the store has it, and what became of the calls
+// that were pending then. It is nil if messages of it have no entries.
+func (c *Conversation) beforeTurn(
+	ctx context.Context, turn string,
+) (before *history, settled *model.Message, err error) {
+	f, began := newFolding(c.session), false
 	for e, err := range c.w.Store().Load(ctx, c.session, 0) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if goesOn(&e) && rootOf(e.Run) == turn {
+		if began = began || goesOn(&e) && rootOf(e.Run) == turn; !began {
+			if _, err := f.take(&e); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		n := len(f.Messages) - 1
+		if len(agent.PendingCalls(f.Messages)) == 0 {
 			break
 		}
-		if _, err := f.take(&e); err != nil {
-			return nil, err
+		if e.Kind != session.KindMessage || e.Run != turn {
+			continue
+		}
+		if m, err := messageOf(&e); err == nil && hasResults(m) {
+			f.Messages[n] = m
+			settled = f.settledBy(n)
+			f.Messages, f.seqs = f.Messages[:n], f.seqs[:n]
+			break
 		}
 	}
 	if len(agent.PendingCalls(f.Messages)) > 0 || slices.Contains(f.seqs, 0) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return f.history, nil
+	return f.history, settled, nil
 }
 
 // isSummary reports whether a message has history.MetaSummary: its run is that of what it replaces.

@@ -264,6 +264,55 @@ func TestSummariesAndRewind(t *testing.T) {
 	require.NoError(t, s.w.Close(t.Context()))
 }
 
+// What became of calls that waited stays when the turn that took the place of their answers is taken
+// back. The summary of a part of it does not.
+func TestSummarisedTurnLeavesResultsOfCallsThatWaited(t *testing.T) {
+	s := openShown(t, new(session.Memory), true)
+	steps := 0
+	pay := toolset.Approved(toolset.Of(toolset.Func("pay", "Pay.", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		return "paid", nil
+	})), func(context.Context, *toolset.RunContext[none], *toolset.Tool[none], any) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Pay"}, nil
+	})
+	look := toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		return strings.Repeat("A long result. ", 60), nil
+	})
+	a := agent.Must(agent.New(agent.Config[none, string]{
+		Toolsets: []toolset.Toolset[none]{pay}, Tools: []*toolset.Tool[none]{look},
+		Model: reporter(func(req *model.Request) *model.Message {
+			parts := req.Messages[len(req.Messages)-1].Parts
+			switch parts[len(parts)-1].Text {
+			case "pay":
+				return model.Response(model.ToolCall("p", "pay", `{}`))
+			case "long":
+				steps = 8
+			}
+			if steps--; steps > 0 {
+				return model.Response(model.ToolCall(fmt.Sprint("c", steps), "look", `{}`))
+			}
+			return model.Response(model.Text("Done."))
+		}),
+		History: []agent.HistoryProcessor[none]{history.Summarise[none](history.Summary{Model: summariser(), Threshold: 1000, KeepSteps: 1})},
+	}))
+	require.NoError(t, promptShown(s, a, "one", nil))
+	require.True(t, errors.As(promptShown(s, a, "pay", nil), new(*agent.PendingError)))
+	before := s.c.Messages()
+	require.NoError(t, promptShown(s, a, "long", nil))
+	require.Len(t, summariesIn(s.c.Messages()), 1)
+	_, err := s.c.Rewind(t.Context(), s.turn.ID())
+	require.NoError(t, err)
+	n := len(before) - 1
+	require.Len(t, s.c.Messages(), n+1)
+	require.Equal(t, exact(t, before[:n]), exact(t, s.c.Messages()[:n]))
+	require.Equal(t, "p", s.c.Messages()[n].Parts[0].CallID)
+	require.Empty(t, agent.PendingCalls(s.c.Messages()))
+	require.Equal(t, exact(t, s.c.Messages()), exact(t, read(t, s.store).Messages()))
+	requireSame(t, s)
+	require.NoError(t, promptShown(s, a, "two", nil))
+	requireSame(t, s)
+	require.NoError(t, s.w.Close(t.Context()))
+}
+
 func summariesIn(all []*model.Message) (found []*model.Message) {
 	for _, m := range all {
 		if m.Metadata[history.MetaSummary] != "" {
