@@ -205,6 +205,7 @@ func compact(ctx context.Context, store sessions.Store) error {
 // listSessions lists the sessions that were selected. Its error names those that are damaged.
 func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *sessionsFlags) error {
 	lines := json.NewEncoder(out)
+	var damaged error
 	list := func(i *sessions.Info) error {
 		if f.json {
 			return lines.Encode(i)
@@ -215,9 +216,10 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 		}
 		if linked.Evals != nil {
 			scores, err := linked.Evals.Scores(ctx, store, i.ID)
-			if err != nil {
+			if err != nil && !errors.Is(err, sessions.ErrCorrupt) {
 				return err
 			}
+			damaged = errors.Join(damaged, err)
 			if scores != "" {
 				held += "  scores: " + show.Line(scores)
 			}
@@ -230,7 +232,6 @@ func listSessions(ctx context.Context, store sessions.Store, out io.Writer, f *s
 		return err
 	}
 	q := sessions.Query{Dir: f.dir, Conversations: true, Limit: sessions.MaxLimit}
-	var damaged error
 	for {
 		page, err := store.List(ctx, q)
 		if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, sessions.ErrCorrupt)) {
@@ -297,7 +298,7 @@ func exportSessions(ctx context.Context, store sessions.Store, out io.Writer, f 
 		return linked.Evals.Export(ctx, store, out, e)
 	}
 	for _, id := range f.ids { // nothing is written if one is unknown
-		if _, err := store.Get(ctx, id); err != nil {
+		if _, err := store.Get(ctx, id); err != nil && !errors.Is(err, sessions.ErrCorrupt) {
 			return err
 		}
 	}
@@ -333,8 +334,8 @@ func purgeSessions(ctx context.Context, store sessions.Store, out io.Writer, f *
 	case len(f.ids) > 0:
 		for _, id := range f.ids {
 			info, err := store.Get(ctx, id)
-			if err == nil {
-				err = store.Delete(ctx, id)
+			if err == nil || errors.Is(err, sessions.ErrCorrupt) { // what is damaged can be removed
+				info.ID, err = id, store.Delete(ctx, id)
 			}
 			if err != nil {
 				errs = append(errs, err)

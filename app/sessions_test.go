@@ -13,6 +13,8 @@ import (
 
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+	"github.com/ponte-go/ponte/app/internal/linked"
+	"github.com/ponte-go/ponte/internal/sealtest"
 )
 
 func TestPurgeLeavesLedgers(t *testing.T) {
@@ -93,4 +95,46 @@ func TestSessionsThatAreHeldAreListed(t *testing.T) {
 	out.Reset()
 	require.NoError(t, listSessions(t.Context(), store, &out, &sessionsFlags{}))
 	require.Equal(t, "s  "+when+"  /repo  Tea⟨ESC⟩  in use by ann⟨ESC⟩\n", out.String())
+}
+
+// A session whose description or notes are damaged is listed beside the others, and it can be
+// exported and removed by its id.
+func TestDamagedSessionsAreListedExportedAndRemoved(t *testing.T) {
+	inner := new(sessions.Memory)
+	store, err := sessions.Encrypted(inner, sealtest.Ring())
+	require.NoError(t, err)
+	for _, id := range []string{"description", "note", "good"} {
+		_, err := store.Create(t.Context(), sessions.New{ID: id, Title: "title of " + id})
+		require.NoError(t, err)
+	}
+	_, err = inner.Update(t.Context(), "description", sessions.Change{Title: new("planted")})
+	require.NoError(t, err)
+	_, err = inner.Put(t.Context(), "note", sessions.Item{Kind: sessions.ItemNote, By: "planted"})
+	require.NoError(t, err)
+	before := linked.Evals
+	defer func() { linked.Evals = before }()
+	linked.Evals = &linked.WithEvals{
+		Scores: func(ctx context.Context, store sessions.Store, id string) (string, error) {
+			for _, err := range store.Items(ctx, id, 0) {
+				return "some", err
+			}
+			return "", nil
+		},
+	}
+	var out strings.Builder
+	err = listSessions(t.Context(), store, &out, &sessionsFlags{})
+	require.ErrorContains(t, err, "decrypt description")
+	require.ErrorContains(t, err, "decrypt note")
+	for _, id := range []string{"description  ", "title of note  scores: some", "title of good"} {
+		require.Contains(t, out.String(), id)
+	}
+	out.Reset()
+	f := &sessionsFlags{ids: []string{"description", "good"}, at: t.TempDir()}
+	require.ErrorIs(t, exportSessions(t.Context(), store, &out, f), sessions.ErrCorrupt)
+	require.Contains(t, out.String(), "title of good")
+	out.Reset()
+	require.NoError(t, purgeSessions(t.Context(), store, &out, f))
+	require.Equal(t, "Removed: 2\n", out.String())
+	_, err = inner.Get(t.Context(), "description")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
 }

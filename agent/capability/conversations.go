@@ -208,10 +208,10 @@ func (s ConversationScope) searchOne(ctx context.Context, info *session.Info, wo
 		if err != nil {
 			var one *session.Error
 			switch {
-			case errors.Is(err, session.ErrNotFound):
-				return hits, read, nil // it has just been deleted
 			case errors.Is(err, session.ErrCorrupt) && errors.As(err, &one) && one.Seq > 0:
 				continue
+			case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrCorrupt):
+				return hits, read, nil // it has just been deleted, or cannot be opened
 			}
 			return nil, read, fmt.Errorf("capability: %w", err)
 		}
@@ -257,7 +257,8 @@ func (s ConversationScope) read(ctx context.Context, id string, from int64) (str
 	}
 	info, err := s.Store.Get(ctx, id)
 	mine := session.Query{Owner: s.Owner, Tenant: s.Tenant, Dir: s.Dir}
-	if errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalid) || err == nil && !mine.Selects(&info) {
+	unknown := errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalid)
+	if unknown || errors.Is(err, session.ErrCorrupt) || err == nil && !mine.Selects(&info) {
 		return "", toolset.Failed("There is no session %s.", clean.Short(id, 300))
 	}
 	if err != nil {

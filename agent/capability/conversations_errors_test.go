@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/internal/failing"
+	"github.com/ponte-go/ponte/internal/sealtest"
 )
 
 func ended(t *testing.T, s scope, call model.Part) error {
@@ -91,9 +92,10 @@ func TestDamagedEntriesAreLeftOut(t *testing.T) {
 	require.NotContains(t, told[0], "port two")
 
 	whole := damaged{s, "s1", 0, session.ErrCorrupt}
-	for _, call := range []model.Part{search("port"), read("s1", 0)} {
-		require.ErrorIs(t, ended(t, scope{Store: whole}, call), session.ErrCorrupt)
-	}
+	told = runConversations(t, scope{Store: whole}, search("port"))
+	require.Contains(t, told[0], "port four", "the others are searched")
+	require.NotContains(t, told[0], "session s1")
+	require.ErrorIs(t, ended(t, scope{Store: whole}, read("s1", 0)), session.ErrCorrupt)
 	other := damaged{s, "s1", 2, errors.New("boom")}
 	for _, call := range []model.Part{search("port"), read("s1", 0)} {
 		require.ErrorContains(t, ended(t, scope{Store: other}, call), "boom")
@@ -102,6 +104,21 @@ func TestDamagedEntriesAreLeftOut(t *testing.T) {
 	told = runConversations(t, scope{Store: deleted}, search("port"))
 	require.Contains(t, told[0], "port four", "one that has just been deleted is no reason to end the search")
 	require.NotContains(t, told[0], "session s1")
+}
+
+// A session whose description is damaged cannot be opened: for the model, it is not there.
+func TestDamagedDescriptionsDoNotEndTheRun(t *testing.T) {
+	inner := new(session.Memory)
+	s, err := session.Encrypted(inner, sealtest.Ring())
+	require.NoError(t, err)
+	for _, id := range []string{"s1", "s2"} {
+		_, err := s.Create(t.Context(), session.New{ID: id})
+		require.NoError(t, err)
+	}
+	_, err = inner.Update(t.Context(), "s1", session.Change{Title: new("planted")})
+	require.NoError(t, err)
+	require.NoError(t, ended(t, scope{Store: s}, search("port")))
+	require.NoError(t, ended(t, scope{Store: s}, read("s1", 0)))
 }
 
 // Entries of other kinds, and what cannot be read as a message, have nothing that somebody said.

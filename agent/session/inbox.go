@@ -127,8 +127,7 @@ type Batch struct {
 }
 
 // Waiting returns the items of a session that wait to be consumed, in the order in which they were
-// put. Those that are damaged are left out, and an [ErrCorrupt] with the Item of one comes with the
-// others: it may have been a note.
+// put. If some are damaged, it returns the others and an [ErrCorrupt] with the Item of one.
 func Waiting(ctx context.Context, in Inbox, id string) (all []Item, damaged error) {
 	for i, err := range in.Items(ctx, id, 0) {
 		var bad *Error

@@ -108,14 +108,13 @@ func ScoreAll(ctx context.Context, s session.Store, q session.Query, o Options,
 	var errs []error
 	for {
 		page, err := s.List(ctx, q)
-		if err != nil {
-			return all, errors.Join(append(errs, err)...)
+		errs = append(errs, err)
+		if err != nil && (len(page.Sessions) == 0 || !errors.Is(err, session.ErrCorrupt)) {
+			return all, errors.Join(errs...)
 		}
 		for i := range page.Sessions {
 			scored, err := Score(ctx, s, page.Sessions[i].ID, o, evaluators...)
-			if all = append(all, scored...); err != nil {
-				errs = append(errs, err)
-			}
+			all, errs = append(all, scored...), append(errs, err)
 			if ctx.Err() != nil {
 				return all, errors.Join(errs...)
 			}
@@ -230,10 +229,14 @@ func same(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }
 
-// Scores returns the scores of a session, the one that was changed last at the end.
-func Scores(ctx context.Context, in session.Inbox, id string) ([]Scored, error) {
-	var all []Scored
+// Scores returns the scores of a session, the one that was changed last at the end. If some are
+// damaged, it returns the others and a [session.ErrCorrupt].
+func Scores(ctx context.Context, in session.Inbox, id string) (all []Scored, damaged error) {
 	for i, err := range in.Items(ctx, id, 0, session.ItemNote) {
+		if errors.Is(err, session.ErrCorrupt) {
+			damaged = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +249,7 @@ func Scores(ctx context.Context, in session.Inbox, id string) ([]Scored, error) 
 		}
 		all = append(all, scored)
 	}
-	return all, nil
+	return all, damaged
 }
 
 // Summary is a line about scores for lists: each metric with the share of passes or the mean, and

@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/internal/sealtest"
 )
 
 // weak is a store that fails.
@@ -236,4 +237,43 @@ func TestMarksNameThePerson(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, []string{"owner of s1", "people", "it lied"}, []string{all[0].By, all[0].Score.Name, all[0].Score.Reason})
+}
+
+// Of sessions and scores that are damaged, the others are scored and returned.
+func TestWhatIsDamagedLeavesTheOtherScores(t *testing.T) {
+	inner := new(session.Memory)
+	store, err := session.Encrypted(inner, sealtest.Ring())
+	require.NoError(t, err)
+	a := agent.Must(agent.New(agent.Config[none, string]{
+		Model: modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two")),
+	}))
+	h, err := host.New(host.Config[none, string]{Agent: a, Store: store})
+	require.NoError(t, err)
+	for _, id := range []string{"a", "b"} {
+		s, err := h.Create(t.Context(), session.New{ID: id}, nil)
+		require.NoError(t, err)
+		_, err = s.Prompt(t.Context(), host.Prompt{Parts: []model.Part{model.User("hello")}})
+		require.NoError(t, err)
+	}
+	require.NoError(t, h.Close(t.Context()))
+	_, err = inner.Update(t.Context(), "b", session.Change{Title: new("planted")})
+	require.NoError(t, err)
+	all, err := online.ScoreAll(t.Context(), store, session.Query{}, online.Options{}, evals.NotCalled("refund"))
+	require.ErrorIs(t, err, session.ErrCorrupt)
+	require.Contains(t, turnsOf(all), "a")
+
+	note := session.Item{ID: "score/0", Kind: session.ItemNote, By: "planted"}
+	_, err = inner.Put(t.Context(), "a", note)
+	require.NoError(t, err)
+	require.NoError(t, online.Mark(t.Context(), store, "a", "t", "ann", true, ""))
+	all, err = online.Scores(t.Context(), store, "a")
+	require.ErrorIs(t, err, session.ErrCorrupt)
+	require.Len(t, all, 2, "the one before and the one after")
+}
+
+func turnsOf(all []online.Scored) (ids []string) {
+	for _, s := range all {
+		ids = append(ids, s.Session)
+	}
+	return ids
 }

@@ -98,12 +98,11 @@ func (s *Session) inbox(ctx context.Context) ([]session.Item, error) {
 }
 
 // damagedItem returns the id of the item that an error is about alone, which others come after.
-func damagedItem(err error) string {
-	bad, ok := errors.AsType[*session.Error](err)
-	if !ok || !errors.Is(err, session.ErrCorrupt) {
-		return ""
+func damagedItem(err error) (id string) {
+	if bad, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, session.ErrCorrupt) {
+		id = bad.Item
 	}
-	return bad.Item
+	return id
 }
 
 // EditWaiting replaces the parts of a prompt that waits, in the version that the user has seen. If

@@ -94,8 +94,9 @@ func TestDamagedItemLeavesTheOthers(t *testing.T) {
 		found = append(found, i.ID+string(i.Data))
 	}
 	require.Equal(t, []string{`1"of 1"`, "2", `3"of 3"`}, found)
-	_, err = session.Waiting(t.Context(), s, "s")
+	waiting, err := session.Waiting(t.Context(), s, "s")
 	require.ErrorIs(t, err, session.ErrCorrupt)
+	require.Len(t, waiting, 2)
 	var file strings.Builder
 	require.ErrorContains(t, session.Export(t.Context(), s, &file), "item 2")
 	require.Equal(t, 2, strings.Count(file.String(), `"of `), "the others are written")
